@@ -1,0 +1,40 @@
+"""isotopic: the parts in count data.
+
+NMF under the Kullback-Leibler divergence, PLSA, LDA and Gamma-Poisson factorization are one model
+under different normalizations and priors, with one joint update (Geiger & Park). A model is a pair
+of priors; one kernel shares out the counts, and each prior makes of its counts what it will.
+"""
+
+from isotopic import datasets, generative
+from isotopic.counts import CountMatrix
+from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson, TopicModel
+from isotopic.kernels import Counts, expected_counts
+from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
+from isotopic.solvers import Alternating, JointEM
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LDA",
+    "NMF",
+    "PLSA",
+    "Alternating",
+    "CountMatrix",
+    "Counts",
+    "Dirichlet",
+    "Free",
+    "Gamma",
+    "GammaPoisson",
+    "JointEM",
+    "Lasso",
+    "Simplex",
+    "TopicModel",
+    "datasets",
+    "expected_counts",
+    "gamma_poisson_bound",
+    "generalized_kl",
+    "generative",
+    "lasso_kl",
+    "lda_bound",
+    "plsa_log_likelihood",
+]

@@ -1,0 +1,27 @@
+"""The hot loops on plain arrays: the compiled core, or the same functions in NumPy.
+
+``ISOTOPIC_SIMD`` in the environment names the instruction-set level to use (``plain``, ``v2``,
+``v3``, ``v4``), or ``numpy`` for no compiled code at all. By default it is the best the machine has.
+"""
+
+import os
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING or os.environ.get("ISOTOPIC_SIMD") != "numpy":
+    try:
+        from isotopic._core import _native as native
+    except ImportError:
+        from isotopic._core import in_numpy as native
+
+        warnings.warn(
+            "isotopic was installed without its compiled core and runs on NumPy, tens of times "
+            "slower. Install a C++17 compiler (GCC or Clang), then: "
+            "pip install --force-reinstall --no-binary isotopic isotopic",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+else:
+    from isotopic._core import in_numpy as native
+
+__all__ = ["native"]

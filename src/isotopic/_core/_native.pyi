@@ -1,0 +1,49 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Doubles = NDArray[np.float64]
+_ByFeature = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+
+def expected_counts(
+    row_starts: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: NDArray[Any],
+    block_rows: NDArray[np.int64],
+    by_feature: _ByFeature | None,
+    weights: NDArray[Any],
+    topics: NDArray[Any],
+    weight_counts: NDArray[Any],
+    topic_counts: NDArray[Any] | None,
+    log_likelihoods: _Doubles,
+    threads: int,
+) -> None: ...
+def column_index(
+    n_features: int,
+    block_rows: NDArray[np.int64],
+    row_starts: NDArray[np.int64],
+    features: NDArray[np.int32],
+) -> _ByFeature: ...
+def divide(
+    x: NDArray[Any], product: NDArray[Any], log_likelihoods: _Doubles, threads: int
+) -> None: ...
+def effective_factor(
+    parameters: NDArray[Any],
+    counts: NDArray[Any],
+    row_offsets: _Doubles | None,
+    column_offsets: _Doubles | None,
+    effective: NDArray[Any],
+    terms: _Doubles,
+    threads: int,
+) -> None: ...
+def distance(
+    a: NDArray[Any],
+    b: NDArray[Any],
+    row_scale: _Doubles | None,
+    column_scale: _Doubles | None,
+    threads: int,
+) -> float: ...
+def gamma_functions(x: _Doubles, digamma: _Doubles, log_gamma: _Doubles) -> None: ...
+def level() -> str: ...
+def levels() -> list[str]: ...

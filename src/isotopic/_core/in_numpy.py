@@ -1,0 +1,127 @@
+"""The functions of the compiled core in NumPy, for machines without a compiler.
+
+Same names, same arguments, same results to rounding; see ``_native.pyi`` and ``kernels.hpp``.
+Memory is bounded as there: a row block at a time.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, special
+
+Array = NDArray[Any]
+
+
+def _ratios(x: Array, product: Array) -> Array:
+    """x / product, zero where the product cannot explain anything."""
+    possible = product >= np.finfo(product.dtype).tiny
+    return np.divide(x, product, out=np.zeros_like(product), where=possible)
+
+
+def _log_likelihoods(x: Array, product: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return special.xlogy(x, product, dtype=np.float64)
+
+
+def expected_counts(
+    row_starts: Array,
+    features: Array,
+    values: Array,
+    block_rows: Array,
+    by_feature: Any,  # noqa: ARG001 - the sums by feature come from a transposed product here
+    weights: Array,
+    topics: Array,
+    weight_counts: Array,
+    topic_counts: Array | None,
+    log_likelihoods: Array,
+    threads: int,  # noqa: ARG001
+) -> None:
+    """One pass over the row blocks of a sparse matrix."""
+    sums = np.zeros_like(topics)
+    for begin, end in zip(block_rows[:-1], block_rows[1:], strict=True):
+        starts = row_starts[begin : end + 1]
+        entries = slice(starts[0], starts[-1])
+        x, columns, block_weights = values[entries], features[entries], weights[begin:end]
+        rows = np.repeat(np.arange(end - begin), np.diff(starts))
+        product = np.einsum("ek,ek->e", block_weights[rows], topics[columns])
+        ratio = sparse.csr_array(
+            (_ratios(x, product), columns, starts - starts[0]),
+            shape=(end - begin, len(topics)),
+        )
+        weight_counts[begin:end] = block_weights * (ratio @ topics)
+        log_likelihoods[begin:end] = np.bincount(
+            rows, weights=_log_likelihoods(x, product), minlength=end - begin
+        )
+        if topic_counts is not None:
+            sums += ratio.T @ block_weights
+    if topic_counts is not None:
+        np.multiply(topics, sums, out=topic_counts)
+
+
+def column_index(
+    n_features: int,  # noqa: ARG001
+    block_rows: Array,  # noqa: ARG001
+    row_starts: Array,  # noqa: ARG001
+    features: Array,  # noqa: ARG001
+) -> tuple[()]:
+    """Not needed here."""
+    return ()
+
+
+def divide(x: Array, product: Array, log_likelihoods: Array, threads: int) -> None:  # noqa: ARG001
+    """Turn a dense product into ratios."""
+    log_likelihoods[:] = _log_likelihoods(x, product).sum(axis=1)
+    product[:] = _ratios(x, product)
+
+
+def effective_factor(
+    parameters: Array,
+    counts: Array,
+    row_offsets: Array | None,
+    column_offsets: Array | None,
+    effective: Array,
+    terms: Array,
+    threads: int,  # noqa: ARG001
+) -> None:
+    """exp(digamma(parameters) - offsets), and the rows' terms of the bound."""
+    wide = parameters.astype(np.float64)
+    digamma = special.digamma(wide)
+    terms[:] = (special.gammaln(wide) - counts * digamma).sum(axis=1)
+    if row_offsets is not None:
+        digamma -= row_offsets[:, np.newaxis]
+    if column_offsets is not None:
+        digamma -= column_offsets
+    effective[:] = np.exp(digamma)
+
+
+def distance(
+    a: Array,
+    b: Array,
+    row_scale: Array | None,
+    column_scale: Array | None,
+    threads: int,  # noqa: ARG001
+) -> float:
+    """Sum of the absolute differences of a and the scaled b."""
+    scaled = b.astype(np.float64)
+    if row_scale is not None:
+        scaled *= row_scale[:, np.newaxis]
+    if column_scale is not None:
+        scaled *= column_scale
+    return float(np.abs(a - scaled).sum())
+
+
+def gamma_functions(x: Array, digamma: Array, log_gamma: Array) -> None:
+    """Digamma and log-gamma of positive numbers."""
+    digamma[:] = special.digamma(x)
+    log_gamma[:] = special.gammaln(x)
+
+
+def level() -> str:
+    """Name what runs."""
+    return "numpy"
+
+
+def levels() -> list[str]:
+    """Name what can run."""
+    return ["numpy"]

@@ -1,0 +1,331 @@
+// Compiled once for each instruction-set level; see kernels.hpp for what each function does.
+#include "kernels.hpp"
+#include "special.hpp"
+
+namespace isotopic {
+namespace ISOTOPIC_LEVEL {
+namespace {
+
+template <class T> constexpr int lanes = simd<T>::lanes;
+
+template <class T> void pad(const Topics<T>& t, int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) {
+        const T* from = t.given + v * t.components;
+        T* to = t.topics + v * t.padded;
+        for (int64_t k = 0; k < t.components; ++k) to[k] = from[k];
+        for (int64_t k = t.components; k < t.padded; ++k) to[k] = 0;
+        if (t.topic_sums)
+            for (int64_t k = 0; k < t.padded; k += lanes<T>) store<T>(t.topic_sums + v * t.padded + k, vec<T>{});
+    }
+}
+
+template <class T> void finish(const Topics<T>& t, int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) {
+        const T *factor = t.topics + v * t.padded, *sums = t.topic_sums + v * t.padded;
+        T* counts = t.counts + v * t.components;
+        for (int64_t k = 0; k < t.components; ++k) counts[k] = factor[k] * sums[k];
+    }
+}
+
+// sum x log(product), with the exponents and the mantissas' logarithms summed apart in double:
+// so the sum is as good in float as the products are.
+template <class T> struct LogLikelihood {
+    vec<double> exponents = vec<double>{}, mantissas = vec<double>{};
+    ints<T> impossible = ints<T>{};
+
+    void add(vec<T> x, vec<T> product) {
+        vec<T> mantissa, exponent;
+        split<T>(product, mantissa, exponent);
+        accumulate(x * exponent, x * log1p_reduced(mantissa - T(1)));
+    }
+    void accumulate(vec<double> e, vec<double> m) {
+        exponents += e;
+        mantissas += m;
+    }
+    void accumulate(vec<float> e, vec<float> m) {
+        accumulate(lower_half(e), lower_half(m));
+        accumulate(upper_half(e), upper_half(m));
+    }
+    double value() const {
+        if (any(impossible)) return -__builtin_inf();
+        return sum<double>(exponents) * 0.69314718055994530942 + sum<double>(mantissas);
+    }
+};
+
+// x / product, and its share of the log-likelihood. A product of zero (or so small that its inverse
+// overflows) can only explain a count of zero: otherwise the likelihood is zero, and nothing is
+// shared out.
+template <class T> inline vec<T> divide(vec<T> x, vec<T> product, LogLikelihood<T>& log_likelihood) {
+    const auto empty = product < fill<T>(simd<T>::smallest_normal);
+    log_likelihood.impossible |= empty & (x > T(0));
+    x = empty ? vec<T>{} : x;
+    product = empty ? fill<T>(1) : product;
+    log_likelihood.add(x, product);
+    return x * reciprocal(product);
+}
+
+// The three sweeps below work on a tile of the components: up to `most_registers` whole vectors of
+// them, their number a template argument so that they stay in registers.
+
+// to[j] (+)= weights . topics of feature j, over the tile. The last vector may go on into entries of
+// the next sample, which nobody reads, but not beyond the `readable` ones of the matrix.
+template <class T, int Registers>
+void products(const T* topics, int64_t padded, const int32_t* features, int n, int64_t readable, const T* weights, T* to,
+              bool first) {
+    constexpr int L = lanes<T>;
+    vec<T> w[Registers];
+    for (int r = 0; r < Registers; ++r) w[r] = load<T>(weights + r * L);
+    const auto product = [&](int32_t feature) {
+        const T* t = topics + feature * padded;
+        vec<T> even = w[0] * load<T>(t), odd = vec<T>{};  // two chains hide the latency of long sums
+        for (int r = 1; r < Registers; ++r) (Registers > 4 && r % 2 ? odd : even) += w[r] * load<T>(t + r * L);
+        return Registers > 4 ? even + odd : even;
+    };
+    for (int j = 0; j < n; j += L) {
+        vec<T> some[L];
+        if (readable - j >= L)
+            for (int i = 0; i < L; ++i) some[i] = product(features[j + i]);
+        else
+            for (int i = 0; i < L; ++i) some[i] = product(features[j + i < n ? j + i : n - 1]);
+        store<T>(to + j, first ? sums_of<T>(some) : load<T>(to + j) + sums_of<T>(some));
+    }
+}
+
+// Products become ratios.
+template <class T>
+void ratios_of(const T* x, int n, int64_t readable, T* products, LogLikelihood<T>& log_likelihood) {
+    constexpr int L = lanes<T>;
+    int j = 0;
+    for (; j + L <= n; j += L)
+        store<T>(products + j, divide<T>(load_unaligned<T>(x + j), load<T>(products + j), log_likelihood));
+    if (j < n) {
+        vec<T> rest = vec<T>{};
+        if (readable - j >= L)
+            rest = count_up<T>() < fill<T>(T(n - j)) ? load_unaligned<T>(x + j) : rest;
+        else
+            for (int i = 0; i < n - j; ++i) rest[i] = x[j + i];
+        store<T>(products + j, divide<T>(rest, load<T>(products + j), log_likelihood));
+    }
+}
+
+// sums += ratio(j) * row(j) for j < n. A long sum of few registers is split into chains, because
+// each multiply-add waits for the one before it in its chain.
+template <class T, int Registers, int chains, class Ratio, class Row>
+inline void add_rows(int64_t n, T* sums, const Ratio& ratio, const Row& row) {
+    constexpr int L = lanes<T>;
+    vec<T> s[chains][Registers];
+    for (int c = 0; c < chains; ++c)
+        for (int r = 0; r < Registers; ++r) s[c][r] = c ? vec<T>{} : load<T>(sums + r * L);
+    const auto add = [&](int c, int64_t j) {
+        const T* from = row(j);
+        const T by = ratio(j);
+        for (int r = 0; r < Registers; ++r) s[c][r] += by * load<T>(from + r * L);
+    };
+    int64_t j = 0;
+    for (; j + chains <= n; j += chains)
+        for (int c = 0; c < chains; ++c) add(c, j + c);
+    for (; j < n; ++j) add(0, j);
+    for (int r = 0; r < Registers; ++r) {
+        for (int c = 1; c < chains; ++c) s[0][r] += s[c][r];
+        store<T>(sums + r * L, s[0][r]);
+    }
+}
+
+// sums += ratio[j] * topics of feature j, over the tile
+template <class T, int Registers>
+void add_topics(const T* topics, int64_t padded, const int32_t* features, int n, const T* ratios, T* sums) {
+    constexpr int chains = Registers <= 2 ? 4 : Registers <= 6 ? 2 : 1;
+    add_rows<T, Registers, chains>(n, sums, [&](int64_t j) { return ratios[j]; }, [&](int64_t j) { return topics + features[j] * padded; });
+}
+
+// topic_sums += ratio * weights over the entries of each feature, over the tile
+template <class T, int Registers>
+void add_weights(const Block<T>& b, int64_t begin, int64_t end, int64_t first) {
+    constexpr int L = lanes<T>;
+    const int64_t padded = b.registers * L;
+    const T* weights = b.block_weights + first;
+    for (int64_t c = begin; c < end; ++c) {
+        T* sums = b.topic_sums + b.column_features[c] * padded + first;
+        const int64_t start = b.column_starts[c];
+        const uint32_t* order = b.entry_order + start;
+        const uint16_t* rows = b.entry_rows + start;
+        add_rows<T, Registers, 1>(
+            b.column_starts[c + 1] - start, sums, [&](int64_t e) { return b.ratios[order[e]]; },
+            [&](int64_t e) { return weights + rows[e] * padded; });
+    }
+}
+
+constexpr int most_registers = 16;
+
+template <class T> struct Tiles {
+    void (*products)(const T*, int64_t, const int32_t*, int, int64_t, const T*, T*, bool);
+    void (*add_topics)(const T*, int64_t, const int32_t*, int, const T*, T*);
+    void (*add_weights)(const Block<T>&, int64_t, int64_t, int64_t);
+};
+template <class T, int... R> inline const Tiles<T>& tile_of(int64_t registers, std::integer_sequence<int, R...>) {
+    static constexpr Tiles<T> tiles[] = {{products<T, R + 1>, add_topics<T, R + 1>, add_weights<T, R + 1>}...};
+    return tiles[registers - 1];
+}
+
+// run(tile, first component of the tile) over all tiles of the components
+template <class T, class Run> inline void for_tiles(int64_t registers, const Run& run) {
+    for (int64_t done = 0; done < registers; done += most_registers) {
+        const int64_t tile = registers - done < most_registers ? registers - done : most_registers;
+        run(tile_of<T>(tile, std::make_integer_sequence<int, most_registers>{}), done * lanes<T>);
+    }
+}
+
+// How many of n ascending features are below the bound (galloping from the front).
+inline int64_t entries_below(const int32_t* features, int64_t n, int64_t bound) {
+    int64_t low = 0, step = 1;
+    while (low + step <= n && features[low + step - 1] < bound) low += step, step *= 2;
+    int64_t high = low + step - 1 < n ? low + step - 1 : n;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (features[middle] < bound)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// A sample's entries are taken in batches whose topics stay in the first-level cache, each in three
+// sweeps: the products, then all ratios and logarithms in whole vectors, then the sums.
+constexpr int64_t batch_bytes = 24576;
+constexpr int most_batch = 256;
+
+template <class T>
+double sample_entries(const Block<T>& b, int64_t begin, int64_t end, const T* weights, T* sums) {
+    const int64_t padded = b.registers * lanes<T>;
+    const int64_t fits = batch_bytes / int64_t(padded * sizeof(T)) / lanes<T> * lanes<T>;
+    const int batch = fits < lanes<T> ? lanes<T> : fits > most_batch ? most_batch : int(fits);
+    alignas(vec<T>) T shares[most_batch];
+    LogLikelihood<T> log_likelihood;
+    for (int64_t p = begin; p < end; p += batch) {
+        const int n = end - p < batch ? int(end - p) : batch;
+        const int32_t* features = b.features + p;
+        for_tiles<T>(b.registers, [&](const Tiles<T>& tile, int64_t first) {
+            tile.products(b.topics + first, padded, features, n, b.n_entries - p, weights + first, shares, first == 0);
+        });
+        ratios_of<T>(b.values + p, n, b.n_entries - p, shares, log_likelihood);
+        for_tiles<T>(b.registers, [&](const Tiles<T>& tile, int64_t first) {
+            tile.add_topics(b.topics + first, padded, features, n, shares, sums + first);
+        });
+        __builtin_memcpy(b.ratios + (p - b.first_entry), shares, uint64_t(n) * sizeof(T));
+    }
+    return log_likelihood.value();
+}
+
+// The features are taken in ranges whose topics stay in the second-level cache for all samples.
+template <class T> void rows(const Block<T>& b, int64_t begin, int64_t end) {
+    const int64_t padded = b.registers * lanes<T>;
+    for (int64_t d = begin; d < end; ++d) {
+        T *weights = b.block_weights + (d - b.first_row) * padded, *sums = b.block_sums + (d - b.first_row) * padded;
+        for (int64_t k = 0; k < b.components; ++k) weights[k] = b.weights[d * b.components + k];
+        for (int64_t k = b.components; k < padded; ++k) weights[k] = 0;
+        for (int64_t k = 0; k < padded; k += lanes<T>) store<T>(sums + k, vec<T>{});
+        b.log_likelihoods[d] = 0;
+        b.cursors[d - b.first_row] = b.row_starts[d];
+    }
+    for (int64_t range_end = b.range_features, range = 0; range < b.n_features; range = range_end, range_end += b.range_features)
+        for (int64_t d = begin; d < end; ++d) {
+            const int64_t i = d - b.first_row, first = b.cursors[i], left = b.row_starts[d + 1] - first;
+            const int64_t n = range_end >= b.n_features ? left : entries_below(b.features + first, left, range_end);
+            if (n == 0) continue;
+            b.cursors[i] = first + n;
+            b.log_likelihoods[d] += sample_entries<T>(b, first, first + n, b.block_weights + i * padded, b.block_sums + i * padded);
+        }
+    for (int64_t d = begin; d < end; ++d) {
+        const T *weights = b.block_weights + (d - b.first_row) * padded, *sums = b.block_sums + (d - b.first_row) * padded;
+        for (int64_t k = 0; k < b.components; ++k) b.weight_counts[d * b.components + k] = weights[k] * sums[k];
+    }
+}
+
+template <class T> void columns(const Block<T>& b, int64_t begin, int64_t end) {
+    for_tiles<T>(b.registers, [&](const Tiles<T>& tile, int64_t first) { tile.add_weights(b, begin, end, first); });
+}
+
+template <class T> double divide_all(const T* x, T* product, int64_t n) {
+    LogLikelihood<T> log_likelihood;
+    int64_t i = 0;
+    for (; i + lanes<T> <= n; i += lanes<T>)
+        store_unaligned<T>(product + i, divide<T>(load_unaligned<T>(x + i), load_unaligned<T>(product + i), log_likelihood));
+    if (i < n) {
+        vec<T> rest_x = vec<T>{}, rest = fill<T>(1);
+        for (int64_t j = i; j < n; ++j) rest_x[j - i] = x[j], rest[j - i] = product[j];
+        rest = divide<T>(rest_x, rest, log_likelihood);
+        for (int64_t j = i; j < n; ++j) product[j] = rest[j - i];
+    }
+    return log_likelihood.value();
+}
+
+template <class T> void posterior(const Posterior<T>& p, int64_t begin, int64_t end) {
+    constexpr int L = lanes<double>;
+    for (int64_t i = begin; i < end; ++i) {
+        const T *parameters = p.parameters + i * p.columns, *counts = p.counts + i * p.columns;
+        T* effective = p.effective + i * p.columns;
+        const double row_offset = p.row_offsets ? p.row_offsets[i] : 0.0;
+        vec<double> term = vec<double>{};
+        for (int64_t k = 0; k < p.columns; k += L) {
+            const int n = p.columns - k < L ? int(p.columns - k) : L;
+            // Lanes beyond the row: log_gamma(1) = 0 and no counts, so they add nothing.
+            vec<double> x = fill<double>(1.0), c = vec<double>{}, offset = fill<double>(row_offset);
+            for (int j = 0; j < n; ++j) x[j] = double(parameters[k + j]), c[j] = double(counts[k + j]);
+            if (p.column_offsets)
+                for (int j = 0; j < n; ++j) offset[j] += p.column_offsets[k + j];
+            const GammaFunctions g = gamma_functions(x);
+            const vec<double> e = exp(g.digamma - offset);
+            for (int j = 0; j < n; ++j) effective[k + j] = T(e[j]);
+            term += g.log_gamma - c * g.digamma;
+        }
+        p.terms[i] = sum<double>(term);
+    }
+}
+
+template <class T>
+double distance(const T* a, const T* b, const double* row_scale, const double* column_scale, int64_t columns,
+                int64_t begin, int64_t end) {
+    constexpr int L = lanes<double>;
+    vec<double> total = vec<double>{};
+    for (int64_t i = begin; i < end; ++i) {
+        const T *x = a + i * columns, *y = b + i * columns;
+        const double row = row_scale ? row_scale[i] : 1.0;
+        int64_t k = 0;
+        for (; k + L <= columns; k += L) {
+            vec<double> left, right, scale = fill<double>(row);
+            for (int j = 0; j < L; ++j) left[j] = double(x[k + j]), right[j] = double(y[k + j]);
+            if (column_scale) scale *= load_unaligned<double>(column_scale + k);
+            const vec<double> difference = left - scale * right;
+            total += difference < vec<double>{} ? -difference : difference;
+        }
+        for (; k < columns; ++k)
+            total[0] += __builtin_fabs(double(x[k]) - row * (column_scale ? column_scale[k] : 1.0) * double(y[k]));
+    }
+    return sum<double>(total);
+}
+
+void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int64_t n) {
+    constexpr int L = lanes<double>;
+    for (int64_t i = 0; i < n; i += L) {
+        const int count = n - i < L ? int(n - i) : L;
+        vec<double> v = fill<double>(1.0);
+        for (int j = 0; j < count; ++j) v[j] = x[i + j];
+        const GammaFunctions g = gamma_functions(v);
+        for (int j = 0; j < count; ++j) digamma[i + j] = g.digamma[j], log_gamma[i + j] = g.log_gamma[j];
+    }
+}
+
+template <class T>
+constexpr Kernels<T> table = {lanes<T>, pad<T>, rows<T>, columns<T>, finish<T>, divide_all<T>, posterior<T>, distance<T>};
+
+#define ISOTOPIC_TEXT_OF(x) #x
+#define ISOTOPIC_TEXT(x) ISOTOPIC_TEXT_OF(x)
+
+}  // namespace
+
+extern const Level level;
+const Level level = {ISOTOPIC_TEXT(ISOTOPIC_LEVEL), table<float>, table<double>, gamma_functions_of};
+
+}  // namespace ISOTOPIC_LEVEL
+}  // namespace isotopic

@@ -1,0 +1,172 @@
+// The Python face of the core: shapes are checked, the GIL is released, Ctrl-C is heard.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+
+#include "pass.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace isotopic {
+namespace {
+
+template <class T> using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void require(bool condition, const char* what) {
+    if (!condition) throw std::invalid_argument(what);
+}
+
+bool signal_pending() {
+    nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+// Runs with the GIL released; if a signal handler raised, its exception goes on.
+template <class Work> void run(const Work& work) {
+    bool complete;
+    {
+        nb::gil_scoped_release nogil;
+        complete = work();
+    }
+    if (!complete) throw nb::python_error();
+}
+
+template <class V> nb::object array_of(V&& values) {
+    using T = typename std::decay_t<V>::value_type;
+    auto* kept = new std::decay_t<V>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::decay_t<V>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+nb::tuple column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts, In<int32_t> features) {
+    require(block_rows.size() > 0, "block_rows is empty");
+    ColumnIndex index;
+    {
+        nb::gil_scoped_release nogil;
+        index = column_index(n_features, int64_t(block_rows.size()) - 1, block_rows.data(), row_starts.data(), features.data());
+    }
+    return nb::make_tuple(array_of(std::move(index.block_columns)), array_of(std::move(index.column_features)),
+                          array_of(std::move(index.column_starts)), array_of(std::move(index.entry_rows)),
+                          array_of(std::move(index.entry_order)));
+}
+
+template <class T>
+void bind_expected_counts(nb::module_& m) {
+    m.def(
+        "expected_counts",
+        [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In<int64_t> block_rows,
+           std::optional<std::tuple<In<int64_t>, In<int32_t>, In<int64_t>, In<uint16_t>, In<uint32_t>>> by_feature,
+           In2<T> weights, In2<T> topics, Out2<T> weight_counts, std::optional<Out2<T>> topic_counts,
+           Out<double> log_likelihoods, int threads) {
+            const size_t n_samples = weights.shape(0), n_features = topics.shape(0), components = weights.shape(1);
+            require(components > 0 && topics.shape(1) == components, "weights and topics differ in components");
+            require(row_starts.size() == n_samples + 1 && block_rows.size() > 0, "row_starts or block_rows has a wrong length");
+            require(features.size() == values.size() && int64_t(values.size()) == row_starts.data()[n_samples],
+                    "features and values do not match row_starts");
+            require(weight_counts.shape(0) == n_samples && weight_counts.shape(1) == components &&
+                        log_likelihoods.size() == n_samples,
+                    "weight_counts or log_likelihoods has a wrong shape");
+            require(!topic_counts || (topic_counts->shape(0) == n_features && topic_counts->shape(1) == components),
+                    "topic_counts has a wrong shape");
+            require(!topic_counts || by_feature, "topic_counts need the index by feature");
+            Matrix<T> x{int64_t(n_samples), int64_t(n_features), int64_t(block_rows.size()) - 1, row_starts.data(),
+                        features.data(), values.data(), block_rows.data(), nullptr, nullptr, nullptr, nullptr, nullptr};
+            if (by_feature) {
+                x.block_columns = std::get<0>(*by_feature).data();
+                x.column_features = std::get<1>(*by_feature).data();
+                x.column_starts = std::get<2>(*by_feature).data();
+                x.entry_rows = std::get<3>(*by_feature).data();
+                x.entry_order = std::get<4>(*by_feature).data();
+            }
+            run([&] {
+                return expected_counts<T>(x, int64_t(components), weights.data(), topics.data(), weight_counts.data(),
+                                          topic_counts ? topic_counts->data() : nullptr, log_likelihoods.data(), threads,
+                                          signal_pending);
+            });
+        },
+        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(), "block_rows"_a.noconvert(),
+        "by_feature"_a.none(), "weights"_a.noconvert(), "topics"_a.noconvert(), "weight_counts"_a.noconvert(),
+        "topic_counts"_a.none(), "log_likelihoods"_a.noconvert(), "threads"_a);
+}
+
+template <class T> void bind_elementwise(nb::module_& m) {
+    m.def(
+        "divide",
+        [](In2<T> x, Out2<T> product, Out<double> log_likelihoods, int threads) {
+            require(x.shape(0) == product.shape(0) && x.shape(1) == product.shape(1) && log_likelihoods.size() == x.shape(0),
+                    "x, product and log_likelihoods differ in shape");
+            run([&] {
+                return divide<T>(int64_t(x.shape(0)), int64_t(x.shape(1)), x.data(), product.data(), log_likelihoods.data(),
+                                 threads, signal_pending);
+            });
+        },
+        "x"_a.noconvert(), "product"_a.noconvert(), "log_likelihoods"_a.noconvert(), "threads"_a);
+
+    m.def(
+        "effective_factor",
+        [](In2<T> parameters, In2<T> counts, std::optional<In<double>> row_offsets, std::optional<In<double>> column_offsets,
+           Out2<T> effective, Out<double> terms, int threads) {
+            const size_t rows = parameters.shape(0), columns = parameters.shape(1);
+            require(counts.shape(0) == rows && counts.shape(1) == columns && effective.shape(0) == rows &&
+                        effective.shape(1) == columns && terms.size() == rows,
+                    "parameters, counts, effective and terms differ in shape");
+            require((!row_offsets || row_offsets->size() == rows) && (!column_offsets || column_offsets->size() == columns),
+                    "offsets have a wrong length");
+            const Posterior<T> posterior{int64_t(columns), parameters.data(), counts.data(),
+                                         row_offsets ? row_offsets->data() : nullptr,
+                                         column_offsets ? column_offsets->data() : nullptr, effective.data(), terms.data()};
+            run([&] { return effective_factor<T>(posterior, int64_t(rows), threads, signal_pending); });
+        },
+        "parameters"_a.noconvert(), "counts"_a.noconvert(), "row_offsets"_a.none(), "column_offsets"_a.none(),
+        "effective"_a.noconvert(), "terms"_a.noconvert(), "threads"_a);
+
+    m.def(
+        "distance",
+        [](In2<T> a, In2<T> b, std::optional<In<double>> row_scale, std::optional<In<double>> column_scale, int threads) {
+            require(a.shape(0) == b.shape(0) && a.shape(1) == b.shape(1), "a and b differ in shape");
+            require((!row_scale || row_scale->size() == a.shape(0)) && (!column_scale || column_scale->size() == a.shape(1)),
+                    "a scale has a wrong length");
+            nb::gil_scoped_release nogil;
+            return distance<T>(a.data(), b.data(), row_scale ? row_scale->data() : nullptr,
+                               column_scale ? column_scale->data() : nullptr, int64_t(a.shape(0)), int64_t(a.shape(1)), threads);
+        },
+        "a"_a.noconvert(), "b"_a.noconvert(), "row_scale"_a.none(), "column_scale"_a.none(), "threads"_a);
+}
+
+}  // namespace
+}  // namespace isotopic
+
+NB_MODULE(_native, m) {
+    using namespace isotopic;
+    m.doc() = "The hot loops of isotopic on plain arrays.";
+    bind_expected_counts<float>(m);
+    bind_expected_counts<double>(m);
+    bind_elementwise<float>(m);
+    bind_elementwise<double>(m);
+    m.def("column_index", &column_index_of, "n_features"_a, "block_rows"_a.noconvert(), "row_starts"_a.noconvert(),
+          "features"_a.noconvert());
+    m.def(
+        "gamma_functions",
+        [](In<double> x, Out<double> digamma, Out<double> log_gamma) {
+            require(digamma.size() == x.size() && log_gamma.size() == x.size(), "x, digamma and log_gamma differ in length");
+            current_level().gamma_functions(x.data(), digamma.data(), log_gamma.data(), int64_t(x.size()));
+        },
+        "x"_a.noconvert(), "digamma"_a.noconvert(), "log_gamma"_a.noconvert());
+    m.def("level", [] { return std::string(current_level().name); });
+    m.def("levels", [] {
+        std::vector<std::string> names;
+        for (const Level* level : available_levels()) names.push_back(level->name);
+        return names;
+    });
+}

@@ -1,0 +1,240 @@
+#include "pass.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#include "pool.hpp"
+
+namespace isotopic {
+namespace {
+
+// The sizes below follow the caches: they change the speed, and the last bits through the order of
+// the sums, but never with the number of threads.
+constexpr int64_t range_bytes = 1 << 20;    // topics of a range of features: half a second-level cache
+constexpr int64_t untiled_bytes = 5 << 20;  // topics up to this size are not cut into ranges
+constexpr int64_t few_entries = 8;          // of a sample in a range
+constexpr size_t huge_page = size_t(2) << 20;
+constexpr int64_t chunks_of_columns = 16;
+constexpr int64_t chunk_elements = 16384;  // of elementwise work
+
+struct Free {
+    void operator()(void* p) const { std::free(p); }
+};
+template <class T> using Buffer = std::unique_ptr<T[], Free>;
+
+// Aligned for the widest vectors. malloc keeps what it was given back, so that a fit's passes do
+// not fault the same pages in again and again.
+template <class T> Buffer<T> buffer(int64_t n) {
+    const size_t wanted = size_t(std::max<int64_t>(n, 1)) * sizeof(T), unit = wanted < huge_page ? 64 : huge_page;
+    const size_t bytes = (wanted + unit - 1) / unit * unit;
+    void* p = std::aligned_alloc(unit, bytes);
+    if (!p) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+    if (unit == huge_page) madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    return Buffer<T>(static_cast<T*>(p));
+}
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// chunk(begin, end) over [0, n) in pieces of `size`.
+bool in_chunks(int64_t n, int64_t size, int threads, const Interrupted& interrupted,
+               const std::function<void(int64_t, int64_t)>& chunk) {
+    Steps steps({ceil_div(n, size)});
+    return steps.run(
+        threads, [&](int64_t, int64_t i) { chunk(i * size, std::min(n, (i + 1) * size)); }, interrupted);
+}
+
+// The pass as steps. Step 0 pads the topics. Then step 1 + b runs the rows of block b together with
+// the columns of block b - 1: they touch different memory (the blocks' buffers alternate), so one
+// wait a block is enough. The last step multiplies the sums by the topics.
+template <class T> class Pass {
+  public:
+    Pass(const Matrix<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts, T* topic_counts,
+         double* log_likelihoods)
+        : x_(x), kernels_(kernels_of<T>(current_level())), wants_topics_(topic_counts != nullptr) {
+        const int64_t registers = ceil_div(components, kernels_.lanes), padded = registers * kernels_.lanes;
+        padded_topics_ = buffer<T>(x.n_features * padded);
+        if (wants_topics_) topic_sums_ = buffer<T>(x.n_features * padded);
+        topics_ = {components, padded, topics, padded_topics_.get(), topic_sums_.get(), topic_counts};
+
+        int64_t most_rows = 0, most_entries = 0;
+        for (int64_t b = 0; b < x.n_blocks; ++b) {
+            most_rows = std::max(most_rows, x.block_rows[b + 1] - x.block_rows[b]);
+            most_entries = std::max(most_entries, x.row_starts[x.block_rows[b + 1]] - x.row_starts[x.block_rows[b]]);
+        }
+        block_sums_ = buffer<T>(most_rows * padded);
+        cursors_ = buffer<int64_t>(most_rows);
+        const int64_t range_features = features_in_cache(padded);
+        chunk_rows_ = range_features < x.n_features ? 128 : 64;
+        for (int i = 0; i < 2; ++i) {
+            weights_of_block_[i] = buffer<T>(most_rows * padded);
+            ratios_of_block_[i] = buffer<T>(most_entries);
+            blocks_[i] = {x.row_starts[x.n_samples], x.row_starts, x.features, x.values, x.column_features, x.column_starts, x.entry_rows,
+                          x.entry_order, components, registers, x.n_features, range_features, weights, padded_topics_.get(), 0, 0,
+                          weights_of_block_[i].get(), block_sums_.get(), cursors_.get(), ratios_of_block_[i].get(),
+                          weight_counts, log_likelihoods, topic_sums_.get()};
+        }
+    }
+
+    bool run(int threads, const Interrupted& interrupted) {
+        const int64_t feature_chunks = ceil_div(x_.n_features, chunk_features());
+        std::vector<int64_t> chunks{feature_chunks};
+        for (int64_t b = 0; b <= x_.n_blocks; ++b) chunks.push_back(chunks_of_rows(b) + columns_before(b));
+        if (wants_topics_) chunks.push_back(feature_chunks);
+        const int64_t last = int64_t(chunks.size()) - 1;
+        Steps steps(std::move(chunks));
+        return steps.run(
+            threads,
+            [&](int64_t step, int64_t i) {
+                if (step == 0)
+                    kernels_.pad(topics_, i * chunk_features(), end_of_features(i));
+                else if (wants_topics_ && step == last)
+                    kernels_.finish(topics_, i * chunk_features(), end_of_features(i));
+                else if (i < columns_before(step - 1))
+                    columns(step - 2, i);
+                else
+                    rows(step - 1, i - columns_before(step - 1));
+            },
+            interrupted);
+    }
+
+  private:
+    // Ranges of features pay when the topics are far larger than the second-level cache, and not
+    // when they leave a sample with a handful of entries in each.
+    int64_t features_in_cache(int64_t padded) const {
+        const int64_t bytes = int64_t(padded * sizeof(T)), entries = x_.row_starts[x_.n_samples];
+        if (bytes * x_.n_features <= untiled_bytes) return x_.n_features;
+        return std::max({int64_t(1), range_bytes / bytes, few_entries * x_.n_features * x_.n_samples / std::max<int64_t>(entries, 1)});
+    }
+
+    int64_t chunk_features() const { return std::max<int64_t>(1, chunk_elements / topics_.padded); }
+    int64_t end_of_features(int64_t i) const { return std::min(x_.n_features, (i + 1) * chunk_features()); }
+    int64_t chunks_of_rows(int64_t b) const {
+        return b < x_.n_blocks ? ceil_div(x_.block_rows[b + 1] - x_.block_rows[b], chunk_rows_) : 0;
+    }
+    int64_t columns_before(int64_t b) const { return wants_topics_ && b > 0 ? chunks_of_columns : 0; }
+
+    Block<T> block(int64_t b) const {
+        Block<T> block = blocks_[b % 2];
+        block.first_row = x_.block_rows[b];
+        block.first_entry = x_.row_starts[block.first_row];
+        return block;
+    }
+
+    void rows(int64_t b, int64_t i) const {
+        const Block<T> block = this->block(b);
+        const int64_t begin = block.first_row + i * chunk_rows_, end = std::min(x_.block_rows[b + 1], begin + chunk_rows_);
+        kernels_.rows(block, begin, end);
+    }
+
+    // Where the i-th of equal shares of a block's entries begins among its columns.
+    int64_t column_of_share(int64_t b, int64_t i) const {
+        const int64_t *first = x_.column_starts + x_.block_columns[b], *last = x_.column_starts + x_.block_columns[b + 1];
+        const int64_t entries = x_.row_starts[x_.block_rows[b + 1]] - *first;
+        return std::lower_bound(first, last, *first + entries * i / chunks_of_columns) - x_.column_starts;
+    }
+
+    void columns(int64_t b, int64_t i) const {
+        const Block<T> block = this->block(b);
+        kernels_.columns(block, column_of_share(b, i), column_of_share(b, i + 1));
+    }
+
+    const Matrix<T>& x_;
+    const Kernels<T>& kernels_;
+    const bool wants_topics_;
+    int64_t chunk_rows_;  // samples of a block in one chunk; more of them share a range of features
+    Buffer<T> padded_topics_, topic_sums_, weights_of_block_[2], block_sums_, ratios_of_block_[2];
+    Buffer<int64_t> cursors_;
+    Topics<T> topics_;
+    Block<T> blocks_[2];
+};
+
+}  // namespace
+
+template <class T>
+bool expected_counts(const Matrix<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts,
+                     T* topic_counts, double* log_likelihoods, int threads, const Interrupted& interrupted) {
+    return Pass<T>(x, components, weights, topics, weight_counts, topic_counts, log_likelihoods).run(threads, interrupted);
+}
+
+ColumnIndex column_index(int64_t n_features, int64_t n_blocks, const int64_t* block_rows, const int64_t* row_starts,
+                         const int32_t* features) {
+    ColumnIndex index;
+    const int64_t n_entries = row_starts[block_rows[n_blocks]];
+    index.entry_rows.resize(size_t(n_entries));
+    index.entry_order.resize(size_t(n_entries));
+    index.block_columns.push_back(0);
+    std::vector<int64_t> next(static_cast<size_t>(n_features));
+    for (int64_t b = 0; b < n_blocks; ++b) {
+        const int64_t first_row = block_rows[b], first = row_starts[first_row], last = row_starts[block_rows[b + 1]];
+        std::fill(next.begin(), next.end(), 0);
+        for (int64_t e = first; e < last; ++e) ++next[size_t(features[e])];
+        int64_t start = first;
+        for (int64_t v = 0; v < n_features; ++v) {
+            const int64_t count = next[size_t(v)];
+            if (!count) continue;
+            index.column_features.push_back(int32_t(v));
+            index.column_starts.push_back(start);
+            next[size_t(v)] = start;
+            start += count;
+        }
+        index.block_columns.push_back(int64_t(index.column_features.size()));
+        for (int64_t d = first_row; d < block_rows[b + 1]; ++d)
+            for (int64_t e = row_starts[d]; e < row_starts[d + 1]; ++e) {
+                const size_t at = size_t(next[size_t(features[e])]++);
+                index.entry_rows[at] = uint16_t(d - first_row);
+                index.entry_order[at] = uint32_t(e - first);
+            }
+    }
+    index.column_starts.push_back(n_entries);
+    return index;
+}
+
+template <class T>
+bool divide(int64_t rows, int64_t columns, const T* x, T* product, double* log_likelihoods, int threads,
+            const Interrupted& interrupted) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    return in_chunks(rows, std::max<int64_t>(1, chunk_elements / std::max<int64_t>(columns, 1)), threads, interrupted,
+                     [&](int64_t begin, int64_t end) {
+                         for (int64_t i = begin; i < end; ++i)
+                             log_likelihoods[i] = kernels.divide(x + i * columns, product + i * columns, columns);
+                     });
+}
+
+template <class T>
+bool effective_factor(const Posterior<T>& posterior, int64_t rows, int threads, const Interrupted& interrupted) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    return in_chunks(rows, std::max<int64_t>(1, chunk_elements / 8 / std::max<int64_t>(posterior.columns, 1)), threads,
+                     interrupted, [&](int64_t begin, int64_t end) { kernels.posterior(posterior, begin, end); });
+}
+
+template <class T>
+double distance(const T* a, const T* b, const double* row_scale, const double* column_scale, int64_t rows, int64_t columns,
+                int threads) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    const int64_t size = std::max<int64_t>(1, chunk_elements / std::max<int64_t>(columns, 1));
+    std::vector<double> parts(size_t(ceil_div(rows, size)));
+    in_chunks(rows, size, threads, [] { return false; }, [&](int64_t begin, int64_t end) {
+        parts[size_t(begin / size)] = kernels.distance(a, b, row_scale, column_scale, columns, begin, end);
+    });
+    double total = 0;
+    for (double part : parts) total += part;
+    return total;
+}
+
+#define ISOTOPIC_INSTANTIATE(T)                                                                                       \
+    template bool expected_counts(const Matrix<T>&, int64_t, const T*, const T*, T*, T*, double*, int, const Interrupted&); \
+    template bool divide(int64_t, int64_t, const T*, T*, double*, int, const Interrupted&);                           \
+    template bool effective_factor(const Posterior<T>&, int64_t, int, const Interrupted&);                            \
+    template double distance(const T*, const T*, const double*, const double*, int64_t, int64_t, int);
+ISOTOPIC_INSTANTIATE(float)
+ISOTOPIC_INSTANTIATE(double)
+
+}  // namespace isotopic

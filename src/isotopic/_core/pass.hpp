@@ -1,0 +1,54 @@
+// Whole-matrix operations: the loops of a level, cut into chunks for the threads.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+#include "levels.hpp"
+
+namespace isotopic {
+
+using Interrupted = std::function<bool()>;
+
+// A canonical sparse matrix (by sample), its row blocks, and each block's entries by feature.
+template <class T> struct Matrix {
+    int64_t n_samples, n_features, n_blocks;
+    const int64_t* row_starts;
+    const int32_t* features;
+    const T* values;
+    const int64_t* block_rows;  // n_blocks + 1
+    // null when only the weights' counts are wanted
+    const int64_t* block_columns;  // n_blocks + 1
+    const int32_t* column_features;
+    const int64_t* column_starts;
+    const uint16_t* entry_rows;
+    const uint32_t* entry_order;
+};
+
+// One pass of expected counts. `topic_counts` may be null. False if it was interrupted.
+template <class T>
+bool expected_counts(const Matrix<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts,
+                     T* topic_counts, double* log_likelihoods, int threads, const Interrupted& interrupted);
+
+struct ColumnIndex {
+    std::vector<int64_t> block_columns, column_starts;
+    std::vector<int32_t> column_features;
+    std::vector<uint16_t> entry_rows;
+    std::vector<uint32_t> entry_order;
+};
+
+// The entries of each row block ordered by feature, then sample.
+ColumnIndex column_index(int64_t n_features, int64_t n_blocks, const int64_t* block_rows, const int64_t* row_starts,
+                         const int32_t* features);
+
+template <class T>
+bool divide(int64_t rows, int64_t columns, const T* x, T* product, double* log_likelihoods, int threads,
+            const Interrupted& interrupted);
+
+template <class T>
+bool effective_factor(const Posterior<T>& posterior, int64_t rows, int threads, const Interrupted& interrupted);
+
+template <class T>
+double distance(const T* a, const T* b, const double* row_scale, const double* column_scale, int64_t rows, int64_t columns,
+                int threads);
+
+}  // namespace isotopic

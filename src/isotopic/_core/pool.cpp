@@ -1,0 +1,116 @@
+#include "pool.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+namespace isotopic {
+namespace {
+
+class Pool {
+  public:
+    void run(int threads, const std::function<void()>& work) {
+        std::unique_lock<std::mutex> mine(owner_, std::try_to_lock);
+        if (!mine.owns_lock()) return work();
+        grow(threads - 1);
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            work_ = &work;
+            wanted_ = threads - 1;
+        }
+        wake_.notify_all();
+        work();
+        std::unique_lock<std::mutex> lock(mutex_);
+        work_ = nullptr;
+        wanted_ = 0;
+        idle_.wait(lock, [this] { return active_ == 0; });
+    }
+
+  private:
+    void grow(int helpers) {
+        for (; helpers_ < helpers; ++helpers_) std::thread([this] { help(); }).detach();
+    }
+
+    void help() {
+        std::unique_lock<std::mutex> lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [this] { return wanted_ > 0; });
+            const std::function<void()>& work = *work_;
+            --wanted_;
+            ++active_;
+            lock.unlock();
+            work();
+            lock.lock();
+            if (--active_ == 0) idle_.notify_all();
+        }
+    }
+
+    std::mutex owner_, mutex_;
+    std::condition_variable wake_, idle_;
+    const std::function<void()>* work_ = nullptr;
+    int wanted_ = 0, active_ = 0, helpers_ = 0;
+};
+
+// Never destroyed: helpers wait in it until the process ends. A forked child has none of its
+// parent's threads, and perhaps its locks held, so it forgets the pool and makes its own.
+std::atomic<Pool*> the_pool{nullptr};
+
+Pool& pool() {
+#if defined(__unix__) || defined(__APPLE__)
+    static const int registered = pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
+    (void)registered;
+#endif
+    Pool* current = the_pool.load();
+    if (!current) {
+        Pool* fresh = new Pool;
+        if (the_pool.compare_exchange_strong(current, fresh)) return *fresh;
+        delete fresh;
+    }
+    return *current;
+}
+
+}  // namespace
+
+void run_in_team(int threads, const std::function<void()>& work) {
+    if (threads <= 1)
+        work();
+    else
+        pool().run(threads, work);
+}
+
+Steps::Steps(std::vector<int64_t> chunks) : chunks_(std::move(chunks)), progress_(chunks_.size()) {}
+
+bool Steps::run(int threads, const std::function<void(int64_t, int64_t)>& chunk,
+                const std::function<bool()>& interrupted) {
+    using clock = std::chrono::steady_clock;
+    const auto caller = std::this_thread::get_id();
+    constexpr auto between_questions = std::chrono::milliseconds(100);
+
+    run_in_team(threads, [&] {
+        const bool asks = std::this_thread::get_id() == caller;
+        auto asked = clock::now();
+        for (size_t step = 0; step < chunks_.size(); ++step) {
+            Progress& progress = progress_[step];
+            for (;;) {
+                const int64_t index = progress.next.fetch_add(1, std::memory_order_relaxed);
+                if (index >= chunks_[step]) break;
+                if (!stopped_.load(std::memory_order_relaxed)) chunk(int64_t(step), index);
+                progress.done.fetch_add(1, std::memory_order_release);
+                if (asks && clock::now() - asked > between_questions) {
+                    if (interrupted()) stopped_.store(true, std::memory_order_relaxed);
+                    asked = clock::now();
+                }
+            }
+            // The steps are short; a thread that waits long gives its core away.
+            for (int spins = 0; progress.done.load(std::memory_order_acquire) < chunks_[step]; ++spins)
+                if (spins > 1000) std::this_thread::yield();
+        }
+    });
+    return !stopped_.load();
+}
+
+}  // namespace isotopic

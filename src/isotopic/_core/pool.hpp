@@ -1,0 +1,35 @@
+// One pool of threads for the process.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace isotopic {
+
+// Runs `work` in the calling thread and, as they become free, in up to `threads - 1` helpers;
+// returns when all have left it. `work` must therefore be complete whoever takes part, and when
+// another caller has the helpers it simply runs alone. Works again after fork().
+void run_in_team(int threads, const std::function<void()>& work);
+
+// A sequence of steps, each cut into chunks that may run in any order and in any thread; a step
+// starts when all chunks of the one before have ended. Which thread runs a chunk never changes
+// what the chunk computes.
+class Steps {
+  public:
+    explicit Steps(std::vector<int64_t> chunks);
+
+    // `chunk(step, index)` for all of them. `interrupted()` is asked now and then in the calling
+    // thread; once it says true, the rest is skipped. Returns whether everything was run.
+    bool run(int threads, const std::function<void(int64_t, int64_t)>& chunk, const std::function<bool()>& interrupted);
+
+  private:
+    struct alignas(64) Progress {
+        std::atomic<int64_t> next{0}, done{0};
+    };
+    std::vector<int64_t> chunks_;
+    std::vector<Progress> progress_;
+    std::atomic<bool> stopped_{false};
+};
+
+}  // namespace isotopic

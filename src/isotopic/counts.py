@@ -1,0 +1,168 @@
+"""CountMatrix: the data, validated once, cut into row blocks."""
+
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import sparse, special
+
+from isotopic._core import native
+
+Array: TypeAlias = NDArray[Any]
+
+# A block's entries are about as many as keeps its ratios and weights in a second-level cache, and
+# enough that a feature occurs several times in it.
+_BLOCK_ENTRIES = 2**17
+_FEWEST_ROWS, _MOST_ROWS = 256, 4096
+
+
+class CountMatrix:
+    """Non-negative counts, samples x features, in a canonical private form.
+
+    Sparse data of any SciPy format becomes rows of sorted, distinct features with positive values;
+    dense data a C-contiguous array. What the caller gave is never changed, and shared where it
+    already has that form.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (samples, features)
+        Non-negative and finite.
+    dtype : float32, float64 or None
+        The precision of everything computed from it. ``None``: float32 if that is what ``X`` has,
+        float64 otherwise.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : dtype
+    sample_totals : ndarray of shape (samples,), float64
+        The sum of each row.
+    total : float
+        The sum of all counts.
+    """
+
+    def __init__(self, X: "ArrayLike | CountMatrix", dtype: DTypeLike | None = None) -> None:
+        given = X if sparse.issparse(X) else np.asarray(X)
+        if given.ndim != 2:
+            raise ValueError(f"X must have two dimensions, samples x features; it has {given.ndim}")
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"X must hold numbers; its dtype is {given.dtype}")
+        self.dtype = np.dtype(_precision(given.dtype) if dtype is None else dtype)
+        if self.dtype not in (np.float32, np.float64):
+            raise TypeError(f"counts are kept as float32 or float64, not {self.dtype}")
+        self.shape: tuple[int, int] = given.shape
+        self.is_sparse = sparse.issparse(given)
+        if self.is_sparse:
+            csr = _canonical(given)
+            self._keep(
+                csr.indptr.astype(np.int64, copy=False),
+                csr.indices.astype(np.int32, copy=False),
+                csr.data.astype(self.dtype, copy=False),
+            )
+        else:
+            _check_values(given, lambda position: position)
+            self.dense = np.ascontiguousarray(given, dtype=self.dtype)
+
+    def _keep(self, row_starts: Array, features: Array, values: Array) -> None:
+        self.row_starts, self.features, self.values = row_starts, features, values
+        entries_a_row = len(values) / max(1, self.shape[0])
+        rows = int(np.clip(_BLOCK_ENTRIES / max(1.0, entries_a_row), _FEWEST_ROWS, _MOST_ROWS))
+        self.block_rows = np.append(np.arange(0, self.shape[0], rows), self.shape[0])
+
+    @classmethod
+    def of(cls, X: Any, dtype: DTypeLike | None = None) -> "CountMatrix":
+        """Give ``X`` itself if it is a CountMatrix of that precision, else a new one."""
+        if not isinstance(X, cls):
+            return cls(X, dtype)
+        if dtype is None or X.dtype == dtype:
+            return X
+        if X.is_sparse:
+            other = cls.__new__(cls)
+            other.shape, other.dtype, other.is_sparse = X.shape, np.dtype(dtype), True
+            other._keep(X.row_starts, X.features, X.values.astype(dtype))
+            return other
+        return cls(X.dense, dtype)
+
+    def rows(self, which: Array) -> "CountMatrix":
+        """Select rows by index."""
+        part = CountMatrix.__new__(CountMatrix)
+        part.shape = (len(which), self.shape[1])
+        part.dtype, part.is_sparse = self.dtype, self.is_sparse
+        if self.is_sparse:
+            lengths = np.diff(self.row_starts)[which]
+            starts = np.append(0, np.cumsum(lengths))
+            entries = np.arange(starts[-1]) + np.repeat(self.row_starts[which] - starts[:-1], lengths)
+            part._keep(starts, self.features[entries], self.values[entries])
+        else:
+            part.dense = self.dense[which]
+        return part
+
+    @cached_property
+    def by_feature(self) -> Any:
+        """Each block's entries ordered by feature, for the sums over samples."""
+        return native.column_index(self.shape[1], self.block_rows, self.row_starts, self.features)
+
+    @cached_property
+    def sample_totals(self) -> Array:
+        """The sum of each row."""
+        if not self.is_sparse:
+            return np.asarray(self.dense.sum(axis=1, dtype=np.float64))
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.row_starts))
+        return np.bincount(rows, weights=self.values, minlength=self.shape[0])
+
+    @cached_property
+    def feature_totals(self) -> Array:
+        """The sum of each column."""
+        if not self.is_sparse:
+            return np.asarray(self.dense.sum(axis=0, dtype=np.float64))
+        return np.bincount(self.features, weights=self.values, minlength=self.shape[1])
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of all counts."""
+        return float(self.sample_totals.sum())
+
+    @cached_property
+    def saturated_divergence(self) -> float:
+        """The sum of ``x log x - x``: what the generalized KL divergence adds to the likelihood."""
+        values = (self.values if self.is_sparse else self.dense).astype(np.float64, copy=False)
+        return float((special.xlogy(values, values) - values).sum())
+
+
+def _precision(dtype: np.dtype[Any]) -> DTypeLike:
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def _canonical(X: Any) -> Any:
+    """CSR with sorted distinct indices and no zeros, sharing memory with X where it can."""
+    csr = X.tocsr()
+    _check_values(csr.data, lambda entry: _coordinates(csr, entry))
+    # A new object around the same arrays: SciPy notes what it finds out on the object.
+    csr = sparse.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    if np.any(csr.data == 0):
+        csr = csr.copy()
+        csr.eliminate_zeros()
+    return csr
+
+
+def _coordinates(csr: Any, entry: tuple[int, ...]) -> tuple[int, int]:
+    row = int(np.searchsorted(csr.indptr, entry[0], side="right")) - 1
+    return row, int(csr.indices[entry[0]])
+
+
+def _check_values(values: Array, place: Any) -> None:
+    """Raise on the first value that is not a finite non-negative number."""
+    bad = ~(values >= 0) if values.dtype.kind != "f" else ~((values >= 0) & (values < np.inf))
+    if not bad.any():
+        return
+    first = np.unravel_index(int(np.argmax(bad)), values.shape)
+    row, feature = place(tuple(int(i) for i in first))
+    value = values[first]
+    what = "a negative value" if value < 0 else "a value that is not finite"
+    raise ValueError(
+        f"X must be non-negative and finite; it has {what} ({value}) in row {row}, column {feature}"
+    )

@@ -1,0 +1,285 @@
+"""The named models: each is a pair of priors."""
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import StrOptions
+
+from isotopic.counts import Array
+from isotopic.estimators.base import BaseTopicModel, documented
+from isotopic.priors import Dirichlet, Free, Gamma, Prior, Simplex
+
+
+@documented
+class NMF(BaseTopicModel):
+    r"""Non-negative matrix factorization under the Kullback-Leibler divergence.
+
+    .. math:: \min_{H, W \ge 0} \sum_{dv} x_{dv} \log\frac{x_{dv}}{(HW)_{dv}} - x_{dv} + (HW)_{dv}
+
+    with the weights :math:`H` (samples x components) and the topics :math:`W` (components x
+    features). With ``normalize`` the topics are distributions, which loses nothing (Lemma 4.1) and
+    lets both sides be updated jointly (Algorithm 4); without it the updates are those of Lee and
+    Seung (Algorithm 1).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        How many topics.
+    normalize : bool, default=True
+        Whether each topic sums to one.
+    %(parameters)s
+
+    Attributes
+    ----------
+    %(attributes)s
+
+    Examples
+    --------
+    >>> from isotopic import NMF, datasets
+    >>> X = datasets.load_kjv().data
+    >>> model = NMF(5, max_iter=20, tol=0, random_state=0)
+    >>> model.fit_transform(X).shape
+    (1189, 5)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTopicModel._parameter_constraints,
+        "normalize": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        normalize: bool = True,
+        solver: Any = "auto",
+        init: Any = "random",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        n_init: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.normalize = normalize
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _priors(self) -> tuple[Prior, Prior]:
+        return Free(), Simplex() if self.normalize else Free()
+
+
+
+@documented
+class PLSA(BaseTopicModel):
+    r"""Probabilistic latent semantic analysis.
+
+    .. math:: \max_{H, W} \sum_{dv} x_{dv} \log (HW)_{dv}, \qquad
+        \textstyle\sum_k h_{dk} = 1, \quad \sum_v w_{kv} = 1
+
+    Hofmann's EM (Algorithm 2), which is NMF with both factors normalised and its joint update
+    (Algorithm 6). The weights are each sample's proportions.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        How many topics.
+    %(parameters)s
+
+    Attributes
+    ----------
+    %(attributes)s
+
+    Examples
+    --------
+    >>> from isotopic import PLSA, datasets
+    >>> X = datasets.load_kjv().data
+    >>> model = PLSA(5, max_iter=20, tol=0, random_state=0).fit(X)
+    >>> bool(abs(model.weights_.sum(axis=1) - 1).max() < 1e-12)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        solver: Any = "auto",
+        init: Any = "random",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        n_init: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _priors(self) -> tuple[Prior, Prior]:
+        return Simplex(), Simplex()
+
+
+
+@documented
+class LDA(BaseTopicModel):
+    r"""Latent Dirichlet allocation, inferred variationally.
+
+    Each sample's proportions have a Dirichlet prior :math:`h_d \sim \mathrm{Dir}(\alpha)`, each
+    count is a draw from :math:`\sum_k h_{dk} w_k`, and the mean-field bound is maximised (Blei et
+    al.; Algorithm 3). That is also NMF with normalised topics and Dirichlet weights (Algorithm 5).
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        How many topics.
+    alpha : float, array-like of shape (n_components,) or None, default=None
+        Concentration of the proportions; ``None`` is ``1 / n_components``.
+    eta : float, array-like or None, default=None
+        Concentration of the topics (one number, one for each feature, or components x features),
+        which are then Bayesian too. ``None`` leaves the topics without a prior, as in the paper.
+    estimate : {"variational"}, default="variational"
+        What a Dirichlet side makes of its counts.
+    %(parameters)s
+
+    Attributes
+    ----------
+    %(attributes)s
+
+    Examples
+    --------
+    >>> from isotopic import LDA, datasets
+    >>> X = datasets.load_kjv().data
+    >>> model = LDA(5, alpha=0.1, max_iter=20, tol=0, random_state=0).fit(X)
+    >>> model.weights_posterior_.shape
+    (1189, 5)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTopicModel._parameter_constraints,
+        "alpha": ["array-like", Real, None],
+        "eta": ["array-like", Real, None],
+        "estimate": [StrOptions({"variational"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        alpha: float | Array | None = None,
+        eta: float | Array | None = None,
+        estimate: str = "variational",
+        solver: Any = "auto",
+        init: Any = "random",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        n_init: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.eta = eta
+        self.estimate = estimate
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _priors(self) -> tuple[Prior, Prior]:
+        alpha = 1 / self.n_components if self.alpha is None else self.alpha
+        return Dirichlet(alpha), Simplex() if self.eta is None else Dirichlet(self.eta)
+
+
+
+@documented
+class GammaPoisson(BaseTopicModel):
+    r"""Gamma-Poisson factorization, inferred variationally.
+
+    .. math:: h_{dk} \sim \Gamma(\alpha_k, a_k), \qquad
+        x_{dv} \sim \operatorname{Poisson}\Big(\sum_k h_{dk} w_{kv}\Big)
+
+    with normalised topics (Algorithm 7). With a common rate its iterates are those of LDA.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        How many topics.
+    shape, rate : float or array-like of shape (n_components,), default=1.0
+        The prior's shape :math:`\alpha` and rate :math:`a`, common or for each topic.
+    %(parameters)s
+
+    Attributes
+    ----------
+    %(attributes)s
+
+    Examples
+    --------
+    >>> from isotopic import GammaPoisson, datasets
+    >>> X = datasets.load_kjv().data
+    >>> model = GammaPoisson(5, shape=0.3, rate=0.01, max_iter=20, tol=0, random_state=0).fit(X)
+    >>> model.weights_.shape
+    (1189, 5)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTopicModel._parameter_constraints,
+        "shape": ["array-like", Real],
+        "rate": ["array-like", Real],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        shape: float | Array = 1.0,
+        rate: float | Array = 1.0,
+        solver: Any = "auto",
+        init: Any = "random",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        n_init: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.shape = shape
+        self.rate = rate
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _priors(self) -> tuple[Prior, Prior]:
+        return Gamma(self.shape, self.rate), Simplex()

@@ -1,0 +1,214 @@
+"""Expected counts: the one kernel, and the only place that knows dense from sparse.
+
+Arrays keep the components of a sample or of a feature next to each other in memory: ``weights``
+(samples x components) is C-contiguous, ``topics`` (components x features) Fortran-contiguous.
+Other layouts are copied into these.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isotopic._core import native
+from isotopic.counts import Array, CountMatrix
+from isotopic.threads import current_threads
+
+# Dense data is worked on in row blocks of about this many bytes.
+_DENSE_BLOCK_BYTES = 2**23
+
+
+class Counts(NamedTuple):
+    """The three sums of the responsibilities that anyone ever needs.
+
+    Over row blocks: stack ``weights``, add the rest.
+    """
+
+    weights: Array
+    topics: Array
+    log_likelihood: float
+
+
+def expected_counts(X: ArrayLike | CountMatrix, weights: ArrayLike, topics: ArrayLike) -> Counts:
+    r"""Share each count out over the components (the E step of every model here).
+
+    With the responsibilities :math:`\phi_{dkv} \propto w_{dk} t_{kv}`, normalised over :math:`k`,
+
+    .. math::
+
+        \sum_v x_{dv} \phi_{dkv}, \qquad \sum_d x_{dv} \phi_{dkv}, \qquad
+        \sum_{dv} x_{dv} \log \sum_k w_{dk} t_{kv}
+
+    in one pass over the counts. Neither the responsibilities nor the product of the factors is
+    stored.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or CountMatrix of shape (samples, features)
+        Non-negative counts.
+    weights : array-like of shape (samples, components)
+        Non-negative (effective) weights.
+    topics : array-like of shape (components, features)
+        Non-negative (effective) topics.
+
+    Returns
+    -------
+    counts : Counts
+        ``weights`` (samples x components), ``topics`` (components x features) and
+        ``log_likelihood``. In float32 if both factors are, else in float64; the log-likelihood is
+        summed in float64 always.
+
+    Notes
+    -----
+    The update of every algorithm of the paper: equation (6) and the sums over it in Algorithms 1
+    to 7. A count that no component can explain makes the log-likelihood minus infinity and is
+    shared out to nobody.
+    """
+    weights, topics = np.asarray(weights), np.asarray(topics)
+    single = weights.dtype == np.float32 and topics.dtype == np.float32
+    dtype = np.float32 if single else np.float64
+    X = CountMatrix.of(X, dtype)
+    expected = (X.shape[0], weights.shape[-1]), (weights.shape[-1], X.shape[1])
+    if (weights.shape, topics.shape) != expected:
+        raise ValueError(
+            f"X {X.shape}, weights {weights.shape} and topics {topics.shape} do not fit: "
+            "weights are samples x components, topics components x features"
+        )
+    for name, factor in (("weights", weights), ("topics", topics)):
+        if not (np.all(factor >= 0) and np.all(np.isfinite(factor))):
+            raise ValueError(f"{name} must be non-negative and finite")
+    return one_pass(X, weights.astype(dtype, copy=False), topics.astype(dtype, copy=False))
+
+
+def one_pass(X: CountMatrix, weights: Array, topics: Array, *, weights_only: bool = False) -> Counts:
+    """Compute :func:`expected_counts` of factors that are known to be good.
+
+    With ``weights_only`` the topics' counts are left out (empty), at about half the cost.
+    """
+    by_feature = np.ascontiguousarray(topics.T)
+    topic_counts = np.empty_like(by_feature[:0] if weights_only else by_feature)
+    weight_counts, log_likelihoods = _pass(X, weights, by_feature, topic_counts)
+    return Counts(weight_counts, topic_counts.T, float(log_likelihoods.sum()))
+
+
+def row_pass(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array, Array]:
+    """Compute the weights' expected counts and the log-likelihood of each row on its own."""
+    by_feature = np.ascontiguousarray(topics.T)
+    return _pass(X, weights, by_feature, by_feature[:0])
+
+
+def _pass(
+    X: CountMatrix, weights: Array, by_feature: Array, topic_counts: Array
+) -> tuple[Array, Array]:
+    """Fill ``topic_counts`` unless it is empty; return the weights' counts and log-likelihoods."""
+    kernel = _sparse_pass if X.is_sparse else _dense_pass
+    weights = np.ascontiguousarray(weights)
+    weight_counts, log_likelihoods = np.empty_like(weights), np.empty(X.shape[0])
+    wanted = topic_counts if len(topic_counts) else None
+    kernel(X, weights, by_feature, weight_counts, wanted, log_likelihoods)
+    return weight_counts, log_likelihoods
+
+
+def _sparse_pass(
+    X: CountMatrix,
+    weights: Array,
+    by_feature: Array,
+    weight_counts: Array,
+    topic_counts: Array | None,
+    log_likelihoods: Array,
+) -> None:
+    native.expected_counts(
+        X.row_starts,
+        X.features,
+        X.values,
+        X.block_rows,
+        None if topic_counts is None else X.by_feature,
+        weights,
+        by_feature,
+        weight_counts,
+        topic_counts,
+        log_likelihoods,
+        current_threads(),
+    )
+
+
+def _dense_pass(
+    X: CountMatrix,
+    weights: Array,
+    by_feature: Array,
+    weight_counts: Array,
+    topic_counts: Array | None,
+    log_likelihoods: Array,
+) -> None:
+    """Three matrix products on each row block, and one sweep that divides and takes logarithms."""
+    n_samples, n_features = X.shape
+    rows = max(64, _DENSE_BLOCK_BYTES // max(1, n_features * X.dtype.itemsize))
+    product = np.empty((min(rows, n_samples), n_features), X.dtype)
+    sums = np.zeros_like(by_feature)
+    for begin in range(0, n_samples, rows):
+        block = slice(begin, min(begin + rows, n_samples))
+        ratios = product[: block.stop - begin]
+        np.matmul(weights[block], by_feature.T, out=ratios)
+        native.divide(X.dense[block], ratios, log_likelihoods[block], current_threads())
+        np.multiply(weights[block], ratios @ by_feature, out=weight_counts[block])
+        if topic_counts is not None:
+            sums += ratios.T @ weights[block]
+    if topic_counts is not None:
+        np.multiply(by_feature, sums, out=topic_counts)
+
+
+def table(array: Array) -> tuple[Array, bool]:
+    """View a C- or Fortran-contiguous matrix as a C-contiguous one, and tell whether it turned."""
+    if array.flags.c_contiguous:
+        return array, False
+    if not array.flags.f_contiguous:
+        return np.ascontiguousarray(array), False
+    return array.T, True
+
+
+def effective_factor(
+    parameters: Array, counts: Array, offsets: Array | None = None
+) -> tuple[Array, float]:
+    r"""Effective factor of Dirichlet or Gamma posteriors, and what it adds to their bound.
+
+    Parameters
+    ----------
+    parameters, counts : ndarray of shape (rows, columns)
+        The posterior's parameters, and the part of them that is not the prior's.
+    offsets : ndarray of shape (rows,) or None
+        Subtracted from each row's digamma values.
+
+    Returns
+    -------
+    effective : ndarray of shape (rows, columns)
+        :math:`\exp(\psi(\text{parameters}) - \text{offsets})`.
+    term : float
+        The sum of :math:`\log\Gamma(\text{parameters}) - \text{counts}\,\psi(\text{parameters})`.
+    """
+    parameters, turned = table(parameters)
+    counts = np.ascontiguousarray(counts.T if turned else counts)
+    effective, terms = np.empty_like(parameters), np.empty(len(parameters))
+    by_row, by_column = (None, offsets) if turned else (offsets, None)
+    native.effective_factor(
+        parameters, counts, by_row, by_column, effective, terms, current_threads()
+    )
+    return (effective.T if turned else effective), float(terms.sum())
+
+
+def gamma_functions(x: Array) -> tuple[Array, Array]:
+    """Digamma and log-gamma of an array of positive numbers."""
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    digamma, log_gamma = np.empty_like(x), np.empty_like(x)
+    native.gamma_functions(x.ravel(), digamma.reshape(-1), log_gamma.reshape(-1))
+    return digamma, log_gamma
+
+
+def distance(
+    a: Array, b: Array, *, row_scale: Array | None = None, column_scale: Array | None = None
+) -> float:
+    """Sum of ``|a - scale * b|`` with a scale for each row and column (default 1)."""
+    a, turned = table(a)
+    b = np.ascontiguousarray(b.T if turned else b)
+    scales = (column_scale, row_scale) if turned else (row_scale, column_scale)
+    by_row, by_column = (s if s is None else np.ascontiguousarray(s, np.float64) for s in scales)
+    return native.distance(a, b, by_row, by_column, current_threads())

@@ -1,0 +1,139 @@
+"""Problem: counts and a prior for each side. It knows the objective and the optimality residual."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from isotopic.counts import Array, CountMatrix
+from isotopic.kernels import Counts, one_pass
+from isotopic.priors import Posterior, Prior, Totals
+
+
+@dataclass(frozen=True)
+class State:
+    """A point of a problem and the expected counts there: all that any solver's step needs.
+
+    Attributes
+    ----------
+    weights, topics : Posterior
+    counts : Counts
+        The expected counts at this point.
+    passes : int
+        Passes over the data that were made to reach this point.
+    """
+
+    problem: "Problem"
+    weights: Posterior
+    topics: Posterior
+    counts: Counts
+    passes: int
+
+    @cached_property
+    def objective(self) -> float:
+        """The objective at this point; see :meth:`Problem.objective`."""
+        return self.problem.objective(self.weights, self.topics, self.counts.log_likelihood)
+
+    @cached_property
+    def residual(self) -> float:
+        """The optimality residual at this point; see :meth:`Problem.residual`."""
+        return self.problem.residual(self)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Minimise the divergence of counts from ``weights @ topics`` under a prior for each side.
+
+    Parameters
+    ----------
+    X : CountMatrix of shape (samples, features)
+    weights, topics : Prior
+    n_components : int
+    """
+
+    X: CountMatrix
+    weights: Prior
+    topics: Prior
+    n_components: int
+
+    def __post_init__(self) -> None:
+        self.weights.check((self.X.shape[0], self.n_components))
+        self.topics.check((self.n_components, self.X.shape[1]))
+        if self.weights.normalized and not self.topics.normalized and self.topics.learned:
+            raise ValueError(
+                f"{type(self.weights).__name__} weights leave the topics to carry no scale, so the "
+                f"topics must be normalised too (Simplex or Dirichlet), not "
+                f"{type(self.topics).__name__}"
+            )
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides can be updated from one pass: the weights' totals never change."""
+        return self.topics.normalized or not self.topics.learned
+
+    def weights_totals(self, weights: Posterior) -> Totals:
+        """Give the sums over samples, as the topics see them."""
+        # Normalised topics do not ask.
+        if self.topics.normalized:
+            return 1.0
+        return np.asarray(weights.mean.sum(axis=0, dtype=np.float64))[:, np.newaxis]
+
+    def topics_totals(self, topics: Posterior) -> Totals:
+        """Give the sums over features, as the weights see them."""
+        if self.topics.normalized:
+            return 1.0
+        return np.asarray(topics.mean.sum(axis=1, dtype=np.float64))
+
+    def evaluate(self, weights: Posterior, topics: Posterior, passes: int) -> State:
+        """Make a pass over the data at this point."""
+        counts = one_pass(
+            self.X, weights.effective, topics.effective, weights_only=not self.topics.learned
+        )
+        return State(self, weights, topics, counts, passes)
+
+    def objective(self, weights: Posterior, topics: Posterior, log_likelihood: float) -> float:
+        r"""Compute what is minimised.
+
+        .. math:: -\sum_{dv} x_{dv} \log(\text{weights topics})_{dv} + \text{mass} +
+            \text{term of the weights} + \text{term of the topics}
+
+        with effective factors in the logarithm. The mass
+        :math:`\sum_k E[\sum_d w_{dk}] E[\sum_v t_{kv}]` belongs to Poisson models and is constant,
+        and left out, when the weights are proportions. For points with a scale the constant
+        :math:`\sum x \log x - x` is added, so that the objective is the generalized
+        Kullback-Leibler divergence. So it is, by model: the divergence (NMF), with its penalty
+        (Lasso), minus the log-likelihood (PLSA), minus the variational bound (LDA, Gamma-Poisson).
+        """
+        value = -log_likelihood + weights.term + topics.term
+        if self.weights.normalized:
+            return value
+        totals = self.topics_totals(topics)
+        value += float((weights.mean.sum(axis=0, dtype=np.float64) * totals).sum())
+        if not (self.weights.bayesian or self.topics.bayesian):
+            value += self.X.saturated_divergence
+        return value
+
+    def residual(self, state: State) -> float:
+        r"""Compute the optimality residual: the share of the counts that an update would move.
+
+        For a point side the sum of :math:`|\text{factor} \cdot \text{gradient}|`, for a Bayesian
+        one the distance of its parameters from their fixed point; the larger of both sides,
+        divided by the total of ``X``. Zero exactly where the Karush-Kuhn-Tucker conditions of all
+        positive entries hold, and free of scale.
+        """
+        gaps = (
+            self.weights.gap(state.weights, state.counts.weights, self.topics_totals(state.topics)),
+            self.topics.gap(state.topics, state.counts.topics, self.weights_totals(state.weights)),
+        )
+        return max(gaps) / self.X.total if self.X.total > 0 else 0.0
+
+
+def start_at(problem: Problem, weights: Array, topics: Array) -> tuple[Posterior, Posterior]:
+    """Take two arrays as the factors, or as the parameters of the posteriors, of both sides.
+
+    Where neither side is normalised, Gamma weights take their first rates from topics that sum to
+    one, and Gamma topics take theirs from those weights.
+    """
+    first = problem.weights.at(weights, 1.0)
+    second = problem.topics.at(topics, problem.weights_totals(first))
+    return first, second

@@ -1,0 +1,19 @@
+"""The only loop, and one file for each solver."""
+
+from isotopic.solvers.alternating import Alternating
+from isotopic.solvers.base import Solver
+from isotopic.solvers.choose import choose_solver
+from isotopic.solvers.fold_in import FoldIn
+from isotopic.solvers.joint import JointEM
+from isotopic.solvers.solve import Iteration, Solution, solve
+
+__all__ = [
+    "Alternating",
+    "FoldIn",
+    "Iteration",
+    "JointEM",
+    "Solution",
+    "Solver",
+    "choose_solver",
+    "solve",
+]

@@ -1,0 +1,27 @@
+"""Alternating: the multiplicative updates of Lee and Seung."""
+
+from dataclasses import dataclass
+
+from isotopic.kernels import one_pass
+from isotopic.priors import Posterior
+from isotopic.problem import Problem, State
+
+
+@dataclass(frozen=True)
+class Alternating:
+    """Update the topics, look again, update the weights: two passes an iteration.
+
+    Algorithm 1 (Lee & Seung, Theorem 2) when both sides are free, and its counterpart for every
+    other pair of priors.
+    """
+
+    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
+        """Evaluate the starting point."""
+        return problem.evaluate(weights, topics, passes=0)
+
+    def step(self, problem: Problem, state: State) -> State:
+        """One side's M step, a pass, the other side's M step, a pass."""
+        topics = problem.topics.absorb(state.counts.topics, problem.weights_totals(state.weights))
+        counts = one_pass(problem.X, state.weights.effective, topics.effective, weights_only=True)
+        weights = problem.weights.absorb(counts.weights, problem.topics_totals(topics))
+        return problem.evaluate(weights, topics, state.passes + 2)

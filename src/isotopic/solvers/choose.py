@@ -1,0 +1,20 @@
+"""Names for solvers."""
+
+from isotopic.problem import Problem
+from isotopic.solvers.alternating import Alternating
+from isotopic.solvers.base import Solver
+from isotopic.solvers.joint import JointEM
+
+SOLVERS: dict[str, type[Solver]] = {"joint": JointEM, "alternating": Alternating}
+
+
+def choose_solver(solver: str | Solver, problem: Problem) -> Solver:
+    """Find the solver for a name, a solver object, or ``"auto"``: joint where that is possible."""
+    if solver == "auto":
+        return JointEM() if problem.joint else Alternating()
+    if isinstance(solver, str):
+        if solver not in SOLVERS:
+            names = ", ".join(repr(name) for name in ("auto", *SOLVERS))
+            raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}")
+        return SOLVERS[solver]()
+    return solver

@@ -1,0 +1,121 @@
+"""solve(): the only iteration loop of the package."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isotopic.priors import Posterior
+from isotopic.problem import Problem, State
+from isotopic.solvers.base import Solver
+
+HISTORY = np.dtype(
+    [
+        ("iteration", np.int64),
+        ("passes", np.int64),
+        ("seconds", np.float64),
+        ("objective", np.float64),
+        ("residual", np.float64),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What a callback sees: where the fit is and the iterate itself.
+
+    ``weights`` and ``topics`` are the iterate as the priors hold it (``mean``, ``effective``,
+    ``parameters``). They are not copies: look, do not write.
+    """
+
+    iteration: int
+    passes: int
+    seconds: float
+    objective: float
+    residual: float
+    state: State
+
+    @property
+    def weights(self) -> Posterior:
+        """The weights of this iterate."""
+        return self.state.weights
+
+    @property
+    def topics(self) -> Posterior:
+        """The topics of this iterate."""
+        return self.state.topics
+
+
+Callback: TypeAlias = Callable[[Iteration], Any]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a solver ended.
+
+    Attributes
+    ----------
+    state : State
+        The last complete iterate.
+    history : structured ndarray
+        A row for each iteration: ``iteration``, ``passes`` over the data made to reach the
+        iterate, ``seconds`` since the start, ``objective`` and optimality ``residual`` there.
+    converged : bool
+        Whether the residual reached the tolerance.
+    interrupted : bool
+        Whether Ctrl-C ended it. The state is that of the last complete iteration.
+    """
+
+    state: State
+    history: NDArray[np.void]
+    converged: bool
+    interrupted: bool
+
+
+def solve(
+    problem: Problem,
+    solver: Solver,
+    start: tuple[Posterior, Posterior],
+    *,
+    max_iter: int,
+    tol: float,
+    callbacks: Iterable[Callback] = (),
+) -> Solution:
+    """Iterate until the optimality residual is at most ``tol``, at most ``max_iter`` times.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : Solver
+    start : pair of Posterior
+        The weights and topics to start from.
+    max_iter : int
+    tol : float
+        With 0, exactly ``max_iter`` iterations are made.
+    callbacks : iterable of callables
+        Called with an :class:`Iteration` after each one. Any that returns ``True`` stops the loop.
+
+    Returns
+    -------
+    Solution
+    """
+    began = time.perf_counter()
+    state = solver.init(problem, *start)
+    rows: list[tuple[int, int, float, float, float]] = []
+    converged = interrupted = False
+    try:
+        for iteration in range(1, max_iter + 1):
+            state = solver.step(problem, state)
+            seconds = time.perf_counter() - began
+            row = (iteration, state.passes, seconds, state.objective, state.residual)
+            rows.append(row)
+            stops = [callback(Iteration(*row, state)) is True for callback in callbacks]
+            converged = tol > 0 and state.residual <= tol
+            if converged or any(stops):
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    return Solution(state, np.array(rows, dtype=HISTORY), converged, interrupted)
