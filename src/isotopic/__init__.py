@@ -6,9 +6,17 @@ of priors; one kernel shares out the counts, and each prior makes of its counts 
 """
 
 from isotopic import datasets, generative
+from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson, TopicModel
 from isotopic.kernels import Counts, expected_counts
+from isotopic.objectives import (
+    gamma_poisson_bound,
+    generalized_kl,
+    lasso_kl,
+    lda_bound,
+    plsa_log_likelihood,
+)
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
 from isotopic.solvers import Alternating, JointEM
 
@@ -29,6 +37,7 @@ __all__ = [
     "Lasso",
     "Simplex",
     "TopicModel",
+    "convert",
     "datasets",
     "expected_counts",
     "gamma_poisson_bound",

@@ -22,17 +22,7 @@ def random_start(problem: Problem, rng: np.random.Generator) -> Start:
     noise = rng.exponential(size=(X.shape[1], components))
     weight_counts = X.sample_totals[:, np.newaxis] * shares
     topic_counts = X.feature_totals[:, np.newaxis] * noise / components
-    return start_from_counts(problem, weight_counts, topic_counts.T)
-
-
-def start_from_counts(problem: Problem, weight_counts: Array, topic_counts: Array) -> Start:
-    """Let both priors absorb expected counts."""
-    dtype = problem.X.dtype
-    weights = problem.weights.absorb(weight_counts.astype(dtype), 1.0)
-    topics = problem.topics.absorb(
-        np.asfortranarray(topic_counts, dtype=dtype), problem.weights_totals(weights)
-    )
-    return weights, topics
+    return _absorbed(problem, weight_counts, topic_counts.T)
 
 
 def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
@@ -55,35 +45,44 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
 
 
 def start_from_model(problem: Problem, model: Any) -> Start:
-    """Let both priors absorb the counts that a fitted model of any kind stands for.
-
-    For a Bayesian side these are its parameters less the prior's, for a point side its share of
-    each sample's total. So proportions become weights that carry the totals, and the other way
-    round, as the paper's lemmas say, and a point becomes the posterior centred on it.
-    """
+    """Let both priors absorb the counts that a fitted model of any kind explains."""
     if not hasattr(model, "components_"):
         raise ValueError(f"init={model!r} is not fitted; fit it first")
-    weights, topics = model.weights_, model.components_
-    shapes = (problem.X.shape[0], problem.n_components), (problem.n_components, problem.X.shape[1])
-    if (weights.shape, topics.shape) != shapes:
+    given = model.weights_.shape, model.components_.shape
+    needed = (problem.X.shape[0], problem.n_components), (problem.n_components, problem.X.shape[1])
+    if given != needed:
         raise ValueError(
-            f"init is a model with weights {weights.shape} and topics {topics.shape}; "
-            f"this fit needs {shapes[0]} and {shapes[1]}"
+            f"init is a model with weights {given[0]} and topics {given[1]}; "
+            f"this fit needs {needed[0]} and {needed[1]}"
         )
-    shares = weights * topics.sum(axis=1)
-    sums = shares.sum(axis=1, keepdims=True)
-    weight_counts = _explained(
-        model, "weights", problem.X.sample_totals[:, np.newaxis] * shares / np.where(sums > 0, sums, 1)
+    return _absorbed(problem, *explained_counts(model, problem.X.sample_totals))
+
+
+def explained_counts(model: Any, sample_totals: Array) -> tuple[Array, Array]:
+    """Find the expected counts that a fitted model of any kind stands for.
+
+    For a Bayesian side these are its parameters less the prior's, for a point side its share of
+    each sample's total. A prior that absorbs them turns proportions into weights that carry the
+    totals, or the other way round, as the paper's lemmas say.
+    """
+    topic_sums = model.components_.sum(axis=1)
+    weight_counts = model._weights_explained
+    if weight_counts is None:
+        shares = model.weights_ * topic_sums
+        sums = shares.sum(axis=1)
+        weight_counts = shares * (sample_totals / np.where(sums > 0, sums, 1))[:, np.newaxis]
+    topic_counts = model._components_explained
+    if topic_counts is None:
+        mass = weight_counts.sum(axis=0) / np.where(topic_sums > 0, topic_sums, 1)
+        topic_counts = mass[:, np.newaxis] * model.components_
+    return weight_counts, topic_counts
+
+
+def _absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> Start:
+    dtype = problem.X.dtype
+    return problem.absorb(
+        np.ascontiguousarray(weight_counts, dtype), np.asfortranarray(topic_counts, dtype)
     )
-    topic_sums = topics.sum(axis=1, keepdims=True)
-    mass = weight_counts.sum(axis=0)[:, np.newaxis] / np.where(topic_sums > 0, topic_sums, 1)
-    return start_from_counts(problem, weight_counts, _explained(model, "components", mass * topics))
-
-
-def _explained(model: Any, side: str, of_point: Array) -> Array:
-    """Counts that a side of a fitted model stands for."""
-    explained = getattr(model, f"_{side}_explained", None)
-    return of_point if explained is None else explained
 
 
 def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:

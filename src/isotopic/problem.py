@@ -1,4 +1,7 @@
-"""Problem: counts and a prior for each side. It knows the objective and the optimality residual."""
+"""A pair of priors is a model; with data it is a problem.
+
+Here stand the objective and the optimality residual of any pair.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,8 +34,13 @@ class State:
 
     @cached_property
     def objective(self) -> float:
-        """The objective at this point; see :meth:`Problem.objective`."""
-        return self.problem.objective(self.weights, self.topics, self.counts.log_likelihood)
+        """The objective at this point; see :meth:`Pair.objective`."""
+        return self.problem.objective(
+            self.weights,
+            self.topics,
+            self.counts.log_likelihood,
+            self.problem.X.saturated_divergence,
+        )
 
     @cached_property
     def residual(self) -> float:
@@ -41,24 +49,18 @@ class State:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Minimise the divergence of counts from ``weights @ topics`` under a prior for each side.
+class Pair:
+    """A prior for each side: a model, before it has seen data.
 
     Parameters
     ----------
-    X : CountMatrix of shape (samples, features)
     weights, topics : Prior
-    n_components : int
     """
 
-    X: CountMatrix
     weights: Prior
     topics: Prior
-    n_components: int
 
     def __post_init__(self) -> None:
-        self.weights.check((self.X.shape[0], self.n_components))
-        self.topics.check((self.n_components, self.X.shape[1]))
         if self.weights.normalized and not self.topics.normalized and self.topics.learned:
             raise ValueError(
                 f"{type(self.weights).__name__} weights leave the topics to carry no scale, so the "
@@ -71,9 +73,13 @@ class Problem:
         """Whether both sides can be updated from one pass: the weights' totals never change."""
         return self.topics.normalized or not self.topics.learned
 
+    @property
+    def is_divergence(self) -> bool:
+        """Whether the objective is a divergence: two points, of which one has a scale."""
+        return not (self.weights.normalized or self.weights.bayesian or self.topics.bayesian)
+
     def weights_totals(self, weights: Posterior) -> Totals:
-        """Give the sums over samples, as the topics see them."""
-        # Normalised topics do not ask.
+        """Give the sums over samples, as the topics see them; normalised topics do not ask."""
         if self.topics.normalized:
             return 1.0
         return np.asarray(weights.mean.sum(axis=0, dtype=np.float64))[:, np.newaxis]
@@ -84,14 +90,18 @@ class Problem:
             return 1.0
         return np.asarray(topics.mean.sum(axis=1, dtype=np.float64))
 
-    def evaluate(self, weights: Posterior, topics: Posterior, passes: int) -> State:
-        """Make a pass over the data at this point."""
-        counts = one_pass(
-            self.X, weights.effective, topics.effective, weights_only=not self.topics.learned
-        )
-        return State(self, weights, topics, counts, passes)
+    def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
+        """Make the weights, then the topics, of counts that were shared out already."""
+        weights = self.weights.absorb(weight_counts, 1.0)
+        return weights, self.topics.absorb(topic_counts, self.weights_totals(weights))
 
-    def objective(self, weights: Posterior, topics: Posterior, log_likelihood: float) -> float:
+    def objective(
+        self,
+        weights: Posterior,
+        topics: Posterior,
+        log_likelihood: float,
+        saturated_divergence: float,
+    ) -> float:
         r"""Compute what is minimised.
 
         .. math:: -\sum_{dv} x_{dv} \log(\text{weights topics})_{dv} + \text{mass} +
@@ -99,19 +109,43 @@ class Problem:
 
         with effective factors in the logarithm. The mass
         :math:`\sum_k E[\sum_d w_{dk}] E[\sum_v t_{kv}]` belongs to Poisson models and is constant,
-        and left out, when the weights are proportions. For points with a scale the constant
-        :math:`\sum x \log x - x` is added, so that the objective is the generalized
+        and left out, when the weights are proportions. For points with a scale the saturated
+        divergence :math:`\sum x \log x - x` is added, so that the objective is the generalized
         Kullback-Leibler divergence. So it is, by model: the divergence (NMF), with its penalty
         (Lasso), minus the log-likelihood (PLSA), minus the variational bound (LDA, Gamma-Poisson).
         """
         value = -log_likelihood + weights.term + topics.term
-        if self.weights.normalized:
-            return value
-        totals = self.topics_totals(topics)
-        value += float((weights.mean.sum(axis=0, dtype=np.float64) * totals).sum())
-        if not (self.weights.bayesian or self.topics.bayesian):
-            value += self.X.saturated_divergence
-        return value
+        if not self.weights.normalized:
+            sums = weights.mean.sum(axis=0, dtype=np.float64)
+            value += float((sums * self.topics_totals(topics)).sum())
+        return value + (saturated_divergence if self.is_divergence else 0.0)
+
+
+@dataclass(frozen=True)
+class Problem(Pair):
+    """Minimise the divergence of counts from ``weights @ topics`` under a prior for each side.
+
+    Parameters
+    ----------
+    weights, topics : Prior
+    X : CountMatrix of shape (samples, features)
+    n_components : int
+    """
+
+    X: CountMatrix
+    n_components: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.weights.check((self.X.shape[0], self.n_components))
+        self.topics.check((self.n_components, self.X.shape[1]))
+
+    def evaluate(self, weights: Posterior, topics: Posterior, passes: int) -> State:
+        """Make a pass over the data at this point."""
+        counts = one_pass(
+            self.X, weights.effective, topics.effective, weights_only=not self.topics.learned
+        )
+        return State(self, weights, topics, counts, passes)
 
     def residual(self, state: State) -> float:
         r"""Compute the optimality residual: the share of the counts that an update would move.
@@ -126,14 +160,3 @@ class Problem:
             self.topics.gap(state.topics, state.counts.topics, self.weights_totals(state.weights)),
         )
         return max(gaps) / self.X.total if self.X.total > 0 else 0.0
-
-
-def start_at(problem: Problem, weights: Array, topics: Array) -> tuple[Posterior, Posterior]:
-    """Take two arrays as the factors, or as the parameters of the posteriors, of both sides.
-
-    Where neither side is normalised, Gamma weights take their first rates from topics that sum to
-    one, and Gamma topics take theirs from those weights.
-    """
-    first = problem.weights.at(weights, 1.0)
-    second = problem.topics.at(topics, problem.weights_totals(first))
-    return first, second

@@ -61,7 +61,7 @@ components_ : ndarray of shape (n_components, n_features)
     weights_posterior_, components_posterior_ : ndarray
         Parameters of a Bayesian side's posterior, of the same shape; ``None`` for a point.
     objective_ : float
-        What was minimised; see :meth:`isotopic.problem.Problem.objective`.
+        What was minimised; see :meth:`isotopic.problem.Pair.objective`.
     n_iter_ : int
         Iterations made.
     converged_ : bool
@@ -146,7 +146,7 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         self._validate_params()
         counts = self._read(X, reset=True)
-        problem = Problem(counts, *self._priors(), self.n_components)
+        problem = Problem(*self._priors(), counts, self.n_components)
         solver = choose_solver(self.solver, problem)
         callbacks = self._callbacks()
         with use_threads(self.n_jobs, blas=not counts.is_sparse):
@@ -188,7 +188,7 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         topics = Posterior(self.components_, self._effective_components)
         fixed = Fixed(topics, normalized=topics_prior.normalized)
         n_components = len(self.components_)
-        problem = Problem(counts, weights_prior, fixed, n_components)
+        problem = Problem(weights_prior, fixed, counts, n_components)
         with use_threads(self.n_jobs, blas=not counts.is_sparse):
             solution = solve(
                 problem,
@@ -229,19 +229,24 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return [*callbacks, _Lines(int(self.verbose))] if self.verbose else callbacks
 
     def _keep(self, solution: Solution, problem: Problem) -> None:
-        """Set the fitted attributes: all or none of them."""
-        weights, topics = solution.state.weights, solution.state.topics
-        self.components_ = np.ascontiguousarray(topics.mean)
-        self.weights_ = weights.mean
-        self.components_posterior_ = (
-            None if topics.parameters is None else np.ascontiguousarray(topics.parameters)
-        )
-        self.weights_posterior_ = weights.parameters
-        self.objective_ = solution.state.objective
+        """Set the fitted attributes."""
+        state = solution.state
+        self._keep_sides(state.weights, state.topics)
+        self.objective_ = state.objective
         self.n_iter_ = len(solution.history)
         self.converged_ = solution.converged
         self.history_ = solution.history
         self.sample_totals_ = problem.X.sample_totals
+        self._log_likelihood = state.counts.log_likelihood
+        self._saturated_divergence = problem.X.saturated_divergence
+
+    def _keep_sides(self, weights: Posterior, topics: Posterior) -> None:
+        self.weights_, self.weights_posterior_ = weights.mean, weights.parameters
+        self.components_ = np.ascontiguousarray(topics.mean)
+        self.components_posterior_ = (
+            None if topics.parameters is None else np.ascontiguousarray(topics.parameters)
+        )
+        self._effective_weights = weights.effective
         self._effective_components = topics.effective
         self._weights_explained = weights.explained
         self._components_explained = topics.explained

@@ -1,0 +1,144 @@
+"""Exact maps between fitted models.
+
+One rule makes all of them: the target's priors absorb the counts that the model explains. What is
+exact about it are the paper's lemmas:
+
+- free NMF and normalised NMF have the same products (Lemma 4.1);
+- normalised NMF and PLSA differ by the samples' totals (Lemma 4.2, and iterate by iterate);
+- the Lasso with normalised topics scales the weights by ``1 / (1 + strength)`` (Lemma 6.1);
+- Gamma-Poisson with a common rate and LDA have the same posteriors (Gamma-Poisson appendix).
+"""
+
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from isotopic.counts import Array
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.init import explained_counts
+from isotopic.priors import Dirichlet, Free, Gamma, Prior, Simplex
+from isotopic.problem import Pair
+
+Model = TypeVar("Model", bound=BaseTopicModel)
+
+
+def convert(model: BaseTopicModel, to: type[Model] | Model) -> Model:
+    """Turn a fitted model into another one that is exactly equivalent to it.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    to : estimator class or unfitted estimator
+        What it shall become, e.g. ``PLSA`` or ``GammaPoisson(rate=0.1)``. Of a class, the settings
+        that both have in common are taken over, and the concentration of a Bayesian side.
+
+    Returns
+    -------
+    converted : fitted estimator
+        With the topics, the weights rescaled, and the objective that it has on the same data.
+
+    Raises
+    ------
+    ValueError
+        If the two are not exactly equivalent. The error names the warm start that is possible
+        instead.
+
+    Examples
+    --------
+    >>> from isotopic import NMF, PLSA, convert, datasets
+    >>> X = datasets.load_kjv().data
+    >>> plsa = convert(NMF(5, max_iter=20, tol=0, random_state=0).fit(X), to=PLSA)
+    >>> bool(abs(plsa.weights_.sum(axis=1) - 1).max() < 1e-12)
+    True
+    """
+    check_is_fitted(model)
+    target: Any = _with_settings_of(model, to) if isinstance(to, type) else clone(to)
+    target.set_params(n_components=len(model.components_))
+    source, pair = Pair(*model._priors()), Pair(*target._priors())
+    reason = _why_not_exact(source, pair)
+    if reason:
+        name = type(target).__name__
+        raise ValueError(
+            f"{type(model).__name__} to {name} is not an exact relation: {reason}. "
+            f"For a warm start use {name}(..., init=model).fit(X)"
+        )
+    weights, topics = pair.absorb(*_as_kept(*explained_counts(model, model.sample_totals_)))
+    # The likelihoods differ by how the rows of the effective product are scaled.
+    before = model._effective_weights @ model._effective_components.sum(axis=1)
+    after = weights.effective @ topics.effective.sum(axis=1)
+    totals, some = model.sample_totals_, model.sample_totals_ > 0
+    log_likelihood = model._log_likelihood + float(
+        (totals[some] * np.log(after[some] / before[some])).sum()
+    )
+    target._keep_sides(weights, topics)
+    target.objective_ = pair.objective(
+        weights, topics, log_likelihood, model._saturated_divergence
+    )
+    target.history_ = model.history_.copy()
+    target.history_["objective"] += target.objective_ - model.objective_
+    target._log_likelihood = log_likelihood
+    for name in ("n_iter_", "converged_", "sample_totals_", "_saturated_divergence"):
+        setattr(target, name, getattr(model, name))
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(target, name, getattr(model, name))
+    return target
+
+
+def _as_kept(weight_counts: Array, topic_counts: Array) -> tuple[Array, Array]:
+    return np.ascontiguousarray(weight_counts), np.asfortranarray(topic_counts)
+
+
+# The parameter by which a class takes the concentration of its Bayesian weights.
+_CONCENTRATION = {"LDA": "alpha", "GammaPoisson": "shape"}
+
+
+def _with_settings_of(model: BaseTopicModel, cls: type[Model]) -> Model:
+    """Make an unfitted estimator of the class with what both have in common."""
+    names = set(cls._get_param_names()) & set(model.get_params(deep=False)) - {"init"}
+    settings = {name: getattr(model, name) for name in names}
+    concentration, name = _concentration(model._priors()[0]), _CONCENTRATION.get(cls.__name__)
+    if concentration is not None and name is not None:
+        settings[name] = concentration
+    return cls(**settings)
+
+
+def _concentration(prior: Prior) -> Any:
+    if isinstance(prior, Dirichlet):
+        return prior.concentration
+    return prior.shape if isinstance(prior, Gamma) else None
+
+
+def _why_not_exact(source: Pair, target: Pair) -> str:
+    """Say why two pairs of priors are not equivalent; nothing if they are."""
+    if not _same(source.topics, target.topics) and not (
+        _is_factor(source.topics) and _is_factor(target.topics)
+    ):
+        return "their topics have different priors"
+    if not all(pair.topics.normalized or isinstance(pair.weights, Free) for pair in (source, target)):
+        return "only free weights are equivalent when the topics carry a scale"
+    if _same(source.weights, target.weights):
+        return ""
+    if source.weights.bayesian != target.weights.bayesian:
+        return "one has a prior on the weights, the other has none"
+    if not source.weights.bayesian:
+        return ""
+    first, second = _concentration(source.weights), _concentration(target.weights)
+    if not np.array_equal(np.broadcast_arrays(first, second)[0], np.broadcast_arrays(second, first)[0]):
+        return "the concentrations of their weights differ"
+    rates = [np.unique(p.rate) for p in (source.weights, target.weights) if isinstance(p, Gamma)]
+    if any(len(rate) > 1 for rate in rates):
+        return "only a rate that is common to all components leaves the posteriors alone"
+    return ""
+
+
+def _is_factor(prior: Prior) -> bool:
+    return isinstance(prior, (Free, Simplex))
+
+
+def _same(a: Prior, b: Prior) -> bool:
+    return type(a) is type(b) and all(
+        np.array_equal(value, getattr(b, name)) for name, value in vars(a).items()
+    )

@@ -1,0 +1,125 @@
+"""The paper's objectives as functions of data and factors."""
+
+from typing import Any
+
+import numpy as np
+
+from isotopic.counts import Array, CountMatrix
+from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Prior, Simplex
+from isotopic.problem import Problem
+
+__all__ = [
+    "gamma_poisson_bound",
+    "generalized_kl",
+    "lasso_kl",
+    "lda_bound",
+    "plsa_log_likelihood",
+]
+
+
+def generalized_kl(X: Any, weights: Any, topics: Any) -> float:
+    r"""Generalized Kullback-Leibler divergence, what NMF minimises (equation 1).
+
+    .. math:: \sum_{dv} x_{dv} \log\frac{x_{dv}}{(HW)_{dv}} - x_{dv} + (HW)_{dv}
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (samples, features)
+    weights : array-like of shape (samples, components)
+    topics : array-like of shape (components, features)
+    """
+    return _objective(X, Free(), Free(), weights, topics)
+
+
+def lasso_kl(X: Any, weights: Any, topics: Any, strength: float) -> float:
+    r"""Lasso-penalised divergence :math:`D_{KL}(X \| HW) + \lambda \|H\|_1` (Section 6).
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (samples, features)
+    weights : array-like of shape (samples, components)
+    topics : array-like of shape (components, features)
+    strength : float
+        The :math:`\lambda` of the penalty.
+    """
+    return _objective(X, Lasso(strength), Free(), weights, topics)
+
+
+def plsa_log_likelihood(X: Any, weights: Any, topics: Any) -> float:
+    r"""Log-likelihood :math:`\sum_{dv} x_{dv} \log(HW)_{dv}` of PLSA, without its constant.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (samples, features)
+    weights : array-like of shape (samples, components)
+        Rows sum to one.
+    topics : array-like of shape (components, features)
+        Rows sum to one.
+    """
+    _check_normalized("weights", weights)
+    _check_normalized("topics", topics)
+    return -_objective(X, Simplex(), Simplex(), weights, topics)
+
+
+def lda_bound(X: Any, topics: Any, alpha: Any, posterior: Any, *, eta: Any = None) -> float:
+    r"""Variational lower bound of LDA, with the best responsibilities for its arguments.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (samples, features)
+    topics : array-like of shape (components, features)
+        The topics, rows sum to one; with ``eta``, the parameters of their posterior.
+    alpha : float or array-like of shape (components,)
+        Concentration of the proportions' prior.
+    posterior : array-like of shape (samples, components)
+        Parameters of the proportions' posterior (the paper's beta).
+    eta : float, array-like or None, default=None
+        Concentration of the topics' prior, if they have one.
+
+    Notes
+    -----
+    The paper's bound after equation (11), which is also that of the Dirichlet-Poisson model.
+    """
+    if eta is None:
+        _check_normalized("topics", topics)
+    prior = Simplex() if eta is None else Dirichlet(eta)
+    return -_objective(X, Dirichlet(alpha), prior, posterior, topics)
+
+
+def gamma_poisson_bound(X: Any, topics: Any, shape: Any, rate: Any, posterior: Any) -> float:
+    r"""Variational lower bound of the Gamma-Poisson model, with the best responsibilities.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (samples, features)
+    topics : array-like of shape (components, features)
+        Rows sum to one.
+    shape, rate : float or array-like of shape (components,)
+        Of the weights' prior.
+    posterior : array-like of shape (samples, components)
+        Shapes of the weights' posterior (the paper's beta); its rates are ``1 + rate``.
+    """
+    _check_normalized("topics", topics)
+    return -_objective(X, Gamma(shape, rate), Simplex(), posterior, topics)
+
+
+def _objective(X: Any, weights: Prior, topics: Prior, at_weights: Any, at_topics: Any) -> float:
+    counts = CountMatrix.of(X, np.float64)
+    first, second = (np.asarray(side, np.float64) for side in (at_weights, at_topics))
+    shapes = (counts.shape[0], first.shape[-1]), (first.shape[-1], counts.shape[1])
+    if (first.shape, second.shape) != shapes:
+        raise ValueError(
+            f"X {counts.shape}, weights {first.shape} and topics {second.shape} do not fit: "
+            "weights are samples x components, topics components x features"
+        )
+    problem = Problem(weights, topics, counts, first.shape[1])
+    state = problem.evaluate(
+        weights.at(first, 1.0), topics.at(np.asfortranarray(second), 1.0), passes=0
+    )
+    return state.objective
+
+
+def _check_normalized(name: str, factor: Any) -> None:
+    sums: Array = np.asarray(factor, np.float64).sum(axis=-1)
+    if not np.allclose(sums, 1, rtol=0, atol=1e-6):
+        raise ValueError(f"each row of {name} must sum to one; sums go from {sums.min()} to {sums.max()}")
