@@ -333,7 +333,7 @@ def lda_bound(X, topics, alpha, beta):
     )
 
 
-def gamma_poisson_bound(X, topics, alpha, a, beta, b):  # noqa: PLR0917
+def gamma_poisson_bound(X, topics, alpha, a, beta, b):
     """The lower bound of the Gamma--Poisson model (appendix E), with the optimal phi.
 
     The topics are normalised. Without the constant - sum_vd log x_vd!. ``b`` broadcasts to the

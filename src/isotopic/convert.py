@@ -9,7 +9,7 @@ exact about it are the paper's lemmas:
 - Gamma-Poisson with a common rate and LDA have the same posteriors (Gamma-Poisson appendix).
 """
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -73,9 +73,7 @@ def convert(model: BaseTopicModel, to: type[Model] | Model) -> Model:
         (totals[some] * np.log(after[some] / before[some])).sum()
     )
     target._keep_sides(weights, topics)
-    target.objective_ = pair.objective(
-        weights, topics, log_likelihood, model._saturated_divergence
-    )
+    target.objective_ = pair.objective(weights, topics, log_likelihood, model._saturated_divergence)
     target.history_ = model.history_.copy()
     target.history_["objective"] += target.objective_ - model.objective_
     target._log_likelihood = log_likelihood
@@ -84,7 +82,7 @@ def convert(model: BaseTopicModel, to: type[Model] | Model) -> Model:
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(model, name):
             setattr(target, name, getattr(model, name))
-    return target
+    return cast(Model, target)
 
 
 def _as_kept(weight_counts: Array, topic_counts: Array) -> tuple[Array, Array]:
@@ -113,22 +111,22 @@ def _concentration(prior: Prior) -> Any:
 
 def _why_not_exact(source: Pair, target: Pair) -> str:
     """Say why two pairs of priors are not equivalent; nothing if they are."""
-    if not _same(source.topics, target.topics) and not (
-        _is_factor(source.topics) and _is_factor(target.topics)
-    ):
+    both_factors = _is_factor(source.topics) and _is_factor(target.topics)
+    if not (both_factors or _same(source.topics, target.topics)):
         return "their topics have different priors"
-    if not all(pair.topics.normalized or isinstance(pair.weights, Free) for pair in (source, target)):
+    if not all(p.topics.normalized or isinstance(p.weights, Free) for p in (source, target)):
         return "only free weights are equivalent when the topics carry a scale"
-    if _same(source.weights, target.weights):
-        return ""
     if source.weights.bayesian != target.weights.bayesian:
         return "one has a prior on the weights, the other has none"
-    if not source.weights.bayesian:
-        return ""
-    first, second = _concentration(source.weights), _concentration(target.weights)
-    if not np.array_equal(np.broadcast_arrays(first, second)[0], np.broadcast_arrays(second, first)[0]):
+    if source.weights.bayesian and not _same(source.weights, target.weights):
+        return _why_not_same_posterior(source.weights, target.weights)
+    return ""
+
+
+def _why_not_same_posterior(a: Prior, b: Prior) -> str:
+    if not np.all(np.equal(_concentration(a), _concentration(b))):
         return "the concentrations of their weights differ"
-    rates = [np.unique(p.rate) for p in (source.weights, target.weights) if isinstance(p, Gamma)]
+    rates = [np.unique(prior.rate) for prior in (a, b) if isinstance(prior, Gamma)]
     if any(len(rate) > 1 for rate in rates):
         return "only a rate that is common to all components leaves the posteriors alone"
     return ""

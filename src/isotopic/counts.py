@@ -54,11 +54,11 @@ class CountMatrix:
         self.shape: tuple[int, int] = given.shape
         self.is_sparse = sparse.issparse(given)
         if self.is_sparse:
-            csr = _canonical(given)
+            csr = _canonical(given, self.dtype)
             self._keep(
                 csr.indptr.astype(np.int64, copy=False),
                 csr.indices.astype(np.int32, copy=False),
-                csr.data.astype(self.dtype, copy=False),
+                csr.data,
             )
         else:
             _check_values(given, lambda position: position)
@@ -92,7 +92,9 @@ class CountMatrix:
         if self.is_sparse:
             lengths = np.diff(self.row_starts)[which]
             starts = np.append(0, np.cumsum(lengths))
-            entries = np.arange(starts[-1]) + np.repeat(self.row_starts[which] - starts[:-1], lengths)
+            entries = np.arange(starts[-1]) + np.repeat(
+                self.row_starts[which] - starts[:-1], lengths
+            )
             part._keep(starts, self.features[entries], self.values[entries])
         else:
             part.dense = self.dense[which]
@@ -134,10 +136,13 @@ def _precision(dtype: np.dtype[Any]) -> DTypeLike:
     return np.float32 if dtype == np.float32 else np.float64
 
 
-def _canonical(X: Any) -> Any:
+def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
     """CSR with sorted distinct indices and no zeros, sharing memory with X where it can."""
-    csr = X.tocsr()
-    _check_values(csr.data, lambda entry: _coordinates(csr, entry))
+    if X.format not in ("csr", "csc", "coo"):  # others have no plain list of values
+        X = X.tocoo()
+    _check_values(X.data, lambda entry: _coordinates(X, entry))
+    # To the final precision first: sums of duplicates must not overflow a small integer type.
+    csr = X.astype(dtype, copy=False).tocsr()
     # A new object around the same arrays: SciPy notes what it finds out on the object.
     csr = sparse.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape)
     if not csr.has_canonical_format:
@@ -149,9 +154,9 @@ def _canonical(X: Any) -> Any:
     return csr
 
 
-def _coordinates(csr: Any, entry: tuple[int, ...]) -> tuple[int, int]:
-    row = int(np.searchsorted(csr.indptr, entry[0], side="right")) - 1
-    return row, int(csr.indices[entry[0]])
+def _coordinates(X: Any, entry: tuple[int, ...]) -> tuple[int, int]:
+    coo = X.tocoo()
+    return int(coo.row[entry[0]]), int(coo.col[entry[0]])
 
 
 def _check_values(values: Array, place: Any) -> None:
@@ -162,7 +167,5 @@ def _check_values(values: Array, place: Any) -> None:
     first = np.unravel_index(int(np.argmax(bad)), values.shape)
     row, feature = place(tuple(int(i) for i in first))
     value = values[first]
-    what = "a negative value" if value < 0 else "a value that is not finite"
-    raise ValueError(
-        f"X must be non-negative and finite; it has {what} ({value}) in row {row}, column {feature}"
-    )
+    what = "Negative values in data" if value < 0 else "NaN or infinity in data"
+    raise ValueError(f"{what}: X has {value} in row {row}, column {feature}; counts are at least 0")

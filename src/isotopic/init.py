@@ -87,7 +87,9 @@ def _absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> St
 
 def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:
     """Share each sample's total equally: where the inference for new samples begins."""
-    counts = np.repeat(X.sample_totals[:, np.newaxis] / problem.n_components, problem.n_components, 1)
+    counts = np.repeat(
+        X.sample_totals[:, np.newaxis] / problem.n_components, problem.n_components, 1
+    )
     weights = problem.weights.absorb(counts.astype(X.dtype), problem.topics_totals(topics))
     return weights, topics
 

@@ -80,7 +80,9 @@ def expected_counts(X: ArrayLike | CountMatrix, weights: ArrayLike, topics: Arra
     return one_pass(X, weights.astype(dtype, copy=False), topics.astype(dtype, copy=False))
 
 
-def one_pass(X: CountMatrix, weights: Array, topics: Array, *, weights_only: bool = False) -> Counts:
+def one_pass(
+    X: CountMatrix, weights: Array, topics: Array, *, weights_only: bool = False
+) -> Counts:
     """Compute :func:`expected_counts` of factors that are known to be good.
 
     With ``weights_only`` the topics' counts are left out (empty), at about half the cost.

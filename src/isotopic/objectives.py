@@ -122,4 +122,6 @@ def _objective(X: Any, weights: Prior, topics: Prior, at_weights: Any, at_topics
 def _check_normalized(name: str, factor: Any) -> None:
     sums: Array = np.asarray(factor, np.float64).sum(axis=-1)
     if not np.allclose(sums, 1, rtol=0, atol=1e-6):
-        raise ValueError(f"each row of {name} must sum to one; sums go from {sums.min()} to {sums.max()}")
+        raise ValueError(
+            f"each row of {name} must sum to one; sums go from {sums.min()} to {sums.max()}"
+        )

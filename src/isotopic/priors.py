@@ -4,16 +4,15 @@ A model is a pair of these: one for the weights (samples x components), one for 
 (components x features). A prior that normalises does so along the rows it is given: the weights of
 a sample, the topics of a component.
 
-===========================  ==============================================  ==========================
-prior                        what it makes of ``counts``                     effective factor
-===========================  ==============================================  ==========================
-:class:`Free`                ``counts / totals``                             itself
-:class:`Lasso`               ``counts / (totals + strength)``                itself
-:class:`Simplex`             ``counts``, normalised                          itself
-:class:`Dirichlet`           parameters ``concentration + counts``           :math:`\exp(E[\log])`
-:class:`Gamma`               parameters ``shape + counts``, rates            :math:`\exp(E[\log])`
-                             ``rate + totals``
-===========================  ==============================================  ==========================
+================== ========================================================= ====================
+prior              what it makes of ``counts``                               effective factor
+================== ========================================================= ====================
+:class:`Free`      ``counts / totals``                                       itself
+:class:`Lasso`     ``counts / (totals + strength)``                          itself
+:class:`Simplex`   ``counts``, normalised                                    itself
+:class:`Dirichlet` parameters ``concentration + counts``                     ``exp(E[log])``
+:class:`Gamma`     parameters ``shape + counts``, rates ``rate + totals``    ``exp(E[log])``
+================== ========================================================= ====================
 
 ``totals`` are the other side's sums for each component. When the topics are normalised, the
 weights see totals of one whatever the topics are, and the topics do not ask for theirs: so both
@@ -21,6 +20,7 @@ sides can take their step from the same expected counts. That is the paper's joi
 """
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -76,6 +76,10 @@ class Prior(Protocol):
     def learned(self) -> bool:
         """Whether this side moves at all."""
 
+    @property
+    def scale(self) -> str:
+        """What this side thinks of its own scale: ``"free"``, ``"pulled"`` to zero, ``"held"``."""
+
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take ``values`` as the factor, or as the posterior's parameters."""
 
@@ -95,6 +99,7 @@ class _Point:
     normalized: ClassVar[bool] = False
     bayesian: ClassVar[bool] = False
     learned: ClassVar[bool] = True
+    scale: ClassVar[str] = "held"
 
     def check(self, shape: tuple[int, int]) -> None:
         """Nothing to check."""
@@ -104,7 +109,9 @@ class _Point:
 class Free(_Point):
     r"""Non-negative, no more: :math:`\text{counts} / \text{totals}` (Algorithm 1)."""
 
-    def at(self, values: Array, totals: Totals) -> Posterior:  # noqa: ARG002
+    scale: ClassVar[str] = "free"
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
         """Take the factor itself."""
         return Posterior(values, values)
 
@@ -132,12 +139,13 @@ class Lasso(_Point):
     """
 
     strength: float = 1.0
+    scale: ClassVar[str] = "pulled"
 
     def __post_init__(self) -> None:
-        if not (np.isscalar(self.strength) and 0 <= self.strength < np.inf):
+        if not (isinstance(self.strength, Real) and 0 <= self.strength < np.inf):
             raise ValueError(f"strength must be a finite number >= 0, not {self.strength!r}")
 
-    def at(self, values: Array, totals: Totals) -> Posterior:  # noqa: ARG002
+    def at(self, values: Array, totals: Totals) -> Posterior:
         """Take the factor itself, with its penalty."""
         return Posterior(values, values, self.strength * float(values.sum(dtype=np.float64)))
 
@@ -156,7 +164,7 @@ class Simplex(_Point):
 
     normalized: ClassVar[bool] = True
 
-    def at(self, values: Array, totals: Totals) -> Posterior:  # noqa: ARG002
+    def at(self, values: Array, totals: Totals) -> Posterior:
         """Normalise; a row of zeros says nothing and becomes uniform."""
         sums = values.sum(axis=1, keepdims=True)
         if not sums.all():
@@ -169,7 +177,7 @@ class Simplex(_Point):
         """Normalise the counts."""
         return self.at(counts, totals)
 
-    def gap(self, posterior: Posterior, counts: Array, totals: Totals) -> float:  # noqa: ARG002
+    def gap(self, posterior: Posterior, counts: Array, totals: Totals) -> float:
         r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{row sum of counts}|`."""
         return distance(counts, posterior.mean, row_scale=counts.sum(axis=1, dtype=np.float64))
 
@@ -179,8 +187,9 @@ class _Bayesian:
 
     bayesian: ClassVar[bool] = True
     learned: ClassVar[bool] = True
+    scale: ClassVar[str] = "held"
 
-    def gap(self, posterior: Posterior, counts: Array, totals: Totals) -> float:  # noqa: ARG002
+    def gap(self, posterior: Posterior, counts: Array, totals: Totals) -> float:
         r"""Sum of :math:`|\text{counts} - (\text{parameters} - \text{prior})|`."""
         assert posterior.explained is not None
         return distance(counts, posterior.explained)
@@ -212,11 +221,11 @@ class Dirichlet(_Bayesian):
         """Check that the concentration broadcasts to the side."""
         _broadcasts("concentration", self.concentration, shape)
 
-    def at(self, values: Array, totals: Totals) -> Posterior:  # noqa: ARG002
+    def at(self, values: Array, totals: Totals) -> Posterior:
         """Take the parameters of the posterior."""
         return self._posterior(values, values - _like(values, self.concentration))
 
-    def absorb(self, counts: Array, totals: Totals) -> Posterior:  # noqa: ARG002
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Add the counts to the concentration."""
         return self._posterior(counts + _like(counts, self.concentration), counts)
 
@@ -274,7 +283,7 @@ class Gamma(_Bayesian):
         by_rate = (1 / rates).astype(parameters.dtype)
         effective, entries = effective_factor(parameters, counts)
         mean = parameters * by_rate
-        # Summed over the entries: shape * log(rate / rates) - log_gamma(shape) + (rates - rate) E[h]
+        # Over the entries: shape * log(rate / rates) - log_gamma(shape) + (rates - rate) * mean
         constant = shape * np.log(rate / rates) - gamma_functions(shape)[1]
         bound = (
             entries
@@ -293,25 +302,26 @@ class Fixed:
     normalized: bool
     bayesian: ClassVar[bool] = False
     learned: ClassVar[bool] = False
+    scale: ClassVar[str] = "held"
 
     def check(self, shape: tuple[int, int]) -> None:
         """Check that it is of that shape."""
         if self.posterior.mean.shape != shape:
             raise ValueError(f"a fixed side of shape {self.posterior.mean.shape} is not {shape}")
 
-    def at(self, values: Array, totals: Totals) -> Posterior:  # noqa: ARG002
+    def at(self, values: Array, totals: Totals) -> Posterior:
         """Give what is known."""
         return self.posterior
 
     absorb = at
 
-    def gap(self, posterior: Posterior, counts: Array, totals: Totals) -> float:  # noqa: ARG002
+    def gap(self, posterior: Posterior, counts: Array, totals: Totals) -> float:
         """Nothing is left to do."""
         return 0.0
 
 
 def _divided(counts: Array, totals: Totals) -> Array:
-    """counts / totals; a component without totals has no counts either, and stays at zero."""
+    """Divide by the totals; a component without totals has no counts and stays at zero."""
     if np.isscalar(totals):
         return counts if totals == 1 else counts / counts.dtype.type(totals)
     totals = np.asarray(totals, counts.dtype)

@@ -140,6 +140,15 @@ class Problem(Pair):
         self.weights.check((self.X.shape[0], self.n_components))
         self.topics.check((self.n_components, self.X.shape[1]))
 
+    def check_solvable(self) -> None:
+        """Raise if there is no minimum to be found."""
+        if {self.weights.scale, self.topics.scale} == {"free", "pulled"}:
+            raise ValueError(
+                "a penalty on one side has no minimum when the other side is Free: the scale would "
+                "run from one into the other. Normalise the other side (Simplex or Dirichlet), or "
+                "give it a prior too"
+            )
+
     def evaluate(self, weights: Posterior, topics: Posterior, passes: int) -> State:
         """Make a pass over the data at this point."""
         counts = one_pass(

@@ -1,7 +1,7 @@
 """The hot loops on plain arrays: the compiled core, or the same functions in NumPy.
 
 ``ISOTOPIC_SIMD`` in the environment names the instruction-set level to use (``plain``, ``v2``,
-``v3``, ``v4``), or ``numpy`` for no compiled code at all. By default it is the best the machine has.
+``v3``, ``v4``), or ``numpy`` for no compiled code at all. By default it is the best there is.
 """
 
 import os
@@ -12,7 +12,7 @@ if TYPE_CHECKING or os.environ.get("ISOTOPIC_SIMD") != "numpy":
     try:
         from isotopic._core import _native as native
     except ImportError:
-        from isotopic._core import in_numpy as native
+        from isotopic._core import in_numpy as native  # type: ignore[no-redef]
 
         warnings.warn(
             "isotopic was installed without its compiled core and runs on NumPy, tens of times "

@@ -4,6 +4,7 @@ Same names, same arguments, same results to rounding; see ``_native.pyi`` and ``
 Memory is bounded as there: a row block at a time.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ Array = NDArray[Any]
 
 
 def _ratios(x: Array, product: Array) -> Array:
-    """x / product, zero where the product cannot explain anything."""
+    """X / product, zero where the product cannot explain anything."""
     possible = product >= np.finfo(product.dtype).tiny
     return np.divide(x, product, out=np.zeros_like(product), where=possible)
 
@@ -29,17 +30,17 @@ def expected_counts(
     features: Array,
     values: Array,
     block_rows: Array,
-    by_feature: Any,  # noqa: ARG001 - the sums by feature come from a transposed product here
+    by_feature: Any,
     weights: Array,
     topics: Array,
     weight_counts: Array,
     topic_counts: Array | None,
     log_likelihoods: Array,
-    threads: int,  # noqa: ARG001
+    threads: int,
 ) -> None:
     """One pass over the row blocks of a sparse matrix."""
     sums = np.zeros_like(topics)
-    for begin, end in zip(block_rows[:-1], block_rows[1:], strict=True):
+    for begin, end in pairwise(block_rows):
         starts = row_starts[begin : end + 1]
         entries = slice(starts[0], starts[-1])
         x, columns, block_weights = values[entries], features[entries], weights[begin:end]
@@ -60,16 +61,16 @@ def expected_counts(
 
 
 def column_index(
-    n_features: int,  # noqa: ARG001
-    block_rows: Array,  # noqa: ARG001
-    row_starts: Array,  # noqa: ARG001
-    features: Array,  # noqa: ARG001
+    n_features: int,
+    block_rows: Array,
+    row_starts: Array,
+    features: Array,
 ) -> tuple[()]:
     """Not needed here."""
     return ()
 
 
-def divide(x: Array, product: Array, log_likelihoods: Array, threads: int) -> None:  # noqa: ARG001
+def divide(x: Array, product: Array, log_likelihoods: Array, threads: int) -> None:
     """Turn a dense product into ratios."""
     log_likelihoods[:] = _log_likelihoods(x, product).sum(axis=1)
     product[:] = _ratios(x, product)
@@ -82,7 +83,7 @@ def effective_factor(
     column_offsets: Array | None,
     effective: Array,
     terms: Array,
-    threads: int,  # noqa: ARG001
+    threads: int,
 ) -> None:
     """exp(digamma(parameters) - offsets), and the rows' terms of the bound."""
     wide = parameters.astype(np.float64)
@@ -100,7 +101,7 @@ def distance(
     b: Array,
     row_scale: Array | None,
     column_scale: Array | None,
-    threads: int,  # noqa: ARG001
+    threads: int,
 ) -> float:
     """Sum of the absolute differences of a and the scaled b."""
     scaled = b.astype(np.float64)

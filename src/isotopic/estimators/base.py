@@ -1,7 +1,7 @@
 """What all estimators share: everything but the pair of priors."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -20,7 +20,7 @@ from isotopic.init import (
     uniform_start,
 )
 from isotopic.priors import Fixed, Posterior, Prior
-from isotopic.problem import Problem
+from isotopic.problem import Problem, State
 from isotopic.random import generator
 from isotopic.solvers import FoldIn, Iteration, Solution, choose_solver, solve
 from isotopic.threads import use_threads
@@ -131,7 +131,7 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:  # noqa: ARG002
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit the model and return the weights of the samples.
 
         Parameters
@@ -144,13 +144,25 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
+        before = vars(self).copy()
+        try:
+            solution = self._solve(X)
+        except BaseException:  # a failed refit leaves the earlier model as it was
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        self._warn_unless_converged(solution)
+        return self.weights_
+
+    def _solve(self, X: Any) -> Solution[State]:
         self._validate_params()
         counts = self._read(X, reset=True)
         problem = Problem(*self._priors(), counts, self.n_components)
-        solver = choose_solver(self.solver, problem)
-        callbacks = self._callbacks()
+        solver, callbacks = choose_solver(self.solver, problem), self._callbacks()
         with use_threads(self.n_jobs, blas=not counts.is_sparse):
-            solutions = (
+            best = _best(
                 solve(
                     problem,
                     solver,
@@ -161,12 +173,8 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 )
                 for start in self._starts(problem)
             )
-            best = _best(solutions)
         self._keep(best, problem)
-        if best.interrupted:
-            raise KeyboardInterrupt
-        self._warn_unless_converged(best)
-        return self.weights_
+        return best
 
     def transform(self, X: Any) -> Array:
         """Infer the weights of samples, the topics being as they are.
@@ -207,13 +215,12 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             X,
             reset=reset,
             accept_sparse=True,
-            accept_large_sparse=True,
-            dtype=None,
-            ensure_non_negative=False,  # CountMatrix says where
+            dtype="numeric",
+            ensure_all_finite=False,  # CountMatrix looks too, and says where
         )
         return CountMatrix(X)
 
-    def _starts(self, problem: Problem) -> list[Start] | Any:
+    def _starts(self, problem: Problem) -> Iterable[Start]:
         if isinstance(self.init, str):
             streams = generator(self.random_state).spawn(self.n_init)
             return (random_start(problem, stream) for stream in streams)
@@ -223,12 +230,12 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             raise ValueError(f"init must be a pair (weights, topics), not {len(self.init)} things")
         return [start_from_arrays(problem, *self.init)]
 
-    def _callbacks(self) -> list[Callable[[Iteration], Any]]:
+    def _callbacks(self) -> list[Callable[[Iteration[State]], Any]]:
         given = self.callbacks
         callbacks = list(given) if isinstance(given, (list, tuple)) else [given] if given else []
         return [*callbacks, _Lines(int(self.verbose))] if self.verbose else callbacks
 
-    def _keep(self, solution: Solution, problem: Problem) -> None:
+    def _keep(self, solution: Solution[State], problem: Problem) -> None:
         """Set the fitted attributes."""
         state = solution.state
         self._keep_sides(state.weights, state.topics)
@@ -251,8 +258,9 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._weights_explained = weights.explained
         self._components_explained = topics.explained
 
-    def _warn_unless_converged(self, solution: Solution) -> None:
-        if solution.converged or self.tol == 0 or len(solution.history) < self.max_iter:
+    def _warn_unless_converged(self, solution: Solution[State]) -> None:
+        exact = self.tol == 0 or self.max_iter == 0  # that many iterations were asked for
+        if solution.converged or exact or len(solution.history) < self.max_iter:
             return
         warnings.warn(
             f"{type(self).__name__} stopped at max_iter={self.max_iter} before converging: an "
@@ -280,7 +288,7 @@ class _Lines:
     def __init__(self, every: int) -> None:
         self.every = every
 
-    def __call__(self, at: Iteration) -> None:
+    def __call__(self, at: Iteration[State]) -> None:
         if at.iteration % self.every == 0:
             print(
                 f"iteration {at.iteration:5d}  passes {at.passes:5d}  {at.seconds:8.2f} s  "
@@ -289,9 +297,9 @@ class _Lines:
             )
 
 
-def _best(solutions: Any) -> Solution:
+def _best(solutions: Iterable[Solution[State]]) -> Solution[State]:
     """Lowest objective; an interruption ends the search."""
-    best: Solution | None = None
+    best: Solution[State] | None = None
     for solution in solutions:
         if best is None or solution.state.objective < best.state.objective:
             best = solution

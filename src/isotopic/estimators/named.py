@@ -78,7 +78,6 @@ class NMF(BaseTopicModel):
         return Free(), Simplex() if self.normalize else Free()
 
 
-
 @documented
 class PLSA(BaseTopicModel):
     r"""Probabilistic latent semantic analysis.
@@ -135,7 +134,6 @@ class PLSA(BaseTopicModel):
 
     def _priors(self) -> tuple[Prior, Prior]:
         return Simplex(), Simplex()
-
 
 
 @documented
@@ -213,7 +211,6 @@ class LDA(BaseTopicModel):
     def _priors(self) -> tuple[Prior, Prior]:
         alpha = 1 / self.n_components if self.alpha is None else self.alpha
         return Dirichlet(alpha), Simplex() if self.eta is None else Dirichlet(self.eta)
-
 
 
 @documented

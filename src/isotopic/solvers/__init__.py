@@ -1,7 +1,7 @@
 """The only loop, and one file for each solver."""
 
 from isotopic.solvers.alternating import Alternating
-from isotopic.solvers.base import Solver
+from isotopic.solvers.base import Progress, Solver
 from isotopic.solvers.choose import choose_solver
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.joint import JointEM
@@ -12,6 +12,7 @@ __all__ = [
     "FoldIn",
     "Iteration",
     "JointEM",
+    "Progress",
     "Solution",
     "Solver",
     "choose_solver",

@@ -1,14 +1,14 @@
 """Names for solvers."""
 
-from isotopic.problem import Problem
+from isotopic.problem import Problem, State
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
 from isotopic.solvers.joint import JointEM
 
-SOLVERS: dict[str, type[Solver]] = {"joint": JointEM, "alternating": Alternating}
+SOLVERS: dict[str, type[JointEM | Alternating]] = {"joint": JointEM, "alternating": Alternating}
 
 
-def choose_solver(solver: str | Solver, problem: Problem) -> Solver:
+def choose_solver(solver: str | Solver[State], problem: Problem) -> Solver[State]:
     """Find the solver for a name, a solver object, or ``"auto"``: joint where that is possible."""
     if solver == "auto":
         return JointEM() if problem.joint else Alternating()

@@ -3,14 +3,14 @@
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isotopic.priors import Posterior
-from isotopic.problem import Problem, State
-from isotopic.solvers.base import Solver
+from isotopic.problem import Problem
+from isotopic.solvers.base import S, Solver
 
 HISTORY = np.dtype(
     [
@@ -24,11 +24,12 @@ HISTORY = np.dtype(
 
 
 @dataclass(frozen=True)
-class Iteration:
-    """What a callback sees: where the fit is and the iterate itself.
+class Iteration(Generic[S]):
+    """What a callback sees: where the fit is, and the solver's state there.
 
-    ``weights`` and ``topics`` are the iterate as the priors hold it (``mean``, ``effective``,
-    ``parameters``). They are not copies: look, do not write.
+    For the solvers of this package ``state.weights`` and ``state.topics`` are the iterate as the
+    priors hold it (``mean``, ``effective``, ``parameters``). They are not copies: look, do not
+    write.
     """
 
     iteration: int
@@ -36,24 +37,14 @@ class Iteration:
     seconds: float
     objective: float
     residual: float
-    state: State
-
-    @property
-    def weights(self) -> Posterior:
-        """The weights of this iterate."""
-        return self.state.weights
-
-    @property
-    def topics(self) -> Posterior:
-        """The topics of this iterate."""
-        return self.state.topics
+    state: S
 
 
-Callback: TypeAlias = Callable[[Iteration], Any]
+Callback: TypeAlias = Callable[[Iteration[S]], Any]
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Generic[S]):
     """Where a solver ended.
 
     Attributes
@@ -69,7 +60,7 @@ class Solution:
         Whether Ctrl-C ended it. The state is that of the last complete iteration.
     """
 
-    state: State
+    state: S
     history: NDArray[np.void]
     converged: bool
     interrupted: bool
@@ -77,13 +68,13 @@ class Solution:
 
 def solve(
     problem: Problem,
-    solver: Solver,
+    solver: Solver[S],
     start: tuple[Posterior, Posterior],
     *,
     max_iter: int,
     tol: float,
-    callbacks: Iterable[Callback] = (),
-) -> Solution:
+    callbacks: Iterable[Callback[S]] = (),
+) -> Solution[S]:
     """Iterate until the optimality residual is at most ``tol``, at most ``max_iter`` times.
 
     Parameters
@@ -102,6 +93,7 @@ def solve(
     -------
     Solution
     """
+    problem.check_solvable()
     began = time.perf_counter()
     state = solver.init(problem, *start)
     rows: list[tuple[int, int, float, float, float]] = []

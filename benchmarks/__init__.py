@@ -1,0 +1,1 @@
+"""How fast the engine is: ratios, each measured within one run of ``python -m benchmarks``."""

@@ -1,0 +1,290 @@
+"""The claims of the appendices on generative models and sparsity (D to F), in their order."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from isotopic import generative
+from isotopic.counts import Array
+from isotopic.objectives import gamma_poisson_bound, lasso_kl, lda_bound
+from isotopic.verify import exact
+from isotopic.verify import transcriptions as paper
+from isotopic.verify.evidence import (
+    FIXED_POINT,
+    RATE,
+    STRENGTHS,
+    TRIES,
+    Checks,
+    Evidence,
+    Point,
+    deviation,
+    excess,
+    held,
+    random_point,
+)
+from isotopic.verify.main_text import from_transcription
+
+checks = Checks()
+
+# The tiny models: total of the counts that are looked at, prior, draws.
+_TOTAL, _ALPHA, _DRAWS = 3, np.array([0.7, 1.6]), 20_000
+
+# The norms, penalties and reconstruction errors of Appendix F.
+_NORMS = (0.5, 1.0, 2.0, 3.0)
+_PENALTIES: tuple[Callable[[Array], float], ...] = (
+    lambda weights: float(weights.sum()),
+    lambda weights: float(np.sqrt(weights).sum()),
+    lambda weights: float((weights**2).sum()),
+    lambda weights: float(np.log1p(weights).sum()),
+)
+_ERRORS: tuple[Callable[[Array, Array], float], ...] = (
+    paper.divergence,
+    lambda X, product: float(((X - product) ** 2).sum()),
+)
+
+
+# Appendix D: equivalent generative models
+
+
+def _tiny(evidence: Evidence) -> Iterator[Point]:
+    """Draw weights of two components that sum to one, and topics of three features."""
+    rng = evidence.rng()
+    for _ in range(TRIES):
+        yield rng.dirichlet(np.ones(2)), rng.dirichlet(np.ones(3), size=2)
+
+
+@checks.claim("Lemma D.1", "Poisson counts are sums of Poisson contributions")
+def poisson_counts(evidence: Evidence) -> float:
+    """Compare formula and convolution, for factors that need not be normalised."""
+    return max(
+        exact.difference(
+            exact.poisson(3 * weights, 2 * topics, _TOTAL),
+            exact.poisson_contributions(3 * weights, 2 * topics, _TOTAL),
+        )
+        for weights, topics in _tiny(evidence)
+    )
+
+
+@checks.claim("Lemma D.2", "Multinomial counts are sums of contributions, and counts of words")
+def multinomial_counts(evidence: Evidence) -> float:
+    """Compare the formula with enumerations of contributions and of sequences of words."""
+    return max(
+        exact.difference(exact.multinomial(3 * weights, topics, _TOTAL), other)
+        for weights, topics in _tiny(evidence)
+        for other in (
+            exact.multinomial_contributions(3 * weights, topics, _TOTAL),
+            exact.word_by_word(weights, topics, _TOTAL),
+        )
+    )
+
+
+@checks.claim("Lemma D.3", "Normalised, Poisson and multinomial likelihoods differ by a constant")
+def poisson_and_multinomial(evidence: Evidence) -> float:
+    """Compare the ratio of their probabilities with the constant, for several factors."""
+    constant = np.exp(-1.0) / np.exp(gammaln(_TOTAL + 1.0))
+    worst = 0.0
+    for weights, topics in _tiny(evidence):
+        contributions = exact.poisson_contributions(weights, topics, _TOTAL)
+        words = exact.word_by_word(weights, topics, _TOTAL)
+        found = np.array([contributions[x] / mass for x, mass in words.items()])
+        worst = max(worst, deviation(found, np.full(len(found), constant)))
+    return worst
+
+
+@checks.claim(
+    "Appendix D", "The generative processes draw from these distributions", tolerance=0.05
+)
+def draws(evidence: Evidence) -> float:
+    """Compare frequencies with probabilities, in total variation, for all processes.
+
+    For so many draws it is less than half the tolerance on average, and above it with a
+    probability of less than one in a million.
+    """
+    weights, topics = next(_tiny(evidence))
+    rows, rng = np.tile(weights, (_DRAWS, 1)), evidence.rng()
+    given = exact.poisson(weights, topics, _TOTAL)
+    words = exact.multinomial(weights, topics, _TOTAL)
+    mixed = exact.gamma_poisson(topics, _ALPHA, RATE, _TOTAL)
+    scaled = exact.dirichlet_poisson(topics, _ALPHA, 1.0, _TOTAL)
+    drawn: Any = (
+        (generative.poisson(rows, topics, random_state=rng), given),
+        (generative.poisson_contributions(rows, topics, random_state=rng), given),
+        (generative.multinomial(rows, topics, _TOTAL, random_state=rng), words),
+        (generative.multinomial_contributions(rows, topics, _TOTAL, random_state=rng), words),
+        (generative.word_by_word(rows, topics, _TOTAL, random_state=rng), words),
+        (generative.gamma_poisson(topics, _DRAWS, _ALPHA, RATE, random_state=rng), mixed),
+        (
+            generative.dirichlet_negative_binomial(topics, _DRAWS, _ALPHA, RATE, random_state=rng),
+            mixed,
+        ),
+        (generative.dirichlet_poisson(topics, _DRAWS, _ALPHA, random_state=rng), scaled),
+    )
+    return max(exact.total_variation(X.toarray(), expected) for X, expected in drawn)
+
+
+# Appendix E: the Gamma-Poisson model
+
+
+@checks.claim("Algorithm 7", "GammaPoisson does its variational inference, rates by component")
+def gamma_poisson(evidence: Evidence) -> float:
+    """Compare with the transcription."""
+    at = evidence.small
+    step = partial(paper.algorithm_7, alpha=at.alpha, rate=at.rates)
+    return from_transcription(at, at.gamma_poisson(at.rates), step)
+
+
+@checks.claim("Appendix E", "Gamma-Poisson's bound is the paper's, and LDA's up to a constant")
+def gamma_poisson_bounds(evidence: Evidence) -> float:
+    """Compare with the transcription; then the difference of the bounds at two points."""
+    at = evidence.small
+    start, settled = (
+        (
+            at.alpha + at.sample_totals[:, np.newaxis] * paper.normalized(at.weights),
+            at.topics,
+        ),
+        held(evidence.settled["lda"]),
+    )
+    gaps = [
+        gamma_poisson_bound(at.X, topics, at.alpha, RATE, posterior)
+        - lda_bound(at.X, topics, at.alpha, posterior)
+        for posterior, topics in (start, settled)
+    ]
+    return max(
+        deviation(
+            gamma_poisson_bound(at.X, at.topics, at.alpha, at.rates, at.weights),
+            paper.gamma_poisson_bound(at.X, at.weights, at.topics, at.alpha, at.rates),
+            scale=at.total,
+        ),
+        deviation(*gaps, scale=at.total),
+    )
+
+
+@checks.claim("Lemma E.1", "Gamma-Poisson is LDA with a Poisson-Gamma number of words")
+def buntine(evidence: Evidence) -> float:
+    """Two quadratures of two models."""
+    return max(
+        exact.difference(
+            exact.gamma_poisson(topics, _ALPHA, RATE, _TOTAL),
+            exact.dirichlet_poisson_gamma(topics, _ALPHA, RATE, _TOTAL),
+        )
+        for _, topics in _tiny(evidence)
+    )
+
+
+@checks.claim("Corollary E.2", "The likelihoods of Gamma-Poisson and LDA have the same optima")
+def same_optima(evidence: Evidence) -> float:
+    """For all counts, the ratio of the likelihoods is the same for all topics."""
+    ratios = np.array(
+        [
+            [
+                exact.gamma_poisson_likelihood(x, topics, _ALPHA, RATE)
+                / exact.lda_likelihood(x, topics, _ALPHA)
+                for x in exact.cells(topics.shape[1], _TOTAL)
+            ]
+            for _, topics in _tiny(evidence)
+        ]
+    )
+    return float((np.ptp(ratios, axis=0) / ratios[0]).max())
+
+
+@checks.claim("Lemma E.3", "Gamma-Poisson's iterates are LDA's; posteriors sum to alpha + totals")
+def gamma_poisson_and_lda_iterates(evidence: Evidence) -> float:
+    """Compare topics, posteriors and their sums in every iteration."""
+    at, worst = evidence.large, 0.0
+    sums = at.alpha.sum() + at.sample_totals
+    for ours, theirs in zip(at.run(at.gamma_poisson()), at.run(at.lda()), strict=True):
+        worst = max(
+            worst,
+            deviation(ours.point, theirs.point),
+            deviation(ours.point[0].sum(axis=1), sums),
+        )
+    return worst
+
+
+@checks.claim(
+    "Corollary E.4", "Fixed points of Gamma-Poisson and LDA are the same", tolerance=FIXED_POINT
+)
+def gamma_poisson_and_lda_fixed_points(evidence: Evidence) -> float:
+    """One iteration of the other algorithm moves neither; the posterior's rates are 1 + a."""
+    at = evidence.small
+    lda, gamma_poisson = held(evidence.settled["lda"]), held(evidence.settled["gamma_poisson"])
+    (moved,) = at.run(at.gamma_poisson(), lda, n_iter=1)
+    return max(
+        deviation(moved.rates, np.full(at.weights.shape, 1 + RATE)),
+        deviation(moved.point, lda),
+        at.movement(at.lda(), gamma_poisson),
+    )
+
+
+# Appendix F: sparse NMF
+
+
+def _norms(topics: Array, p: float) -> Array:
+    """Compute the l_p norm of each topic."""
+    return np.asarray((topics**p).sum(axis=1) ** (1 / p))
+
+
+def _points(evidence: Evidence) -> tuple[Point, Point]:
+    """Take a random point and a fitted one, both without constraints."""
+    at = evidence.small
+    return random_point(at, evidence.rng()), held(evidence.settled["free_nmf"])
+
+
+@checks.claim("Theorem F.1", "A normalisation of the topics can move into the penalty")
+def constraint_into_penalty(evidence: Evidence) -> float:
+    """Both objectives agree under the map, for several norms, penalties and errors.
+
+    From a point without constraints to the normalised one, and back by any scales.
+    """
+    at, worst = evidence.small, 0.0
+    scales = evidence.rng().gamma(2.0, size=at.n_components)
+    grid = product(_points(evidence), _NORMS, _PENALTIES, _ERRORS)
+    for (weights, topics), p, penalty, error in grid:
+        sizes = _norms(topics, p)
+        unit = topics / sizes[:, np.newaxis]
+        constrained = error(at.X, (weights * sizes) @ unit) + penalty(weights * sizes)
+        other = weights * sizes / scales, unit * scales[:, np.newaxis]
+        for free_weights, free_topics in ((weights, topics), other):
+            moved = free_weights * _norms(free_topics, p)
+            free = error(at.X, free_weights @ free_topics) + penalty(moved)
+            worst = max(worst, deviation(free, constrained))
+        worst = max(worst, deviation(_norms(unit, p), np.ones(len(unit))))
+    return worst
+
+
+@checks.claim("Theorem F.1", "No point without the constraint beats a Lasso solution with it")
+def lasso_without_constraint(evidence: Evidence) -> float:
+    """Evaluate the objective without constraint near a fit of the constrained one."""
+    at, rng, worst = evidence.small, evidence.rng(), 0.0
+    model = evidence.settled["lasso"]
+    weights, topics = held(model)
+    for size in (1e-4, 1e-3, 1e-2):
+        for _ in range(TRIES):
+            near = weights * np.exp(size * rng.normal(size=weights.shape))
+            near_topics = topics * np.exp(size * rng.normal(size=topics.shape))
+            value = paper.divergence(at.X, near @ near_topics)
+            value += model.weights.strength * float((near * near_topics.sum(axis=1)).sum())
+            worst = max(worst, excess(model.objective_, value, scale=at.total))
+    return worst
+
+
+@checks.claim("Appendix F", "An l_q penalty becomes one on the products of both sides' norms")
+def products_of_norms(evidence: Evidence) -> float:
+    """Evaluate both examples of the appendix; the Lasso's objective is the library's."""
+    at, worst = evidence.small, 0.0
+    for (weights, topics), p, q in product(_points(evidence), _NORMS, _NORMS):
+        unit = topics / _norms(topics, p)[:, np.newaxis]
+        constrained = float(((weights * _norms(topics, p)) ** q).sum())
+        products = float((_norms(topics, p) ** q * (weights**q).sum(axis=0)).sum())
+        worst = max(worst, deviation(products, constrained), deviation(_norms(unit, p), 1.0))
+    for (weights, topics), strength in product(_points(evidence), STRENGTHS):
+        sums = topics.sum(axis=1)
+        constrained = lasso_kl(at.X, weights * sums, topics / sums[:, np.newaxis], strength)
+        free = paper.divergence(at.X, weights @ topics)
+        free += strength * float(sums @ weights.sum(axis=0))
+        worst = max(worst, deviation(free, constrained))
+    return worst

@@ -1,0 +1,170 @@
+"""Exact probabilities of tiny counts, by enumeration, convolution and quadrature.
+
+One sample, a tuple ``x`` of a few counts; ``weights`` has one number for each of two components,
+``topics`` is components x features. Each distribution of the paper is computed from its own story.
+"""
+
+from collections.abc import Iterator
+from functools import reduce
+from itertools import product
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import gammaln, roots_genlaguerre, roots_jacobi
+
+from isotopic.counts import Array
+
+Cell: TypeAlias = tuple[int, ...]
+Distribution: TypeAlias = dict[Cell, float]
+
+
+def cells(n_features: int, most: int) -> list[Cell]:
+    """List all tuples of counts with at most that total."""
+    return [x for x in product(range(most + 1), repeat=n_features) if sum(x) <= most]
+
+
+def poisson_probability(n: Array, rate: Array) -> Array:
+    """Probability of n under a Poisson distribution."""
+    return np.exp(n * np.log(rate) - rate - gammaln(n + 1.0))
+
+
+def coefficient(x: Cell) -> float:
+    """Compute the multinomial coefficient."""
+    return float(np.exp(gammaln(sum(x) + 1.0) - gammaln(np.add(x, 1.0)).sum()))
+
+
+# Given weights and topics
+
+
+def poisson(weights: Array, topics: Array, most: int) -> Distribution:
+    """Independent Poisson counts."""
+    rates = weights @ topics
+    return {
+        x: float(poisson_probability(np.array(x), rates).prod()) for x in cells(len(rates), most)
+    }
+
+
+def poisson_contributions(weights: Array, topics: Array, most: int) -> Distribution:
+    """Sums over the components of Poisson contributions, by convolution."""
+    counts = np.arange(most + 1)
+    each = [
+        reduce(np.convolve, [poisson_probability(counts, rate) for rate in weights * topic])
+        for topic in topics.T
+    ]
+    return {
+        x: float(np.prod([mass[n] for mass, n in zip(each, x, strict=True)]))
+        for x in cells(topics.shape[1], most)
+    }
+
+
+def multinomial(weights: Array, topics: Array, total: int) -> Distribution:
+    """Multinomial counts."""
+    shares = weights @ topics / (weights @ topics).sum()
+    return {
+        x: coefficient(x) * float(np.prod(shares**x))
+        for x in cells(topics.shape[1], total)
+        if sum(x) == total
+    }
+
+
+def multinomial_contributions(weights: Array, topics: Array, total: int) -> Distribution:
+    """Sums over the components of multinomial contributions, by enumeration."""
+    joint = weights[:, np.newaxis] * topics
+    whole = multinomial(np.ones(1), joint.reshape(1, -1), total)
+    return _gathered(
+        (tuple(np.reshape(z, joint.shape).sum(axis=0).tolist()), mass) for z, mass in whole.items()
+    )
+
+
+def word_by_word(weights: Array, topics: Array, total: int) -> Distribution:
+    """Every token by itself: the sum over all sequences of components and features."""
+    tokens = list(product(range(len(weights)), range(topics.shape[1])))
+
+    def sequences() -> Iterator[tuple[Cell, float]]:
+        for sequence in product(tokens, repeat=total):
+            features = [feature for _, feature in sequence]
+            mass = np.prod([weights[k] * topics[k, v] for k, v in sequence])
+            yield tuple(features.count(v) for v in range(topics.shape[1])), float(mass)
+
+    return _gathered(sequences())
+
+
+# Given topics and a prior of the weights of two components. The integrands are polynomials times
+# the quadrature's own weight function, so the Gauss rules have no error but rounding.
+
+
+def lda_likelihood(x: Cell, topics: Array, alpha: Array) -> float:
+    """Mean over Dirichlet proportions of the probability of a sequence with these counts."""
+    nodes, mass = roots_jacobi(sum(x) // 2 + 1, alpha[1] - 1, alpha[0] - 1)
+    proportions = np.stack([1 + nodes, 1 - nodes], axis=1) / 2
+    return float(mass @ np.prod((proportions @ topics) ** x, axis=1) / mass.sum())
+
+
+def gamma_poisson_likelihood(x: Cell, topics: Array, alpha: Array, rate: float) -> float:
+    """Mean over Gamma weights of the probability of Poisson counts, the topics normalised."""
+    first, second = (roots_genlaguerre(sum(x) // 2 + 1, shape - 1) for shape in alpha)
+    weights = np.array(list(product(first[0], second[0]))) / (1 + rate)
+    mass = np.outer(first[1], second[1]).ravel()
+    mean = mass @ np.prod((weights @ topics) ** x, axis=1) / mass.sum()
+    return float((rate / (1 + rate)) ** alpha.sum() * mean / np.exp(gammaln(np.add(x, 1.0)).sum()))
+
+
+def poisson_gamma_probability(n: int, shape: float, rate: float) -> float:
+    """Probability of n under a Poisson distribution whose rate is Gamma."""
+    log_mass = gammaln(n + shape) - gammaln(shape) - gammaln(n + 1.0)
+    return float(np.exp(log_mass + shape * np.log(rate / (1 + rate)) - n * np.log(1 + rate)))
+
+
+def gamma_poisson(topics: Array, alpha: Array, rate: float, most: int) -> Distribution:
+    """Gamma weights, Poisson counts."""
+    return {
+        x: gamma_poisson_likelihood(x, topics, alpha, rate) for x in cells(topics.shape[1], most)
+    }
+
+
+def dirichlet_poisson_gamma(topics: Array, alpha: Array, rate: float, most: int) -> Distribution:
+    """Dirichlet proportions, a Poisson-Gamma total, multinomial counts."""
+    return {
+        x: coefficient(x)
+        * lda_likelihood(x, topics, alpha)
+        * poisson_gamma_probability(sum(x), alpha.sum(), rate)
+        for x in cells(topics.shape[1], most)
+    }
+
+
+def dirichlet_poisson(topics: Array, alpha: Array, scale: float, most: int) -> Distribution:
+    """Dirichlet proportions times a scale, Poisson counts: the total is Poisson."""
+    return {
+        x: coefficient(x)
+        * lda_likelihood(x, topics, alpha)
+        * float(poisson_probability(np.array(sum(x)), np.array(scale)))
+        for x in cells(topics.shape[1], most)
+    }
+
+
+# Comparing
+
+
+def difference(one: Distribution, other: Distribution) -> float:
+    """Give the largest relative difference of two distributions' probabilities."""
+    return max(
+        abs(one.get(x, 0.0) - other.get(x, 0.0)) / max(one.get(x, 0.0), other.get(x, 0.0))
+        for x in one.keys() | other.keys()
+    )
+
+
+def total_variation(draws: Array, distribution: Distribution) -> float:
+    """Distance of drawn counts from a distribution, cells that it leaves out taken as one."""
+    seen, times = np.unique(draws, axis=0, return_counts=True)
+    frequencies = dict(zip(map(tuple, seen.tolist()), (times / len(draws)).tolist(), strict=True))
+    inside = [(frequencies.get(x, 0.0), mass) for x, mass in distribution.items()]
+    outside = abs(sum(frequency for frequency, _ in inside) - sum(distribution.values()))
+    return (sum(abs(frequency - mass) for frequency, mass in inside) + outside) / 2
+
+
+def _gathered(masses: Iterator[tuple[Cell, float]]) -> Distribution:
+    """Add up the probabilities of the same counts."""
+    distribution: Distribution = {}
+    for x, mass in masses:
+        distribution[x] = distribution.get(x, 0.0) + mass
+    return distribution

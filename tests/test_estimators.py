@@ -1,0 +1,287 @@
+"""The estimators: what fitting, transforming and starting mean."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from problems import random_counts, random_factors, sparse_counts
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from isotopic import (
+    LDA,
+    NMF,
+    PLSA,
+    Alternating,
+    Gamma,
+    GammaPoisson,
+    JointEM,
+    Lasso,
+    TopicModel,
+    datasets,
+)
+
+MODELS = [
+    NMF(3),
+    NMF(3, normalize=False),
+    PLSA(3),
+    LDA(3),
+    LDA(3, eta=0.1),
+    GammaPoisson(3),
+    TopicModel(3, weights=Lasso(0.5)),
+    TopicModel(3, weights=Gamma(0.5, 0.5), topics=Gamma(0.5, 0.5)),
+]
+
+
+@pytest.fixture(params=MODELS, ids=lambda m: str(m)[:50])
+def model(request):
+    return clone(request.param).set_params(max_iter=30, tol=0, random_state=0)
+
+
+def expected_failures(model):
+    """Samples of LDA can have several local maxima, and the fit may end in another than transform."""
+    if not isinstance(model, LDA):
+        return {}
+    names = ("check_transformer_general", "check_transformer_data_not_an_array")
+    return dict.fromkeys(names, "the bound of a sample has several maxima")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [m.set_params(tol=1e-6, max_iter=5000) for m in map(clone, MODELS)],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_same_bits_for_any_n_jobs(rng, model):
+    X = sparse_counts(rng, 2000, 150, 0.1)
+    first = clone(model).set_params(n_jobs=1).fit(X)
+    for n_jobs in (2, 3, None):
+        other = clone(model).set_params(n_jobs=n_jobs).fit(X)
+        np.testing.assert_array_equal(other.weights_, first.weights_)
+        np.testing.assert_array_equal(other.components_, first.components_)
+        assert other.objective_ == first.objective_
+
+
+def test_a_start_and_its_continuation_are_one_fit(rng, model):
+    X = sparse_counts(rng, 60, 40, 0.3)
+    whole = clone(model).set_params(max_iter=12).fit(X)
+    half = clone(model).set_params(max_iter=6).fit(X)
+    rest = clone(model).set_params(max_iter=6, init=half).fit(X)
+    # Topics with a scale start at another scale of the same product.
+    normalized = model._priors()[1].normalized
+    assert rest.objective_ == pytest.approx(whole.objective_, rel=1e-8 if normalized else 5e-2)
+    if normalized:
+        np.testing.assert_allclose(rest.components_, whole.components_, rtol=1e-6)
+
+
+def test_transform_agrees_with_the_fit_at_its_end(rng, model):
+    X = random_counts(rng, 40, 12, mean=3.0)
+    model.set_params(max_iter=20000, tol=1e-9).fit(X)
+    if model._priors()[0].bayesian:  # a sample's bound can have several maxima
+        return
+    scale = model.weights_.max(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.transform(X) / scale, model.weights_ / scale, atol=2e-3)
+
+
+def test_transform_of_a_row_does_not_depend_on_the_others(rng, model):
+    X = sparse_counts(rng, 80, 40, 0.3)
+    model.fit(X)
+    together = model.transform(X)
+    for row in (0, 17, 79):
+        np.testing.assert_array_equal(model.transform(X[[row]])[0], together[row])
+    np.testing.assert_array_equal(model.transform(X[::-1])[::-1], together)
+    dense = model.transform(X.toarray())
+    np.testing.assert_allclose(dense, together, rtol=1e-6, atol=1e-8)
+
+
+def test_empty_samples_get_the_prior_or_nothing(rng, model):
+    X = random_counts(rng)
+    X[3] = 0
+    for weights in (model.fit_transform(X), model.transform(X)):
+        assert np.all(np.isfinite(weights))
+        prior = model._priors()[0]
+        expected = {"Simplex": 1 / 3, "Dirichlet": 1 / 3, "Free": 0.0, "Lasso": 0.0}
+        if type(prior).__name__ in expected:
+            np.testing.assert_allclose(weights[3], expected[type(prior).__name__], rtol=1e-12)
+
+
+def test_a_product_is_what_was_given_whatever_the_scale_of_topics(rng):
+    X, (weights, topics) = random_counts(rng), random_factors(rng, 12, 3, 9)
+    scale = np.array([[0.1], [1.0], [7.0]])
+    settings = {"max_iter": 5, "tol": 0}
+    given = NMF(3, init=(weights, topics), **settings).fit(X)
+    scaled = NMF(3, init=(weights / scale.T, topics * scale), **settings).fit(X)
+    np.testing.assert_allclose(scaled.weights_, given.weights_, rtol=1e-10)
+
+
+def test_nothing_given_is_changed(rng, model):
+    X = random_counts(rng)
+    weights, topics = random_factors(rng, 12, 3, 9)
+    kept = X.copy(), weights.copy(), topics.copy()
+    model.set_params(init=(weights, topics)).fit(X)
+    for array, before in zip((X, weights, topics), kept, strict=True):
+        np.testing.assert_array_equal(array, before)
+
+
+@pytest.mark.parametrize("solver", ["alternating", Alternating(), "joint", JointEM()])
+def test_solvers_by_name_or_object(rng, solver):
+    model = NMF(3, solver=solver, max_iter=4, tol=0, random_state=0).fit(random_counts(rng))
+    each = 2 if "lternating" in str(solver) else 1
+    assert model.history_["passes"].tolist() == [each * i for i in (1, 2, 3, 4)]
+
+
+def test_callbacks_see_every_iterate_and_can_stop(rng):
+    seen = []
+
+    def look(at):
+        seen.append((at.iteration, at.objective, at.state.topics.mean.copy()))
+        return at.iteration == 4
+
+    model = NMF(3, callbacks=[look, lambda at: None], random_state=0, tol=0).fit(random_counts(rng))
+    assert [s[0] for s in seen] == [1, 2, 3, 4]
+    assert model.n_iter_ == 4
+    assert not model.converged_
+    np.testing.assert_array_equal(model.components_, seen[-1][2])
+    assert model.objective_ == seen[-1][1]
+
+
+def test_restarts_keep_the_best(rng):
+    X = random_counts(rng, 40, 12)
+    settings = {"max_iter": 20, "tol": 0, "random_state": 3}
+    one = PLSA(4, n_init=1, **settings).fit(X)
+    five = PLSA(4, n_init=5, **settings).fit(X)
+    assert five.objective_ <= one.objective_
+
+
+def test_no_iterations_give_the_start(rng):
+    X, (weights, topics) = random_counts(rng), random_factors(rng, 12, 3, 9)
+    model = NMF(3, init=(weights, topics), max_iter=0).fit(X)
+    np.testing.assert_allclose(model.weights_, weights)
+    assert model.n_iter_ == len(model.history_) == 0
+
+
+def test_random_states(rng):
+    X = random_counts(rng)
+    fit = lambda state: NMF(3, max_iter=2, tol=0, random_state=state).fit(X).components_  # noqa: E731
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    np.testing.assert_array_equal(fit(7), fit(7))
+    np.testing.assert_array_equal(fit(np.random.default_rng(7)), fit(np.random.default_rng(7)))
+    np.testing.assert_array_equal(fit(np.random.RandomState(7)), fit(np.random.RandomState(7)))
+    assert not np.array_equal(fit(None), fit(None))
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+
+def test_stopping_early_warns_and_says_how_far(rng):
+    X = random_counts(rng)
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=3 .* of the counts.*Raise max_iter"):
+        model = NMF(3, max_iter=3, tol=1e-12, random_state=0).fit(X)
+    assert not model.converged_
+
+
+def test_a_failed_refit_leaves_the_earlier_model(rng):
+    X = random_counts(rng)
+    model = LDA(3, max_iter=5, tol=0, random_state=0).fit(X)
+    before = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    for bad in (-X, np.full((3, 4), np.nan)):
+        with pytest.raises(ValueError, match="X"):
+            model.fit(bad)
+    model.set_params(alpha=-1.0)
+    with pytest.raises(ValueError, match="concentration"):
+        model.fit(X[:, :5])
+    after = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before if name != "n_features_in_")
+    assert model.n_features_in_ == 9
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 0}, "n_components"),
+        ({"n_components": 2.5}, "n_components"),
+        ({"max_iter": -1}, "max_iter"),
+        ({"tol": -1.0}, "tol"),
+        ({"solver": "newton"}, "solver must be one of 'auto', 'joint', 'alternating'"),
+        ({"init": "clever"}, "init"),
+        ({"init": (np.ones((12, 3)),)}, "pair"),
+        ({"init": (np.ones((12, 2)), np.ones((3, 9)))}, r"init weights have shape \(12, 2\)"),
+        ({"init": (np.ones((12, 3)), -np.ones((3, 9)))}, "init topics must be finite and non-neg"),
+        ({"init": NMF(3)}, "not fitted"),
+        ({"n_jobs": 0}, "n_jobs must not be 0"),
+    ],
+)
+def test_bad_parameters_are_named(rng, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        NMF(3, random_state=0).set_params(**parameters).fit(random_counts(rng))
+
+
+@pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, [0.1, 0.1], [[0.1, 0.1, -0.1]], []])
+def test_bad_concentrations_are_named(rng, alpha):
+    with pytest.raises(ValueError, match="concentration"):
+        LDA(3, alpha=alpha).fit(random_counts(rng))
+    with pytest.raises(ValueError, match="shape"):
+        GammaPoisson(3, shape=alpha).fit(random_counts(rng))
+
+
+def test_unfitted_and_mismatched_use(rng, model):
+    X = random_counts(rng)
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+    model.fit(X)
+    with pytest.raises(ValueError, match="9 features"):
+        model.transform(X[:, :5])
+
+
+def test_verbose_prints_lines(rng, capsys):
+    NMF(2, max_iter=4, tol=0, verbose=2, random_state=0).fit(random_counts(rng))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert "objective" in lines[0]
+
+
+INTERRUPTED = """
+import os, signal, numpy as np
+from scipy import sparse
+from isotopic import NMF
+X = sparse.random_array((4000, 2000), density=0.05, format="csr", rng=np.random.default_rng(0))
+def look(at):
+    if at.iteration == 3:
+        os.kill(os.getpid(), signal.SIGINT)
+model = NMF(20, max_iter=10**6, tol=0, callbacks=look)
+try:
+    model.fit(X)
+except KeyboardInterrupt:
+    assert not model.converged_ and 2 <= model.n_iter_ < 10
+    assert model.transform(X[:3]).shape == (3, 20)
+    print("usable")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_interrupted_fit_leaves_a_usable_model():
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert run.stdout == "usable\n"
+
+
+def test_planted_topics_are_found(rng):
+    topics = np.repeat(np.eye(4), 5, axis=1) / 5
+    weights = rng.dirichlet(np.full(4, 0.1), 300) * 200
+    X = rng.poisson(weights @ topics)
+    for model in (NMF(4), PLSA(4), LDA(4, alpha=0.1), GammaPoisson(4, shape=0.1, rate=0.001)):
+        found = model.set_params(n_init=3, random_state=0).fit(X).components_
+        cosine = found @ topics.T / np.linalg.norm(found, axis=1)[:, None] * np.sqrt(5)
+        assert np.all(cosine.max(axis=0) > 0.95)
+
+
+def test_fits_the_bundled_corpus():
+    X = datasets.load_kjv().data
+    model = LDA(10, alpha=0.1, max_iter=50, tol=0, random_state=0).fit(X)
+    assert np.all(np.diff(model.history_["objective"]) < 0)
+    np.testing.assert_allclose(model.weights_posterior_.sum(axis=1), X.sum(axis=1) + 10 * 0.1)

@@ -1,0 +1,319 @@
+"""The kernel: against its oracle, and what it promises about bits, threads and signals."""
+
+import concurrent.futures
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import random_counts, random_factors, sparse_counts
+from scipy import sparse
+
+from isotopic import NMF, CountMatrix, expected_counts
+from isotopic._core import native
+from isotopic.kernels import distance, one_pass, row_pass
+from isotopic.threads import current_threads, thread_count, use_threads
+
+COMPONENTS = (1, 2, 3, 7, 8, 9, 16, 17, 24, 33, 100, 128, 129, 300)
+
+
+def assert_counts_equal(counts, expected, rtol):
+    scale = max(1.0, expected.weights.max())
+    np.testing.assert_allclose(counts.weights, expected.weights, rtol=rtol, atol=rtol * scale)
+    np.testing.assert_allclose(counts.topics, expected.topics, rtol=rtol, atol=rtol * scale)
+    assert counts.log_likelihood == pytest.approx(expected.log_likelihood, rel=rtol)
+
+
+@pytest.mark.parametrize("components", COMPONENTS)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-12), (np.float32, 2e-5)])
+def test_agrees_with_oracle(rng, components, form, dtype, rtol):
+    X = sparse_counts(rng, 70, 90, 0.3).toarray()
+    weights, topics = random_factors(rng, 70, components, 90)
+    counts = expected_counts(form(X), weights.astype(dtype), topics.astype(dtype))
+    assert counts.weights.dtype == counts.topics.dtype == dtype
+    assert_counts_equal(counts, oracle.expected_counts(X, weights, topics), rtol)
+
+
+@given(
+    n_samples=st.integers(1, 40),
+    n_features=st.integers(1, 60),
+    components=st.integers(1, 20),
+    density=st.floats(0, 1.5),
+    seed=st.integers(0, 2**32 - 1),
+    dense=st.booleans(),
+)
+def test_agrees_with_oracle_on_any_shape(n_samples, n_features, components, density, seed, dense):
+    rng = np.random.default_rng(seed)
+    X = sparse_counts(rng, n_samples, n_features, density)
+    weights, topics = random_factors(rng, n_samples, components, n_features)
+    counts = expected_counts(X.toarray() if dense else X, weights, topics)
+    assert_counts_equal(counts, oracle.expected_counts(X.toarray(), weights, topics), 1e-11)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-100, 1.0, 1e100, 1e300])
+def test_counts_of_any_scale(rng, scale):
+    X, (weights, topics) = random_counts(rng), random_factors(rng, 12, 3, 9)
+    counts = expected_counts(sparse.csr_array(X * scale), weights * scale, topics)
+    expected = oracle.expected_counts(X, weights, topics)
+    np.testing.assert_allclose(counts.weights / scale, expected.weights, rtol=1e-12)
+    np.testing.assert_allclose(counts.topics / scale, expected.topics, rtol=1e-12)
+
+
+def test_conserves_mass(rng):
+    X = sparse_counts(rng, 300, 200, 0.1)
+    counts = expected_counts(X, *random_factors(rng, 300, 10, 200))
+    np.testing.assert_allclose(counts.weights.sum(axis=1), X.sum(axis=1), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(counts.topics.sum(axis=0), X.sum(axis=0), rtol=1e-12, atol=1e-12)
+
+
+def test_adds_up_over_row_blocks(rng):
+    X = sparse_counts(rng, 700, 150, 0.1)
+    weights, topics = random_factors(rng, 700, 6, 150)
+    parts = [
+        expected_counts(X[rows], weights[rows], topics)
+        for rows in (slice(0, 100), slice(100, 650), slice(650, 700))
+    ]
+    whole = expected_counts(X, weights, topics)
+    np.testing.assert_array_equal(np.vstack([part.weights for part in parts]), whole.weights)
+    np.testing.assert_allclose(sum(part.topics for part in parts), whole.topics, rtol=1e-12)
+    total = sum(part.log_likelihood for part in parts)
+    assert total == pytest.approx(whole.log_likelihood, rel=1e-13)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_a_count_that_nothing_explains_makes_the_likelihood_zero(rng, form):
+    X, (weights, topics) = random_counts(rng), random_factors(rng, 12, 3, 9)
+    topics[:, 0] = 0
+    counts = expected_counts(form(X), weights, topics)
+    assert counts.log_likelihood == -np.inf
+    explained = X.copy()
+    explained[:, 0] = 0
+    assert_counts_equal(
+        counts._replace(log_likelihood=0.0),
+        oracle.expected_counts(explained, weights, topics)._replace(log_likelihood=0.0),
+        1e-12,
+    )
+
+
+def test_weights_only_gives_the_same_weights(rng):
+    X = CountMatrix(sparse_counts(rng, 500, 100, 0.1))
+    weights, topics = random_factors(rng, 500, 5, 100)
+    full, half = one_pass(X, weights, topics), one_pass(X, weights, topics, weights_only=True)
+    np.testing.assert_array_equal(half.weights, full.weights)
+    assert half.log_likelihood == full.log_likelihood
+    assert half.topics.size == 0
+    np.testing.assert_array_equal(row_pass(X, weights, topics)[0], full.weights)
+
+
+@pytest.mark.parametrize("n_features", [400, 9000])  # the larger one is taken in ranges of features
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("components", [5, 100])
+def test_same_bits_for_any_number_of_threads(rng, n_features, dtype, components):
+    X = CountMatrix(sparse_counts(rng, 1500, n_features, 0.01), dtype)
+    factors = [f.astype(dtype) for f in random_factors(rng, 1500, components, n_features)]
+    results = []
+    for threads in (1, 2, 3, 8):
+        with use_threads(threads):
+            results.append(one_pass(X, *factors))
+    for result in results[1:]:
+        np.testing.assert_array_equal(result.weights, results[0].weights)
+        np.testing.assert_array_equal(result.topics, results[0].topics)
+        assert result.log_likelihood == results[0].log_likelihood
+
+
+def test_same_bits_in_several_python_threads_at_once(rng):
+    X = CountMatrix(sparse_counts(rng, 3000, 300, 0.05))
+    weights, topics = random_factors(rng, 3000, 20, 300)
+    expected = one_pass(X, weights, topics)
+    with concurrent.futures.ThreadPoolExecutor(4) as executor:
+        results = list(executor.map(lambda _: one_pass(X, weights, topics), range(40)))
+    for result in results:
+        np.testing.assert_array_equal(result.topics, expected.topics)
+        assert result.log_likelihood == expected.log_likelihood
+
+
+def test_threads_setting_is_per_python_thread():
+    with use_threads(3):
+        assert current_threads() == 3
+        with use_threads(1):
+            assert current_threads() == 1
+        with concurrent.futures.ThreadPoolExecutor(1) as executor:
+            assert executor.submit(current_threads).result() == thread_count(None)
+    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+        thread_count(0)
+    assert thread_count(-1) == thread_count(None)
+
+
+def _fit_in_child(seed):
+    rng = np.random.default_rng(seed)
+    X = sparse_counts(rng, 2000, 200, 0.1)
+    return NMF(4, max_iter=3, tol=0, random_state=0, n_jobs=2).fit(X).components_
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
+def test_works_in_a_forked_child_after_a_fit_in_the_parent():
+    expected = _fit_in_child(0)  # starts the pool
+    with multiprocessing.get_context("fork").Pool(2) as processes:
+        results = processes.map_async(_fit_in_child, [0, 0, 0]).get(timeout=60)
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_works_under_joblib():
+    joblib = pytest.importorskip("joblib")
+    expected = _fit_in_child(0)
+    for backend in ("loky", "threading"):
+        for result in joblib.Parallel(2, backend)(
+            joblib.delayed(_fit_in_child)(0) for _ in range(2)
+        ):
+            np.testing.assert_array_equal(result, expected)
+
+
+LONG_PASS = """
+import time, numpy as np
+from scipy import sparse
+from isotopic import CountMatrix
+from isotopic.kernels import one_pass
+from isotopic.threads import use_threads
+X = sparse.random_array((20000, 3000), density=0.1, format="csr", rng=np.random.default_rng(0))
+X = CountMatrix(X)
+weights, topics = np.ones((20000, 400)), np.ones((400, 3000))
+X.by_feature
+began = time.monotonic()
+print("ready", flush=True)
+try:
+    with use_threads({threads}):
+        while True:
+            one_pass(X, weights, topics)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_is_heard_within_a_second(threads):
+    process = subprocess.Popen(
+        [sys.executable, "-c", LONG_PASS.format(threads=threads)], stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdout.readline() == "ready\n"
+        try:
+            process.wait(timeout=0.5)  # well inside a pass, which takes seconds
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=1.5) == 0  # a second, and a little to leave the interpreter
+        assert process.stdout.readline() == "stopped\n"
+
+
+LEVEL = """
+import sys, numpy as np
+sys.path.insert(0, {tests!r})
+from problems import random_factors, sparse_counts
+from isotopic import LDA, expected_counts
+from isotopic._core import native
+assert native.level() == {level!r}, native.level()
+rng = np.random.default_rng(1)
+X = sparse_counts(rng, 400, 300, 0.1)
+model = LDA(37, eta=0.1, max_iter=3, tol=0, random_state=0).fit(X)
+counts = expected_counts(X, *random_factors(rng, 400, 37, 300))
+np.savez({out!r}, model.weights_, model.components_, model.objective_, *counts)
+"""
+
+
+def _levels():
+    command = "from isotopic._core import native; print(*native.levels())"
+    run = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True
+    )
+    return [*run.stdout.split(), "numpy"]
+
+
+def test_every_instruction_set_level_agrees(tmp_path):
+    results = {}
+    for level in _levels():
+        out = str(tmp_path / f"{level}.npz")
+        code = LEVEL.format(tests=os.path.dirname(__file__), level=level, out=out)
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, env={**os.environ, "ISOTOPIC_SIMD": level}
+        )
+        results[level] = [value for _, value in sorted(np.load(out).items())]
+    assert len(results) > 1
+    for level, values in results.items():
+        for value, expected in zip(values, results["numpy"], strict=True):
+            np.testing.assert_allclose(value, expected, rtol=1e-10, atol=1e-12, err_msg=level)
+
+
+def test_an_unknown_level_is_named():
+    code = "import isotopic; isotopic.expected_counts([[1.0]], [[1.0]], [[1.0]])"
+    environment = {**os.environ, "ISOTOPIC_SIMD": "v9"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
+    )
+    assert run.returncode != 0
+    assert "ISOTOPIC_SIMD=v9 is not a level" in run.stderr
+
+
+def test_the_compiled_core_is_what_runs():
+    assert native.level() != "numpy" or os.environ.get("ISOTOPIC_SIMD") == "numpy"
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_read_only_arrays_are_good_and_nothing_given_is_changed(rng, form):
+    X, (weights, topics) = form(random_counts(rng)), random_factors(rng, 12, 3, 9)
+    arrays = [
+        weights,
+        topics,
+        *([X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]),
+    ]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    expected_counts(X, weights, topics)
+    for array, kept in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, kept)
+
+
+def test_dense_temporaries_are_bounded(rng):
+    X = CountMatrix(rng.poisson(1.0, (4000, 3000)).astype(float))  # 96 MB
+    weights, topics = random_factors(rng, 4000, 4, 3000)
+    tracemalloc.start()
+    try:
+        one_pass(X, weights, topics)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 12 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("weights", "topics", "message"),
+    [
+        (np.ones((12, 3)), np.ones((2, 9)), "do not fit"),
+        (np.ones((11, 3)), np.ones((3, 9)), "do not fit"),
+        (-np.ones((12, 3)), np.ones((3, 9)), "weights must be non-negative"),
+        (np.ones((12, 3)), np.full((3, 9), np.nan), "topics must be non-negative"),
+    ],
+)
+def test_bad_factors_are_named(rng, weights, topics, message):
+    with pytest.raises(ValueError, match=message):
+        expected_counts(random_counts(rng), weights, topics)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_distance_is_the_sum_of_absolute_differences(rng, order, dtype):
+    a, b = (np.asarray(rng.random((23, 11)), dtype, order=order) for _ in range(2))
+    rows, columns = rng.random(23), rng.random(11)
+    expected = np.abs(a - rows[:, np.newaxis] * b.astype(float) * columns).sum()
+    assert distance(a, b, row_scale=rows, column_scale=columns) == pytest.approx(expected, rel=1e-6)
+    assert distance(a, b) == pytest.approx(np.abs(a.astype(float) - b).sum(), rel=1e-6)
