@@ -8,6 +8,7 @@ from benchmarks import (
     bayes,
     dense,
     imports,
+    late,
     limits,
     machine,
     memory,
@@ -16,7 +17,7 @@ from benchmarks import (
 )
 from benchmarks.table import Report, Settings
 
-MODULES = (against_sklearn, limits, scaling, dense, bayes, memory, imports, real)
+MODULES = (against_sklearn, limits, late, scaling, dense, bayes, memory, imports, real)
 SECTIONS = {module.SECTION.name: module.SECTION for module in MODULES}
 RESULTS = Path(__file__).parent / "results"
 

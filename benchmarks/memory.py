@@ -24,7 +24,7 @@ def measure(settings: Settings) -> Iterator[Row]:
     values = [_in_new_process() for _ in range(settings.repetitions(3))]
     yield Row(
         what,
-        min(values),
+        max(values),
         " MB",
         tuple(np.quantile(values, (0.25, 0.75))),
         Target(60.0, at_least=False),
@@ -84,6 +84,6 @@ SECTION = Section(
     measure,
     (
         "Growth of the high-water mark in a fit of three iterations; X is float64 with int32",
-        "indices, and stands before the count begins. A small fit was made before.",
+        "indices, and stands before the count begins. A small fit was made before. Worst of three.",
     ),
 )

@@ -1,6 +1,8 @@
 """The lines of the report, and its three forms: plain text, Markdown and CSV."""
 
 import csv
+import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,21 +76,43 @@ class Section:
 
 
 @dataclass
+class Measured:
+    """A section's rows, and how many cores other processes took meanwhile (where known)."""
+
+    section: Section
+    rows: list[Row] = field(default_factory=list)
+    others: float | None = None
+
+    @property
+    def remark(self) -> str:
+        """Say how quiet the machine was."""
+        if self.others is None:
+            return "how busy the machine was otherwise is not known here"
+        warning = ": measure again on a quiet machine" if self.others > 0.1 else ""
+        return f"other processes took {self.others:.2f} of a core meanwhile{warning}"
+
+
+@dataclass
 class Report:
     """What was measured so far."""
 
     facts: dict[str, str]
-    sections: list[tuple[Section, list[Row]]] = field(default_factory=list)
+    sections: list[Measured] = field(default_factory=list)
 
     def run(self, section: Section, settings: Settings) -> None:
         """Measure a section and print its lines as they come."""
-        rows: list[Row] = []
-        self.sections.append((section, rows))
+        measured = Measured(section)
+        self.sections.append(measured)
         print(f"\n{section.name}: {section.title}", *(f"  {n}" for n in section.notes), sep="\n")
         print(plain(HEADER))
+        began, before = time.perf_counter(), _seconds_of_others()
         for row in section.measure(settings):
-            rows.append(row)
+            measured.rows.append(row)
             print(plain(row.cells()), flush=True)
+        if before is not None:
+            taken = _seconds_of_others() - before
+            measured.others = max(0.0, taken / (time.perf_counter() - began))
+        print(f"  ({measured.remark})", flush=True)
 
     def write(self, folder: Path) -> None:
         """Keep the report as ``engine.md`` and ``engine.csv``."""
@@ -103,28 +127,28 @@ class Report:
 
     def summary(self) -> str:
         """Count the verdicts."""
-        verdicts = [row.verdict for _, rows in self.sections for row in rows]
+        verdicts = [row.verdict for part in self.sections for row in part.rows]
         words = ((verdicts.count(v), v) for v in ("ok", "short", "skip"))
         return ", ".join(f"{n} {verdict}" for n, verdict in words)
 
     def _markdown(self) -> Iterator[str]:
         yield "# The engine in numbers\n"
         yield from (f"- {name}: {value}" for name, value in self.facts.items())
-        for section, rows in self.sections:
-            yield f"\n## {section.title}\n"
-            yield from (f"{note}\n" for note in section.notes)
+        for part in self.sections:
+            yield f"\n## {part.section.title}\n"
+            yield "```text\n" + "\n".join((*part.section.notes, f"({part.remark})")) + "\n```\n"
             yield "| " + " | ".join(HEADER) + " |"
             yield "| " + " | ".join("---" for _ in HEADER) + " |"
-            yield from ("| " + " | ".join(row.cells()) + " |" for row in rows)
+            yield from ("| " + " | ".join(row.cells()) + " |" for row in part.rows)
 
     def _records(self) -> Iterator[list[object]]:
-        for section, rows in self.sections:
-            for r in rows:
+        for part in self.sections:
+            for r in part.rows:
                 low, high = r.spread or ("", "")
                 target = r.target.value if r.target else ""
                 value = "" if r.value is None else r.value
                 yield [
-                    section.name,
+                    part.section.name,
                     r.what,
                     value,
                     r.unit.strip(),
@@ -134,6 +158,18 @@ class Report:
                     r.verdict,
                     r.detail,
                 ]
+
+
+def _seconds_of_others() -> float | None:
+    """Processor seconds spent by everyone but this process and its children (Linux)."""
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return None
+    user, nice, system, _idle, _wait, irq, softirq, steal = map(
+        int, stat.read_text().split(maxsplit=9)[1:9]
+    )
+    ticks = user + nice + system + irq + softirq + steal
+    return ticks / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
 
 
 def number(value: float) -> str:

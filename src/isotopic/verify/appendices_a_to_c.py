@@ -48,7 +48,7 @@ def _cell_auxiliary(point: Point, previous: Point) -> Array:
     weights, topics = point
     phi = _kernel_shares(previous)
     bound: Array = phi * np.log(weights[:, np.newaxis, :] * topics.T / phi)
-    return -bound.sum(axis=2)
+    return np.asarray(-bound.sum(axis=2))
 
 
 @checks.claim("Appendix A", "No iteration of any algorithm makes its objective worse")

@@ -136,7 +136,8 @@ class Setting:
     @property
     def values(self) -> Array:
         """The positive counts."""
-        values: Array = self.X.data if sparse.issparse(self.X) else self.X.ravel()
+        X = self.X  # as Any: what issparse finds out is less than what is known
+        values: Array = X.data if sparse.issparse(self.X) else X.ravel()
         return values[values > 0]
 
     # The models of the paper
@@ -215,9 +216,9 @@ class Evidence:
     @classmethod
     def of(cls, X: Any, n_components: int, n_iter: int, random_state: Seed) -> "Evidence":
         """Prepare data."""
-        for name, value in (("n_components", n_components), ("n_iter", n_iter)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}")
+        for name, value, least in (("n_components", n_components, 1), ("n_iter", n_iter, 2)):
+            if value < least:
+                raise ValueError(f"{name} must be at least {least}, not {value}")
         rng = generator(random_state)
         X = _read(X)
         return cls(
@@ -251,21 +252,27 @@ def random_point(at: Setting, rng: np.random.Generator) -> Point:
 def deviation(found: Any, expected: Any, *, scale: float | None = None) -> float:
     """Give the largest difference, relative to the largest expected entry or to a given scale.
 
-    Of tuples, the largest over their members.
+    Of tuples, the largest over their members. Infinite where there is no number to compare.
     """
     if isinstance(expected, tuple):
         return max(deviation(f, e, scale=scale) for f, e in zip(found, expected, strict=True))
-    difference = float(np.abs(np.asarray(found) - expected).max())
-    return difference / (scale or float(np.abs(expected).max()) or 1.0)
+    difference = np.abs(np.asarray(found) - expected).max()
+    return _infinite_if_nan(difference / (scale or np.abs(expected).max() or 1.0))
 
 
 def excess(values: Any, bounds: Any, *, scale: float) -> float:
     """Give by how much, relative to the scale, any value is above its bound."""
-    return max(0.0, float((np.asarray(values) - bounds).max())) / scale
+    return max(0.0, _infinite_if_nan((np.asarray(values) - bounds).max() / scale))
+
+
+def _infinite_if_nan(value: Any) -> float:
+    """Make the largest of several numbers notice one that is none."""
+    return float("inf") if np.isnan(value) else float(value)
 
 
 def _read(X: Any) -> Any:
-    X = X.tocsr().astype(np.float64) if sparse.issparse(X) else np.asarray(X, np.float64)
+    is_sparse = sparse.issparse(X)
+    X = X.tocsr().astype(np.float64) if is_sparse else np.asarray(X, np.float64)
     if CountMatrix(X).total == 0:
         raise ValueError("X has no counts: there is nothing to verify on")
     rows = X.shape[0]

@@ -45,7 +45,7 @@ def poisson(weights: Array, topics: Array, most: int) -> Distribution:
 
 
 def poisson_contributions(weights: Array, topics: Array, most: int) -> Distribution:
-    """Sums over the components of Poisson contributions, by convolution."""
+    """Poisson contributions, added up over the components by convolution."""
     counts = np.arange(most + 1)
     each = [
         reduce(np.convolve, [poisson_probability(counts, rate) for rate in weights * topic])
@@ -68,7 +68,7 @@ def multinomial(weights: Array, topics: Array, total: int) -> Distribution:
 
 
 def multinomial_contributions(weights: Array, topics: Array, total: int) -> Distribution:
-    """Sums over the components of multinomial contributions, by enumeration."""
+    """Multinomial contributions, added up over the components by enumeration."""
     joint = weights[:, np.newaxis] * topics
     whole = multinomial(np.ones(1), joint.reshape(1, -1), total)
     return _gathered(
@@ -145,21 +145,18 @@ def dirichlet_poisson(topics: Array, alpha: Array, scale: float, most: int) -> D
 # Comparing
 
 
-def difference(one: Distribution, other: Distribution) -> float:
-    """Give the largest relative difference of two distributions' probabilities."""
-    return max(
-        abs(one.get(x, 0.0) - other.get(x, 0.0)) / max(one.get(x, 0.0), other.get(x, 0.0))
-        for x in one.keys() | other.keys()
-    )
+def aligned(*distributions: Distribution) -> Array:
+    """Put the probabilities of the same counts into columns, one row for each distribution."""
+    places = sorted(set().union(*distributions))
+    return np.array([[masses.get(x, 0.0) for x in places] for masses in distributions])
 
 
 def total_variation(draws: Array, distribution: Distribution) -> float:
     """Distance of drawn counts from a distribution, cells that it leaves out taken as one."""
     seen, times = np.unique(draws, axis=0, return_counts=True)
     frequencies = dict(zip(map(tuple, seen.tolist()), (times / len(draws)).tolist(), strict=True))
-    inside = [(frequencies.get(x, 0.0), mass) for x, mass in distribution.items()]
-    outside = abs(sum(frequency for frequency, _ in inside) - sum(distribution.values()))
-    return (sum(abs(frequency - mass) for frequency, mass in inside) + outside) / 2
+    gaps = np.array([frequencies.get(x, 0.0) - mass for x, mass in distribution.items()])
+    return float(np.abs(gaps).sum() + abs(gaps.sum())) / 2
 
 
 def _gathered(masses: Iterator[tuple[Cell, float]]) -> Distribution:

@@ -37,7 +37,7 @@ def from_transcription(at: Setting, model: BaseTopicModel, step: paper.Step) -> 
 # Section 3: the algorithms that were there before
 
 
-@checks.claim("Algorithm 1", "NMF(normalize=False) does Lee and Seung's updates, side by side")
+@checks.claim("Algorithm 1", "NMF(normalize=False) does Lee and Seung's updates, in turns")
 def lee_and_seung(evidence: Evidence) -> float:
     """Compare with the transcription."""
     at = evidence.small

@@ -40,8 +40,8 @@ class Claim:
         return (
             self.where,
             self.claim,
-            f"{self.deviation:.1e}",
-            f"{self.tolerance:.0e}",
+            f"{self.deviation:.1e}" if self.deviation else "0",
+            f"{self.tolerance:.0e}" if self.tolerance else "0",
             "ok" if self.passed else "FAILED",
         )
 

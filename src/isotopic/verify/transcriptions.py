@@ -34,7 +34,7 @@ def ratio(numerator: Array, denominator: Array) -> Array:
 
 def normalized(rows: Array) -> Array:
     """Make each row sum to one: the paper's sign for proportional."""
-    return rows / rows.sum(axis=1, keepdims=True)
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
 def responsibilities(weights: Array, topics: Array) -> Array:
@@ -45,7 +45,7 @@ def responsibilities(weights: Array, topics: Array) -> Array:
 
 def log_expected_dirichlet(posterior: Array) -> Array:
     """E[log h] of rows h that are Dirichlet."""
-    return digamma(posterior) - digamma(posterior.sum(axis=1, keepdims=True))
+    return np.asarray(digamma(posterior) - digamma(posterior.sum(axis=1, keepdims=True)))
 
 
 def algorithm_1(X: Array, weights: Array, topics: Array) -> Point:
