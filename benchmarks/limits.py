@@ -57,6 +57,7 @@ def _fractions(
     a, b, c = (np.ones((1000, 1000), dtype) for _ in range(3))
     times = interleaved(
         settings.repetitions(30),
+        warm=True,
         own=lambda: one_pass(X, weights, topics),
         product=lambda: np.matmul(a, b, out=c),
     )
@@ -92,10 +93,12 @@ def _row(what: str, seconds: float, own: Samples, detail: str) -> Row:
 
 def _bandwidth(settings: Settings, total: int, arrays: int) -> float:
     """Bytes a second of a sum into a third array, or of the inner product of two."""
-    n = total // arrays // 8
-    a, *others = (np.ones(n) for _ in range(arrays))
-    repetitions = settings.repetitions(12 if total > 2**25 else 300)
-    task = (lambda: np.add(a, others[0], out=others[1])) if arrays == 3 else lambda: a @ others[0]
+    n = total // arrays // 4096 * 512 + 136  # not a multiple of a page: stores would hit loads
+    buffer = np.ones(arrays * n + 8)
+    first = -buffer.ctypes.data % 64 // 8
+    a, b, *c = (buffer[first + i * n : first + (i + 1) * n] for i in range(arrays))
+    repetitions = settings.repetitions(12 if total > 2**25 else 900)
+    task = (lambda: np.add(a, b, out=c[0])) if c else (lambda: a @ b)
     return arrays * n * 8 / interleaved(repetitions, task=task)["task"].best
 
 

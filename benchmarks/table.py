@@ -109,9 +109,9 @@ class Report:
         for row in section.measure(settings):
             measured.rows.append(row)
             print(plain(row.cells()), flush=True)
-        if before is not None:
-            taken = _seconds_of_others() - before
-            measured.others = max(0.0, taken / (time.perf_counter() - began))
+        elapsed = time.perf_counter() - began
+        if before is not None and elapsed > 1:  # the clock of the others ticks slowly
+            measured.others = max(0.0, (_seconds_of_others() - before) / elapsed)
         print(f"  ({measured.remark})", flush=True)
 
     def write(self, folder: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.table import number
 from isotopic.threads import use_threads
 
 Task = Callable[[], object]
@@ -23,7 +24,7 @@ class Samples:
     @property
     def ms(self) -> str:
         """The best in milliseconds, as text."""
-        return f"{1e3 * self.best:.3g} ms"
+        return f"{number(1e3 * self.best)} ms"
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,19 @@ class Ratio:
         return cls(above.best / below.best, low, high)
 
 
-def interleaved(repetitions: int, **tasks: Task) -> dict[str, Samples]:
-    """Time the tasks in turn, so that whatever slows the machine down slows all of them."""
+def interleaved(repetitions: int, *, warm: bool = False, **tasks: Task) -> dict[str, Samples]:
+    """Time the tasks in turn, so that whatever slows the machine down slows all of them.
+
+    With ``warm`` a task is run once before each timing, so that it finds its own data in the
+    caches and not that of the task before.
+    """
     seconds = {name: np.empty(repetitions) for name in tasks}
     for task in tasks.values():
         task()
     for repetition in range(repetitions):
         for name, task in tasks.items():
+            if warm:
+                task()
             began = time.perf_counter()
             task()
             seconds[name][repetition] = time.perf_counter() - began

@@ -68,6 +68,7 @@ class CountMatrix:
         self.row_starts, self.features, self.values = row_starts, features, values
         entries_a_row = len(values) / max(1, self.shape[0])
         rows = int(np.clip(_BLOCK_ENTRIES / max(1.0, entries_a_row), _FEWEST_ROWS, _MOST_ROWS))
+        self.workspace = native.Workspace()
         self.block_rows = np.append(np.arange(0, self.shape[0], rows), self.shape[0])
 
     @classmethod

@@ -130,6 +130,7 @@ def _sparse_pass(
         weight_counts,
         topic_counts,
         log_likelihoods,
+        X.workspace,
         current_threads(),
     )
 
@@ -214,3 +215,20 @@ def distance(
     scales = (column_scale, row_scale) if turned else (row_scale, column_scale)
     by_row, by_column = (s if s is None else np.ascontiguousarray(s, np.float64) for s in scales)
     return native.distance(a, b, by_row, by_column, current_threads())
+
+
+def row_sums(array: Array) -> Array:
+    """Sum of each row, in float64."""
+    array, turned = table(array)
+    sums = np.empty(array.shape[1 if turned else 0])
+    native.sums(array, turned, sums, current_threads())
+    return sums
+
+
+def normalized(array: Array) -> Array:
+    """Rows divided by their sums; a row of zeros says nothing and becomes uniform."""
+    sums = row_sums(array)
+    array, turned = table(array)
+    result = np.empty_like(array)
+    native.normalize(array, turned, sums, result, current_threads())
+    return result.T if turned else result

@@ -27,7 +27,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isotopic.counts import Array
-from isotopic.kernels import distance, effective_factor, gamma_functions
+from isotopic.kernels import (
+    distance,
+    effective_factor,
+    gamma_functions,
+    normalized,
+    row_sums,
+)
 
 __all__ = ["Dirichlet", "Fixed", "Free", "Gamma", "Lasso", "Posterior", "Prior", "Simplex"]
 
@@ -166,11 +172,7 @@ class Simplex(_Point):
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Normalise; a row of zeros says nothing and becomes uniform."""
-        sums = values.sum(axis=1, keepdims=True)
-        if not sums.all():
-            values = np.where(sums > 0, values, 1)
-            sums = values.sum(axis=1, keepdims=True)
-        factor = values / sums
+        factor = normalized(values)
         return Posterior(factor, factor)
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
@@ -179,7 +181,7 @@ class Simplex(_Point):
 
     def gap(self, posterior: Posterior, counts: Array, totals: Totals) -> float:
         r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{row sum of counts}|`."""
-        return distance(counts, posterior.mean, row_scale=counts.sum(axis=1, dtype=np.float64))
+        return distance(counts, posterior.mean, row_scale=row_sums(counts))
 
 
 class _Bayesian:
@@ -230,14 +232,13 @@ class Dirichlet(_Bayesian):
         return self._posterior(counts + _like(counts, self.concentration), counts)
 
     def _posterior(self, parameters: Array, counts: Array) -> Posterior:
-        sums = parameters.sum(axis=1, dtype=np.float64)
+        sums = row_sums(parameters)
         prior = np.broadcast_to(np.asarray(self.concentration, np.float64), parameters.shape)
         prior_sums, prior_constant = _dirichlet_constant(prior)
         digamma, log_gamma = gamma_functions(sums)
         effective, entries = effective_factor(parameters, counts, digamma)
         bound = entries + float((digamma * (sums - prior_sums) - log_gamma).sum()) + prior_constant
-        mean = parameters / sums[:, np.newaxis].astype(parameters.dtype)
-        return Posterior(mean, effective, -bound, parameters, explained=counts)
+        return Posterior(normalized(parameters), effective, -bound, parameters, explained=counts)
 
 
 @dataclass(frozen=True)

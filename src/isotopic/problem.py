@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from isotopic.counts import Array, CountMatrix
-from isotopic.kernels import Counts, one_pass
+from isotopic.kernels import Counts, one_pass, row_sums
 from isotopic.priors import Posterior, Prior, Totals
 
 
@@ -82,13 +82,13 @@ class Pair:
         """Give the sums over samples, as the topics see them; normalised topics do not ask."""
         if self.topics.normalized:
             return 1.0
-        return np.asarray(weights.mean.sum(axis=0, dtype=np.float64))[:, np.newaxis]
+        return row_sums(weights.mean.T)[:, np.newaxis]
 
     def topics_totals(self, topics: Posterior) -> Totals:
         """Give the sums over features, as the weights see them."""
         if self.topics.normalized:
             return 1.0
-        return np.asarray(topics.mean.sum(axis=1, dtype=np.float64))
+        return row_sums(topics.mean)
 
     def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
         """Make the weights, then the topics, of counts that were shared out already."""
@@ -116,8 +116,7 @@ class Pair:
         """
         value = -log_likelihood + weights.term + topics.term
         if not self.weights.normalized:
-            sums = weights.mean.sum(axis=0, dtype=np.float64)
-            value += float((sums * self.topics_totals(topics)).sum())
+            value += float((row_sums(weights.mean.T) * self.topics_totals(topics)).sum())
         return value + (saturated_divergence if self.is_divergence else 0.0)
 
 

@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 _Doubles = NDArray[np.float64]
 _ByFeature = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
+class Workspace: ...
+
 def expected_counts(
     row_starts: NDArray[np.int64],
     features: NDArray[np.int32],
@@ -17,6 +19,7 @@ def expected_counts(
     weight_counts: NDArray[Any],
     topic_counts: NDArray[Any] | None,
     log_likelihoods: _Doubles,
+    workspace: Workspace,
     threads: int,
 ) -> None: ...
 def column_index(
@@ -44,6 +47,10 @@ def distance(
     column_scale: _Doubles | None,
     threads: int,
 ) -> float: ...
+def sums(a: NDArray[Any], by_column: bool, to: _Doubles, threads: int) -> None: ...
+def normalize(
+    a: NDArray[Any], by_column: bool, sums: _Doubles, to: NDArray[Any], threads: int
+) -> None: ...
 def gamma_functions(x: _Doubles, digamma: _Doubles, log_gamma: _Doubles) -> None: ...
 def level() -> str: ...
 def levels() -> list[str]: ...

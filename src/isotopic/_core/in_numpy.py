@@ -14,6 +14,10 @@ from scipy import sparse, special
 Array = NDArray[Any]
 
 
+class Workspace:
+    """Memory kept between passes; NumPy has its own."""
+
+
 def _ratios(x: Array, product: Array) -> Array:
     """X / product, zero where the product cannot explain anything."""
     possible = product >= np.finfo(product.dtype).tiny
@@ -36,6 +40,7 @@ def expected_counts(
     weight_counts: Array,
     topic_counts: Array | None,
     log_likelihoods: Array,
+    workspace: Workspace,
     threads: int,
 ) -> None:
     """One pass over the row blocks of a sparse matrix."""
@@ -110,6 +115,18 @@ def distance(
     if column_scale is not None:
         scaled *= column_scale
     return float(np.abs(a - scaled).sum())
+
+
+def sums(a: Array, by_column: bool, to: Array, threads: int) -> None:
+    """Sums of the rows or of the columns."""
+    to[:] = a.sum(axis=0 if by_column else 1, dtype=np.float64)
+
+
+def normalize(a: Array, by_column: bool, sums: Array, to: Array, threads: int) -> None:
+    """Rows or columns divided by their sums, uniform where the sum is zero."""
+    sums = sums if by_column else sums[:, np.newaxis]
+    uniform = 1 / a.shape[0 if by_column else 1]
+    to[:] = np.where(sums > 0, a / np.where(sums > 0, sums, 1), uniform)
 
 
 def gamma_functions(x: Array, digamma: Array, log_gamma: Array) -> None:

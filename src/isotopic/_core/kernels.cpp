@@ -260,25 +260,57 @@ template <class T> double divide_all(const T* x, T* product, int64_t n) {
     return log_likelihood.value();
 }
 
-template <class T> void posterior(const Posterior<T>& p, int64_t begin, int64_t end) {
+// The elementwise sweeps go along the rows of a table in whole vectors of doubles.
+inline vec<double> whole(const double* from) { return load_unaligned<double>(from); }
+inline vec<double> whole(const float* from) { return widened(reinterpret_cast<const char*>(from)); }
+inline void put_whole(double* to, vec<double> v) { store_unaligned<double>(to, v); }
+inline void put_whole(float* to, vec<double> v) {
+    const half_vec half = __builtin_convertvector(v, half_vec);
+    __builtin_memcpy(to, &half, sizeof half);
+}
+
+// Where a vector of a row begins, how many of its lanes lie in the row, and how many of those, from
+// the first on, were already counted: the last vector of a row overlaps the one before it.
+struct Place {
+    int64_t at;
+    int inside, seen;
+    vec<double> only_new(vec<double> v) const {
+        const vec<double> lane = count_up<double>();
+        return (lane >= fill<double>(seen)) & (lane < fill<double>(inside)) ? v : vec<double>{};
+    }
+};
+template <class Visit> inline void along_row(int64_t columns, const Visit& visit) {
     constexpr int L = lanes<double>;
+    if (columns < L) return visit(Place{0, int(columns), 0});
+    int64_t k = 0;
+    for (; k + L <= columns; k += L) visit(Place{k, L, 0});
+    if (k < columns) visit(Place{columns - L, L, int(L - (columns - k))});
+}
+template <class T> inline vec<double> get(const T* row, Place p, double outside = 0.0) {
+    if (p.inside == lanes<double>) return whole(row + p.at);
+    T some[lanes<double>];
+    for (int j = 0; j < lanes<double>; ++j) some[j] = j < p.inside ? row[p.at + j] : T(outside);
+    return whole(some);
+}
+template <class T> inline void put(T* row, Place p, vec<double> v) {
+    if (p.inside == lanes<double>) return put_whole(row + p.at, v);
+    T some[lanes<double>];
+    put_whole(some, v);
+    for (int j = 0; j < p.inside; ++j) row[p.at + j] = some[j];
+}
+
+template <class T> void posterior(const Posterior<T>& p, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-        const T *parameters = p.parameters + i * p.columns, *counts = p.counts + i * p.columns;
-        T* effective = p.effective + i * p.columns;
-        const double row_offset = p.row_offsets ? p.row_offsets[i] : 0.0;
+        const int64_t row = i * p.columns;
+        const vec<double> row_offset = fill<double>(p.row_offsets ? p.row_offsets[i] : 0.0);
         vec<double> term = vec<double>{};
-        for (int64_t k = 0; k < p.columns; k += L) {
-            const int n = p.columns - k < L ? int(p.columns - k) : L;
-            // Lanes beyond the row: log_gamma(1) = 0 and no counts, so they add nothing.
-            vec<double> x = fill<double>(1.0), c = vec<double>{}, offset = fill<double>(row_offset);
-            for (int j = 0; j < n; ++j) x[j] = double(parameters[k + j]), c[j] = double(counts[k + j]);
-            if (p.column_offsets)
-                for (int j = 0; j < n; ++j) offset[j] += p.column_offsets[k + j];
-            const GammaFunctions g = gamma_functions(x);
-            const vec<double> e = exp(g.digamma - offset);
-            for (int j = 0; j < n; ++j) effective[k + j] = T(e[j]);
-            term += g.log_gamma - c * g.digamma;
-        }
+        along_row(p.columns, [&](Place k) {
+            const GammaFunctions g = gamma_functions(get<T>(p.parameters + row, k, 1.0));
+            vec<double> expected = g.digamma - row_offset;
+            if (p.column_offsets) expected -= get<double>(p.column_offsets, k);
+            put<T>(p.effective + row, k, exp(expected));
+            term += k.only_new(g.log_gamma - get<T>(p.counts + row, k) * g.digamma);
+        });
         p.terms[i] = sum<double>(term);
     }
 }
@@ -286,38 +318,55 @@ template <class T> void posterior(const Posterior<T>& p, int64_t begin, int64_t 
 template <class T>
 double distance(const T* a, const T* b, const double* row_scale, const double* column_scale, int64_t columns,
                 int64_t begin, int64_t end) {
-    constexpr int L = lanes<double>;
     vec<double> total = vec<double>{};
     for (int64_t i = begin; i < end; ++i) {
-        const T *x = a + i * columns, *y = b + i * columns;
-        const double row = row_scale ? row_scale[i] : 1.0;
-        int64_t k = 0;
-        for (; k + L <= columns; k += L) {
-            vec<double> left, right, scale = fill<double>(row);
-            for (int j = 0; j < L; ++j) left[j] = double(x[k + j]), right[j] = double(y[k + j]);
-            if (column_scale) scale *= load_unaligned<double>(column_scale + k);
-            const vec<double> difference = left - scale * right;
-            total += difference < vec<double>{} ? -difference : difference;
-        }
-        for (; k < columns; ++k)
-            total[0] += __builtin_fabs(double(x[k]) - row * (column_scale ? column_scale[k] : 1.0) * double(y[k]));
+        const vec<double> row = fill<double>(row_scale ? row_scale[i] : 1.0);
+        along_row(columns, [&](Place k) {
+            const vec<double> scale = column_scale ? row * get<double>(column_scale, k) : row;
+            const vec<double> difference = get<T>(a + i * columns, k) - scale * get<T>(b + i * columns, k);
+            total += k.only_new(difference < vec<double>{} ? -difference : difference);
+        });
     }
     return sum<double>(total);
 }
 
-void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int64_t n) {
-    constexpr int L = lanes<double>;
-    for (int64_t i = 0; i < n; i += L) {
-        const int count = n - i < L ? int(n - i) : L;
-        vec<double> v = fill<double>(1.0);
-        for (int j = 0; j < count; ++j) v[j] = x[i + j];
-        const GammaFunctions g = gamma_functions(v);
-        for (int j = 0; j < count; ++j) digamma[i + j] = g.digamma[j], log_gamma[i + j] = g.log_gamma[j];
+template <class T> void row_sums(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums) {
+    for (int64_t i = begin; i < end; ++i) {
+        vec<double> total = vec<double>{};
+        along_row(columns, [&](Place k) { total += k.only_new(get<T>(a + i * columns, k)); });
+        sums[i] = sum<double>(total);
     }
 }
 
+template <class T> void column_sums(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums) {
+    for (int64_t i = begin; i < end; ++i)
+        for (int64_t k = 0; k < columns; ++k) sums[k] += double(a[i * columns + k]);
+}
+
 template <class T>
-constexpr Kernels<T> table = {lanes<T>, pad<T>, rows<T>, columns<T>, finish<T>, divide_all<T>, posterior<T>, distance<T>};
+void scale(const T* a, const double* row_scale, const T* column_scale, int64_t columns, int64_t begin, int64_t end, T* to) {
+    for (int64_t i = begin; i < end; ++i) {
+        const T row = row_scale ? T(row_scale[i]) : T(1);
+        const T* from = a + i * columns;
+        T* result = to + i * columns;
+        if (column_scale)
+            for (int64_t k = 0; k < columns; ++k) result[k] = from[k] * column_scale[k];
+        else
+            for (int64_t k = 0; k < columns; ++k) result[k] = from[k] * row;
+    }
+}
+
+void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int64_t n) {
+    along_row(n, [&](Place i) {
+        const GammaFunctions g = gamma_functions(get<double>(x, i, 1.0));
+        put<double>(digamma, i, g.digamma);
+        put<double>(log_gamma, i, g.log_gamma);
+    });
+}
+
+template <class T>
+constexpr Kernels<T> table = {lanes<T>, pad<T>, rows<T>, columns<T>, finish<T>, divide_all<T>, posterior<T>,
+                              distance<T>, row_sums<T>, column_sums<T>, scale<T>};
 
 #define ISOTOPIC_TEXT_OF(x) #x
 #define ISOTOPIC_TEXT(x) ISOTOPIC_TEXT_OF(x)

@@ -71,6 +71,12 @@ template <class T> struct Kernels {
     // sum over rows and columns of |a - row_scale * column_scale * b|; either scale may be null
     double (*distance)(const T* a, const T* b, const double* row_scale, const double* column_scale, int64_t columns,
                        int64_t begin, int64_t end);
+    // sums of rows begin to end, each on its own or (added) all together
+    void (*row_sums)(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums);
+    void (*column_sums)(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums);
+    // to = a * scale, by row or by column (the other one is null)
+    void (*scale)(const T* a, const double* row_scale, const T* column_scale, int64_t columns, int64_t begin,
+                  int64_t end, T* to);
 };
 
 struct Level {

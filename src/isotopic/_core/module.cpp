@@ -68,7 +68,7 @@ void bind_expected_counts(nb::module_& m) {
         [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In<int64_t> block_rows,
            std::optional<std::tuple<In<int64_t>, In<int32_t>, In<int64_t>, In<uint16_t>, In<uint32_t>>> by_feature,
            In2<T> weights, In2<T> topics, Out2<T> weight_counts, std::optional<Out2<T>> topic_counts,
-           Out<double> log_likelihoods, int threads) {
+           Out<double> log_likelihoods, Workspace& workspace, int threads) {
             const size_t n_samples = weights.shape(0), n_features = topics.shape(0), components = weights.shape(1);
             require(components > 0 && topics.shape(1) == components, "weights and topics differ in components");
             require(row_starts.size() == n_samples + 1 && block_rows.size() > 0, "row_starts or block_rows has a wrong length");
@@ -91,13 +91,13 @@ void bind_expected_counts(nb::module_& m) {
             }
             run([&] {
                 return expected_counts<T>(x, int64_t(components), weights.data(), topics.data(), weight_counts.data(),
-                                          topic_counts ? topic_counts->data() : nullptr, log_likelihoods.data(), threads,
-                                          signal_pending);
+                                          topic_counts ? topic_counts->data() : nullptr, log_likelihoods.data(), workspace,
+                                          threads, signal_pending);
             });
         },
         "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(), "block_rows"_a.noconvert(),
         "by_feature"_a.none(), "weights"_a.noconvert(), "topics"_a.noconvert(), "weight_counts"_a.noconvert(),
-        "topic_counts"_a.none(), "log_likelihoods"_a.noconvert(), "threads"_a);
+        "topic_counts"_a.none(), "log_likelihoods"_a.noconvert(), "workspace"_a, "threads"_a);
 }
 
 template <class T> void bind_elementwise(nb::module_& m) {
@@ -142,6 +142,25 @@ template <class T> void bind_elementwise(nb::module_& m) {
                                column_scale ? column_scale->data() : nullptr, int64_t(a.shape(0)), int64_t(a.shape(1)), threads);
         },
         "a"_a.noconvert(), "b"_a.noconvert(), "row_scale"_a.none(), "column_scale"_a.none(), "threads"_a);
+
+    m.def(
+        "sums",
+        [](In2<T> a, bool by_column, Out<double> to, int threads) {
+            require(to.size() == a.shape(by_column ? 1 : 0), "a and its sums do not fit");
+            nb::gil_scoped_release nogil;
+            sums<T>(a.data(), int64_t(a.shape(0)), int64_t(a.shape(1)), by_column, to.data(), threads);
+        },
+        "a"_a.noconvert(), "by_column"_a, "to"_a.noconvert(), "threads"_a);
+
+    m.def(
+        "normalize",
+        [](In2<T> a, bool by_column, In<double> sums, Out2<T> to, int threads) {
+            require(sums.size() == a.shape(by_column ? 1 : 0) && to.shape(0) == a.shape(0) && to.shape(1) == a.shape(1),
+                    "a, its sums and the result do not fit");
+            nb::gil_scoped_release nogil;
+            normalize<T>(a.data(), int64_t(a.shape(0)), int64_t(a.shape(1)), by_column, sums.data(), to.data(), threads);
+        },
+        "a"_a.noconvert(), "by_column"_a, "sums"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace
@@ -150,6 +169,7 @@ template <class T> void bind_elementwise(nb::module_& m) {
 NB_MODULE(_native, m) {
     using namespace isotopic;
     m.doc() = "The hot loops of isotopic on plain arrays.";
+    nb::class_<Workspace>(m, "Workspace").def(nb::init<>());
     bind_expected_counts<float>(m);
     bind_expected_counts<double>(m);
     bind_elementwise<float>(m);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
+#include <mutex>
 #include <new>
 
 #ifdef __linux__
@@ -23,25 +23,22 @@ constexpr size_t huge_page = size_t(2) << 20;
 constexpr int64_t chunks_of_columns = 16;
 constexpr int64_t chunk_elements = 16384;  // of elementwise work
 
-struct Free {
-    void operator()(void* p) const { std::free(p); }
-};
-template <class T> using Buffer = std::unique_ptr<T[], Free>;
+void release(void* p) { std::free(p); }
 
-// Aligned for the widest vectors. malloc keeps what it was given back, so that a fit's passes do
-// not fault the same pages in again and again.
-template <class T> Buffer<T> buffer(int64_t n) {
-    const size_t wanted = size_t(std::max<int64_t>(n, 1)) * sizeof(T), unit = wanted < huge_page ? 64 : huge_page;
-    const size_t bytes = (wanted + unit - 1) / unit * unit;
+// Aligned for the widest vectors; large ones in huge pages, because rows are visited in any order.
+void* allocate(size_t wanted) {
+    const size_t unit = wanted < huge_page ? 64 : huge_page, bytes = (wanted + unit - 1) / unit * unit;
     void* p = std::aligned_alloc(unit, bytes);
     if (!p) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
     if (unit == huge_page) madvise(p, bytes, MADV_HUGEPAGE);
 #endif
-    return Buffer<T>(static_cast<T*>(p));
+    return p;
 }
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+const Interrupted never = [] { return false; };
 
 // chunk(begin, end) over [0, n) in pieces of `size`.
 bool in_chunks(int64_t n, int64_t size, int threads, const Interrupted& interrupted,
@@ -57,30 +54,27 @@ bool in_chunks(int64_t n, int64_t size, int threads, const Interrupted& interrup
 template <class T> class Pass {
   public:
     Pass(const Matrix<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts, T* topic_counts,
-         double* log_likelihoods)
-        : x_(x), kernels_(kernels_of<T>(current_level())), wants_topics_(topic_counts != nullptr) {
+         double* log_likelihoods, Workspace& kept)
+        : x_(x), kernels_(kernels_of<T>(current_level())), wants_topics_(topic_counts != nullptr), lock_(kept.busy, std::try_to_lock) {
+        Workspace& workspace = lock_.owns_lock() ? kept : own_;
         const int64_t registers = ceil_div(components, kernels_.lanes), padded = registers * kernels_.lanes;
-        padded_topics_ = buffer<T>(x.n_features * padded);
-        if (wants_topics_) topic_sums_ = buffer<T>(x.n_features * padded);
-        topics_ = {components, padded, topics, padded_topics_.get(), topic_sums_.get(), topic_counts};
-
         int64_t most_rows = 0, most_entries = 0;
         for (int64_t b = 0; b < x.n_blocks; ++b) {
             most_rows = std::max(most_rows, x.block_rows[b + 1] - x.block_rows[b]);
             most_entries = std::max(most_entries, x.row_starts[x.block_rows[b + 1]] - x.row_starts[x.block_rows[b]]);
         }
-        block_sums_ = buffer<T>(most_rows * padded);
-        cursors_ = buffer<int64_t>(most_rows);
+        T* padded_topics = workspace.get<T>(0, x.n_features * padded);
+        T* topic_sums = wants_topics_ ? workspace.get<T>(1, x.n_features * padded) : nullptr;
+        T* block_sums = workspace.get<T>(2, most_rows * padded);
+        int64_t* cursors = workspace.get<int64_t>(3, most_rows);
+        topics_ = {components, padded, topics, padded_topics, topic_sums, topic_counts};
         const int64_t range_features = features_in_cache(padded);
         chunk_rows_ = range_features < x.n_features ? 128 : 64;
-        for (int i = 0; i < 2; ++i) {
-            weights_of_block_[i] = buffer<T>(most_rows * padded);
-            ratios_of_block_[i] = buffer<T>(most_entries);
-            blocks_[i] = {x.row_starts[x.n_samples], x.row_starts, x.features, x.values, x.column_features, x.column_starts, x.entry_rows,
-                          x.entry_order, components, registers, x.n_features, range_features, weights, padded_topics_.get(), 0, 0,
-                          weights_of_block_[i].get(), block_sums_.get(), cursors_.get(), ratios_of_block_[i].get(),
-                          weight_counts, log_likelihoods, topic_sums_.get()};
-        }
+        for (int i = 0; i < 2; ++i)
+            blocks_[i] = {x.row_starts[x.n_samples], x.row_starts, x.features, x.values, x.column_features, x.column_starts,
+                          x.entry_rows, x.entry_order, components, registers, x.n_features, range_features, weights,
+                          padded_topics, 0, 0, workspace.get<T>(4 + i, most_rows * padded), block_sums, cursors,
+                          workspace.get<T>(6 + i, most_entries), weight_counts, log_likelihoods, topic_sums};
     }
 
     bool run(int threads, const Interrupted& interrupted) {
@@ -150,18 +144,35 @@ template <class T> class Pass {
     const Kernels<T>& kernels_;
     const bool wants_topics_;
     int64_t chunk_rows_;  // samples of a block in one chunk; more of them share a range of features
-    Buffer<T> padded_topics_, topic_sums_, weights_of_block_[2], block_sums_, ratios_of_block_[2];
-    Buffer<int64_t> cursors_;
+    Workspace own_;  // used when another thread has the one that is kept
+    std::unique_lock<std::mutex> lock_;
     Topics<T> topics_;
     Block<T> blocks_[2];
 };
 
 }  // namespace
 
+Workspace::~Workspace() {
+    for (Slot& slot : slots) release(slot.memory);
+}
+
+void* Workspace::get_bytes(int slot, size_t bytes) {
+    Slot& kept = slots[slot];
+    if (bytes > kept.bytes) {
+        release(kept.memory);
+        kept = {};
+        kept.memory = allocate(bytes);
+        kept.bytes = bytes;
+    }
+    return kept.memory;
+}
+
 template <class T>
 bool expected_counts(const Matrix<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts,
-                     T* topic_counts, double* log_likelihoods, int threads, const Interrupted& interrupted) {
-    return Pass<T>(x, components, weights, topics, weight_counts, topic_counts, log_likelihoods).run(threads, interrupted);
+                     T* topic_counts, double* log_likelihoods, Workspace& workspace, int threads,
+                     const Interrupted& interrupted) {
+    Pass<T> pass(x, components, weights, topics, weight_counts, topic_counts, log_likelihoods, workspace);
+    return pass.run(threads, interrupted);
 }
 
 ColumnIndex column_index(int64_t n_features, int64_t n_blocks, const int64_t* block_rows, const int64_t* row_starts,
@@ -221,7 +232,7 @@ double distance(const T* a, const T* b, const double* row_scale, const double* c
     const Kernels<T>& kernels = kernels_of<T>(current_level());
     const int64_t size = std::max<int64_t>(1, chunk_elements / std::max<int64_t>(columns, 1));
     std::vector<double> parts(size_t(ceil_div(rows, size)));
-    in_chunks(rows, size, threads, [] { return false; }, [&](int64_t begin, int64_t end) {
+    in_chunks(rows, size, threads, never, [&](int64_t begin, int64_t end) {
         parts[size_t(begin / size)] = kernels.distance(a, b, row_scale, column_scale, columns, begin, end);
     });
     double total = 0;
@@ -229,11 +240,47 @@ double distance(const T* a, const T* b, const double* row_scale, const double* c
     return total;
 }
 
+template <class T>
+void sums(const T* a, int64_t rows, int64_t columns, bool by_column, double* to, int threads) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    const int64_t size = std::max<int64_t>(1, chunk_elements / std::max<int64_t>(columns, 1));
+    if (!by_column) {
+        in_chunks(rows, size, threads, never, [&](int64_t begin, int64_t end) { kernels.row_sums(a, columns, begin, end, to); });
+        return;
+    }
+    std::vector<double> parts(size_t(ceil_div(rows, size) * columns));
+    in_chunks(rows, size, threads, never, [&](int64_t begin, int64_t end) {
+        kernels.column_sums(a, columns, begin, end, parts.data() + begin / size * columns);
+    });
+    std::fill(to, to + columns, 0.0);
+    for (size_t i = 0; i < parts.size(); ++i) to[int64_t(i) % columns] += parts[i];
+}
+
+template <class T>
+void normalize(const T* a, int64_t rows, int64_t columns, bool by_column, const double* sums, T* to, int threads) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    const int64_t size = std::max<int64_t>(1, chunk_elements / std::max<int64_t>(columns, 1));
+    const int64_t n = by_column ? columns : rows, length = by_column ? rows : columns;
+    std::vector<double> scale(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) scale[size_t(i)] = sums[i] > 0 ? 1 / sums[i] : 0;
+    const std::vector<T> column_scale(scale.begin(), by_column ? scale.end() : scale.begin());
+    in_chunks(rows, size, threads, never, [&](int64_t begin, int64_t end) {
+        kernels.scale(a, by_column ? nullptr : scale.data(), by_column ? column_scale.data() : nullptr, columns, begin, end, to);
+    });
+    for (int64_t i = 0; i < n; ++i) {
+        if (sums[i] > 0) continue;
+        for (int64_t j = 0; j < length; ++j) to[by_column ? j * columns + i : i * columns + j] = T(1) / T(length);
+    }
+}
+
 #define ISOTOPIC_INSTANTIATE(T)                                                                                       \
-    template bool expected_counts(const Matrix<T>&, int64_t, const T*, const T*, T*, T*, double*, int, const Interrupted&); \
+    template bool expected_counts(const Matrix<T>&, int64_t, const T*, const T*, T*, T*, double*, Workspace&, int,          \
+                                  const Interrupted&);                                                                \
     template bool divide(int64_t, int64_t, const T*, T*, double*, int, const Interrupted&);                           \
     template bool effective_factor(const Posterior<T>&, int64_t, int, const Interrupted&);                            \
-    template double distance(const T*, const T*, const double*, const double*, int64_t, int64_t, int);
+    template double distance(const T*, const T*, const double*, const double*, int64_t, int64_t, int);                \
+    template void sums(const T*, int64_t, int64_t, bool, double*, int);                                               \
+    template void normalize(const T*, int64_t, int64_t, bool, const double*, T*, int);
 ISOTOPIC_INSTANTIATE(float)
 ISOTOPIC_INSTANTIATE(double)
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <vector>
 #include "levels.hpp"
 
@@ -24,10 +25,33 @@ template <class T> struct Matrix {
     const uint32_t* entry_order;
 };
 
+// Memory that is kept from one pass to the next, so that its pages are not faulted in each time.
+class Workspace {
+  public:
+    Workspace() = default;
+    Workspace(const Workspace&) = delete;
+    ~Workspace();
+
+    // Aligned memory for n elements; what it held before is lost.
+    template <class T> T* get(int slot, int64_t n) {
+        return static_cast<T*>(get_bytes(slot, size_t(n > 0 ? n : 1) * sizeof(T)));
+    }
+
+    std::mutex busy;  // one pass at a time
+
+  private:
+    struct Slot {
+        void* memory = nullptr;
+        size_t bytes = 0;
+    };
+    void* get_bytes(int slot, size_t bytes);
+    Slot slots[8];
+};
+
 // One pass of expected counts. `topic_counts` may be null. False if it was interrupted.
 template <class T>
 bool expected_counts(const Matrix<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts,
-                     T* topic_counts, double* log_likelihoods, int threads, const Interrupted& interrupted);
+                     T* topic_counts, double* log_likelihoods, Workspace& workspace, int threads, const Interrupted& interrupted);
 
 struct ColumnIndex {
     std::vector<int64_t> block_columns, column_starts;
@@ -50,5 +74,13 @@ bool effective_factor(const Posterior<T>& posterior, int64_t rows, int threads, 
 template <class T>
 double distance(const T* a, const T* b, const double* row_scale, const double* column_scale, int64_t rows, int64_t columns,
                 int threads);
+
+// Sums of a table along its rows, or along its columns (`by_column`).
+template <class T>
+void sums(const T* a, int64_t rows, int64_t columns, bool by_column, double* to, int threads);
+
+// Rows, or columns, divided by their sums; uniform where the sum is zero.
+template <class T>
+void normalize(const T* a, int64_t rows, int64_t columns, bool by_column, const double* sums, T* to, int threads);
 
 }  // namespace isotopic

@@ -114,11 +114,11 @@ inline GammaFunctions gamma_functions(vec<double> x) {
             derivative = derivative * factor + product;
             product = product * factor;
         }
-        shift_digamma = small ? derivative / product : vec<double>{};
+        shift_digamma = small ? derivative * reciprocal(product) : vec<double>{};
         shift_log_gamma = small ? log(product) : vec<double>{};
         y = small ? x + 8.0 : x;
     }
-    const vec<double> inverse = 1.0 / y, z = inverse * inverse, log_y = log(y);
+    const vec<double> inverse = reciprocal(y), z = inverse * inverse, log_y = log(y);
     constexpr double bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66,
                                     -691.0 / 2730, 7.0 / 6, -3617.0 / 510};
     vec<double> tail_digamma = vec<double>{}, tail_log_gamma = vec<double>{};

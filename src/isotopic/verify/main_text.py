@@ -9,11 +9,14 @@ from scipy.special import xlogy
 from isotopic.convert import convert
 from isotopic.counts import Array
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.objectives import generalized_kl, lasso_kl, plsa_log_likelihood
+from isotopic.objectives import generalized_kl, lasso_kl, lda_bound, plsa_log_likelihood
+from isotopic.verify import exact
 from isotopic.verify import transcriptions as paper
 from isotopic.verify.evidence import (
+    ALPHA,
     FIXED_POINT,
     STRENGTHS,
+    TOTAL,
     Checks,
     Evidence,
     Setting,
@@ -24,8 +27,9 @@ from isotopic.verify.evidence import (
 
 checks = Checks()
 
-# An entry of the weights counts as a zero below this share of its sample's largest.
-_RELATIVE_ZERO = 1e-3
+# The shares of a sample's largest weight up to which another one counts as zero: the smallest that
+# rounding leaves alone (a multiplicative update may end at a subnormal number), and a visible one.
+_ZERO, _RELATIVE_ZERO = 1e-290, 1e-3
 
 
 def from_transcription(at: Setting, model: BaseTopicModel, step: paper.Step) -> float:
@@ -49,6 +53,20 @@ def hofmann(evidence: Evidence) -> float:
     """Compare with the transcription."""
     at = evidence.small
     return from_transcription(at, at.plsa(), paper.algorithm_2)
+
+
+@checks.claim("Section 3", "LDA's variational bound is below the exact likelihood")
+def lda_is_bounded(evidence: Evidence) -> float:
+    """Compare with the likelihoods of tiny counts."""
+    return max(
+        excess(
+            lda_bound([x], topics, ALPHA, [ALPHA + sum(x) / len(ALPHA)]),
+            np.log(exact.lda_likelihood(x, topics, ALPHA)),
+            scale=1.0,
+        )
+        for _, topics in evidence.tiny()
+        for x in exact.cells(topics.shape[1], TOTAL)
+    )
 
 
 @checks.claim("Algorithm 3", "LDA does Blei's inference with the tensor of responsibilities")
@@ -194,8 +212,9 @@ def lasso_sparsity(evidence: Evidence) -> float:
 
 
 def _zeros(weights: Array) -> Array:
-    small = weights < _RELATIVE_ZERO * weights.max(axis=1, keepdims=True)
-    return np.array([(weights == 0).sum(), small.sum()])
+    """Count the entries that are zero, and those that are next to nothing in their sample."""
+    largest = weights.max(axis=1, keepdims=True)
+    return np.array([(weights <= share * largest).sum() for share in (_ZERO, _RELATIVE_ZERO)])
 
 
 @checks.claim("Lemma 6.1", "NMF and Lasso-penalised NMF have the same solutions, up to the scale")

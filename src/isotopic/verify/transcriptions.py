@@ -17,6 +17,9 @@ from isotopic.counts import Array
 Point: TypeAlias = tuple[Array, Array]
 Step: TypeAlias = Callable[[Array, Array, Array], Point]
 
+# A share this small adds nothing to a sum, but what follows from it may be zero: its logarithm not.
+_NO_SHARE = 1e-100
+
 
 def trajectory(step: Step, X: Array, start: Point, n_iter: int) -> list[Point]:
     """Iterate; the start is not in the list."""
@@ -107,10 +110,11 @@ def divergence(X: Array, product: Array) -> float:
 
 def auxiliary(X: Array, point: Point, previous: Point) -> float:
     """Joint auxiliary function G(point, previous) of the divergence, constants left out."""
+    weights, topics = point
     phi = responsibilities(*previous)
-    joint = point[0][:, :, np.newaxis] * point[1]
-    bound = xlogy(phi, joint) - xlogy(phi, phi)
-    return float(-(X[:, np.newaxis, :] * bound).sum() + (point[0] @ point[1]).sum())
+    shared = X[:, np.newaxis, :] * np.where(phi > _NO_SHARE, phi, 0)
+    log_joint = xlogy(shared, weights[:, :, np.newaxis]) + xlogy(shared, topics)
+    return float((xlogy(shared, phi) - log_joint).sum() + (weights @ topics).sum())
 
 
 def dirichlet_poisson_bound(X: Array, posterior: Array, topics: Array, alpha: Array) -> float:
