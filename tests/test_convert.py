@@ -107,6 +107,14 @@ def test_lda_and_gamma_poisson_share_their_posterior(X):
     assert gamma.objective_ == pytest.approx(-expected, rel=1e-12)
 
 
+def test_a_class_means_its_defaults_where_the_model_is_concerned(X):
+    free = NMF(**SETTINGS, normalize=False, n_jobs=1).fit(X)
+    normal = convert(free, to=NMF)
+    assert normal.normalize
+    assert normal.n_jobs == 1
+    np.testing.assert_allclose(normal.components_.sum(axis=1), 1)
+
+
 def test_smoothed_topics_are_kept(X):
     lda = LDA(**SETTINGS, alpha=0.3, eta=0.2).fit(X)
     same = convert(lda, to=TopicModel(weights=Dirichlet(0.3), topics=Dirichlet(0.2)))

@@ -1,17 +1,20 @@
 """Every claim of the paper holds, and every row of the table notices when it does not."""
 
-import json
 import math
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from isotopic import convert, generative, init, kernels, problem
+from isotopic import generative, kernels, problem
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
 from isotopic.problem import Pair
 from isotopic.solvers import Alternating, JointEM, alternating
 from isotopic.verify import CHECKS, Claim, VerificationTable, exact, verify
+from isotopic.verify.evidence import Evidence, deviation, excess
 
 NUMBERED = {
     *(f"Algorithm {number}" for number in range(1, 8)),
@@ -20,80 +23,201 @@ NUMBERED = {
     *(f"Corollary {number}" for number in ("A.3", "B.2", "E.2", "E.4")),
     "Theorem F.1",
 }
-NAMES = {check.claim: check.measure.__name__ for check in CHECKS}
 
 
 def small_data():
+    """Two parts that are easily told apart, so that fits settle soon."""
     rng = np.random.default_rng(3)
-    rates = rng.dirichlet(np.full(3, 0.4), size=40) @ rng.dirichlet(np.full(30, 0.2), size=3)
-    return rng.poisson(60 * rates)
+    shares = rng.dirichlet([0.3, 0.3], size=20)
+    topics = np.repeat([[5.0, 1.0], [1.0, 4.0]], 6, axis=1) * rng.uniform(0.2, 1.0, size=12)
+    X = rng.poisson(8 * shares @ topics)
+    X[3], X[:, 4] = 0, 0  # a sample and a feature that were never seen
+    return X
 
 
-def failed(table):
-    return {NAMES[claim.claim] for claim in table if not claim.passed}
+# Every claim holds
 
 
-# Mistakes, and the rows that must notice them
+def test_the_paper_holds_on_the_bundled_corpus():
+    table = verify()
+    assert table.passed, str(table)
+    assert {claim.where for claim in table} >= NUMBERED
+
+
+def sparse_counts():
+    rng = np.random.default_rng(1)
+    return sparse.coo_array(rng.poisson(0.15, size=(2500, 60)))
+
+
+def fractions():
+    return np.random.default_rng(2).gamma(0.3, size=(25, 18)) * 1e4
+
+
+@pytest.mark.parametrize(
+    ("X", "n_components"),
+    [
+        (small_data(), 3),
+        (sparse_counts(), 4),  # more samples than are looked at
+        (fractions(), 2),
+        (small_data().astype(np.float32), 20),  # more components than samples or features
+        (np.array([[2]]), 1),
+    ],
+    ids=["dense", "sparse", "fractions", "many components", "one count"],
+)
+def test_the_paper_holds_on_random_data(X, n_components):
+    table = verify(X, n_components, n_iter=5, random_state=np.random.default_rng(4))
+    assert table.passed, str(table)
+
+
+def test_it_can_be_repeated_and_does_not_touch_the_data():
+    X = sparse.csr_array(small_data())
+    before = X.copy()
+    assert verify(X, 2, n_iter=2) == verify(X, 2, n_iter=2)
+    assert X.dtype == before.dtype
+    assert (before != X).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("X", "settings", "message"),
+    [
+        (np.zeros((3, 4)), {}, "no counts"),
+        (-np.eye(3), {}, "row 0, column 0"),
+        (np.eye(3), {"n_components": 0}, "n_components must be at least 1"),
+        (np.eye(3), {"n_iter": 1}, "n_iter must be at least 2"),
+    ],
+)
+def test_what_cannot_be_verified_is_an_error(X, settings, message):
+    with pytest.raises(ValueError, match=message):
+        verify(X, **settings)
+
+
+# The table
+
+
+def a_table():
+    return VerificationTable(
+        [
+            Claim("Lemma 1.1", "a < b & so on", 1e-16, 1e-10),
+            Claim("Algorithm 22", "it does", 0.5, 0.0),
+            Claim("Section 3", "no number", math.nan, 1.0),
+        ]
+    )
+
+
+def test_a_table_is_its_rows():
+    table = a_table()
+    assert len(table) == 3
+    assert [claim.passed for claim in table] == [True, False, False]
+    assert not table.passed
+    assert VerificationTable(table[:1]).passed
+
+
+def test_a_table_prints_aligned():
+    text = str(a_table())
+    assert repr(a_table()) == text
+    header, rule, *rows, _, summary = text.splitlines()
+    assert [row.split()[-1] for row in rows] == ["ok", "FAILED", "FAILED"]
+    assert {row.index("1e-10") + 5 for row in rows[:1]} == {header.index("tolerance") + 9}
+    assert set(rule) == {"-", " "}
+    assert summary == "1 of 3 claims hold"
+
+
+def test_a_table_fits_the_page_even_if_all_of_it_fails():
+    table = VerificationTable(Claim(check.where, check.claim, 1e-9, 1e-10) for check in CHECKS)
+    assert max(map(len, str(table).splitlines())) <= 110
+
+
+def test_a_table_is_html_in_notebooks():
+    html = a_table()._repr_html_()
+    assert html.count("<tr>") == 4
+    assert "a &lt; b &amp; so on" in html
+    assert "1 of 3 claims hold" in html
+
+
+def test_what_is_not_a_number_is_no_small_deviation():
+    assert deviation([1.0, math.nan], np.ones(2)) == math.inf
+    assert deviation(math.inf, math.inf) == math.inf
+    assert excess(math.nan, 1.0, scale=1.0) == math.inf
+    assert excess([1.0, 3.0], [2.0, 2.0], scale=4.0) == 0.25
+    assert deviation((1.0, 3.0), (1.0, 2.0)) == 0.5
+
+
+# Mistakes that the library could make. What each is called says what it is.
+
+
+def _absorb(patch, prior, change):
+    """Let a prior absorb what ``change`` makes of (prior, counts, totals)."""
+    right = prior.absorb
+    patch.setattr(
+        prior, "absorb", lambda self, counts, totals: right(*change(self, counts, totals))
+    )
 
 
 def lasso_halves_its_strength(patch):
-    right = Lasso.absorb
-    patch.setattr(Lasso, "absorb", lambda s, c, t: right(Lasso(s.strength / 2), c, t))
+    _absorb(patch, Lasso, lambda self, c, t: (Lasso(self.strength / 2), c, t))
+
+
+def lasso_makes_zeros(patch):
+    _absorb(patch, Lasso, lambda self, c, t: (self, np.maximum(c - 0.5 * self.strength, 0), t))
 
 
 def gamma_forgets_the_totals(patch):
-    right = Gamma.absorb
-    patch.setattr(Gamma, "absorb", lambda s, c, t: right(s, c, 0.0 * t))
+    _absorb(patch, Gamma, lambda self, c, t: (self, c, 0.0 * t))
 
 
 def dirichlet_forgets_its_concentration(patch):
-    patch.setattr(Dirichlet, "absorb", lambda s, c, t: s.at(np.maximum(c, 1e-3), t))
+    _absorb(patch, Dirichlet, lambda self, c, t: (self, c - 0.999 * self.concentration, t))
 
 
-def free_ignores_the_totals(patch):
-    patch.setattr(Free, "absorb", lambda s, c, t: s.at(c / np.sqrt(t), t))
+def free_is_generous(patch):
+    _absorb(patch, Free, lambda self, c, t: (self, c * (1 + 1e-6), t))
 
 
 def simplex_smooths(patch):
-    right = Simplex.absorb
-    patch.setattr(Simplex, "absorb", lambda s, c, t: right(s, c + 1e-3, t))
+    _absorb(patch, Simplex, lambda self, c, t: (self, c + 0.1, t))
+
+
+def _one_pass(patch, change):
+    right = kernels.one_pass
+
+    def wrong(*arguments, **options):
+        return change(right(*arguments, **options))
+
+    for module in (kernels, problem, alternating):
+        patch.setattr(module, "one_pass", wrong)
 
 
 def kernel_prefers_a_component(patch):
-    right = kernels.one_pass
+    def change(counts):
+        weights, topics = counts.weights.copy(), counts.topics.copy(order="F")
+        weights[:, 0] *= 1 + 1e-3
+        topics[0, ::2] *= 1 + 1e-3
+        return counts._replace(weights=weights, topics=topics)
 
-    def wrong(X, *factors, **options):
-        weights, topics, log_likelihood = right(X, *factors, **options)
-        weights, topics = weights.copy(), topics.copy(order="F")
-        weights[:, 0] *= 1 + 1e-6
-        topics[0, ::2] *= 1 + 1e-6
-        return kernels.Counts(weights, topics, log_likelihood)
-
-    for module in (kernels, problem, alternating):
-        patch.setattr(module, "one_pass", wrong)
+    _one_pass(patch, change)
 
 
 def kernel_misjudges_the_likelihood(patch):
-    right = kernels.one_pass
-
-    def wrong(X, *factors, **options):
-        counts = right(X, *factors, **options)
-        return counts._replace(log_likelihood=counts.log_likelihood * (1 - 1e-6))
-
-    for module in (kernels, problem, alternating):
-        patch.setattr(module, "one_pass", wrong)
+    _one_pass(patch, lambda c: c._replace(log_likelihood=c.log_likelihood * (1 - 1e-6)))
 
 
 def objective_misses_one(patch):
     right = Pair.objective
-    patch.setattr(Pair, "objective", lambda s, *sides: right(s, *sides) - 1)
+    patch.setattr(Pair, "objective", lambda self, *terms: right(self, *terms) - 1)
 
 
-def joint_update_counts_twice(patch):
+def topics_count_as_normalized(patch):
+    patch.setattr(Pair, "topics_totals", lambda self, topics: 1.0)
+
+
+def penalty_is_not_counted(patch):
+    right = Lasso.at
+    patch.setattr(Lasso, "at", lambda self, v, t: replace(right(self, v, t), term=0.0))
+
+
+def joint_iteration_is_two(patch):
     right = JointEM.step
-    patch.setattr(
-        JointEM, "step", lambda s, p, state: right(s, p, right(s, p, state))
-    )
+    patch.setattr(JointEM, "step", lambda self, p, state: right(self, p, right(self, p, state)))
 
 
 def alternating_does_not_look_again(patch):
@@ -105,27 +229,92 @@ def alternating_does_not_look_again(patch):
     patch.setattr(Alternating, "step", wrong)
 
 
-def poisson_draws_too_few(patch):
+def conversion_changes_the_topics(patch):
+    module = import_module("isotopic.convert")
+    right = module.explained_counts
+
+    def wrong(*arguments):
+        weights, topics = right(*arguments)
+        return weights, topics**1.001
+
+    patch.setattr(module, "explained_counts", wrong)
+
+
+def process_draws_too_few(patch):
     right = generative.poisson
-    patch.setattr(generative, "poisson", lambda w, t, **kw: right(0.8 * w, t, **kw))
+    patch.setattr(generative, "poisson", lambda w, t, **options: right(0.8 * w, t, **options))
 
 
-def conversion_keeps_the_scale(patch):
-    pass
-
-
-def quadrature_is_off(patch):
+def integral_has_another_prior(patch):
     right = exact.lda_likelihood
-    patch.setattr(exact, "lda_likelihood", lambda x, t, a: right(x, t, a + 0.01))
+    patch.setattr(exact, "lda_likelihood", lambda x, t, alpha: right(x, t, alpha + 0.01))
 
 
-def convolution_is_off(patch):
+def convolution_has_other_rates(patch):
     right = exact.poisson_contributions
     patch.setattr(exact, "poisson_contributions", lambda w, t, most: right(w + 1e-6, t, most))
 
 
-def coefficient_is_off(patch):
-    right = exact.coefficient
-    patch.setattr(exact, "coefficient", lambda x: right(x) * (1 + 1e-6 * max(x)))
+def words_have_other_weights(patch):
+    right = exact.word_by_word
+    patch.setattr(exact, "word_by_word", lambda w, t, total: right(w + 1e-6, t, total))
 
-MUTATIONS = {f.__name__: (f,set()) for f in (lasso_halves_its_strength,gamma_forgets_the_totals,dirichlet_forgets_its_concentration,free_ignores_the_totals,simplex_smooths,kernel_prefers_a_component,kernel_misjudges_the_likelihood,objective_misses_one,joint_update_counts_twice,alternating_does_not_look_again,poisson_draws_too_few,quadrature_is_off,convolution_is_off,coefficient_is_off)}
+
+# What notices a mistake, by the names of the checks. The first are noticed by these and no others.
+
+LOCAL = {
+    lasso_halves_its_strength: "lasso_iterates lasso_solutions lasso_without_constraint",
+    gamma_forgets_the_totals: "gamma_poisson gamma_poisson_and_lda_fixed_points",
+    penalty_is_not_counted: "lasso_solutions products_of_norms",
+    alternating_does_not_look_again: "lee_and_seung",
+    conversion_changes_the_topics: "free_and_normalized lasso_solutions",
+    process_draws_too_few: "draws",
+    integral_has_another_prior: "buntine same_optima",
+    convolution_has_other_rates: "poisson_counts poisson_and_multinomial",
+    words_have_other_weights: "multinomial_counts poisson_and_multinomial",
+}
+WIDE = {
+    lasso_makes_zeros: "lasso_iterates lasso_sparsity",
+    dirichlet_forgets_its_concentration: "blei dirichlet_poisson "
+    "gamma_poisson_and_lda_iterates gamma_poisson_and_lda_fixed_points",
+    free_is_generous: "lee_and_seung joint_nmf nmf_and_plsa_iterates totals_are_kept",
+    simplex_smooths: "hofmann joint_plsa fixed_points_of_nmf nmf_and_plsa_fixed_points",
+    kernel_prefers_a_component: "lee_and_seung hofmann blei joint_nmf gamma_poisson one_count "
+    "sums_of_counts",
+    kernel_misjudges_the_likelihood: "divergence_and_likelihood normalized_and_plsa "
+    "sums_of_counts whole_divergence",
+    objective_misses_one: "lda_is_bounded divergence_and_likelihood dirichlet_poisson_bound "
+    "gamma_poisson_bounds",
+    topics_count_as_normalized: "lee_and_seung descent constraint_into_penalty",
+    joint_iteration_is_two: "passes joint_nmf joint_minimum whole_divergence",
+}
+
+
+@cache
+def noticed_by(mistake):
+    """Make the mistake and find the checks that fail; drawing is slow, and only in its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        mistake(patch)
+        evidence = Evidence.of(small_data(), 2, 5, 0)
+        wanted = [
+            check
+            for check in CHECKS
+            if check.measure.__name__ != "draws" or mistake is process_draws_too_few
+        ]
+        return {check.measure.__name__ for check in wanted if not check(evidence).passed}
+
+
+@pytest.mark.parametrize("mistake", LOCAL, ids=lambda mistake: mistake.__name__)
+def test_a_mistake_fails_its_rows_and_no_others(mistake):
+    assert noticed_by(mistake) == set(LOCAL[mistake].split())
+
+
+@pytest.mark.parametrize("mistake", WIDE, ids=lambda mistake: mistake.__name__)
+def test_a_mistake_in_what_all_share_fails_its_rows(mistake):
+    assert noticed_by(mistake) >= set(WIDE[mistake].split())
+
+
+def test_every_row_can_fail():
+    names = {check.measure.__name__ for check in CHECKS}
+    assert len(names) == len(CHECKS)
+    assert set().union(*map(noticed_by, (*LOCAL, *WIDE))) == names

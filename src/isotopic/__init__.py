@@ -19,6 +19,7 @@ from isotopic.objectives import (
 )
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
 from isotopic.solvers import Alternating, JointEM
+from isotopic.verify import verify
 
 __version__ = "0.1.0"
 
@@ -46,4 +47,5 @@ __all__ = [
     "lasso_kl",
     "lda_bound",
     "plsa_log_likelihood",
+    "verify",
 ]

@@ -9,7 +9,7 @@ exact about it are the paper's lemmas:
 - Gamma-Poisson with a common rate and LDA have the same posteriors (Gamma-Poisson appendix).
 """
 
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from sklearn.base import clone
@@ -24,15 +24,19 @@ from isotopic.problem import Pair
 Model = TypeVar("Model", bound=BaseTopicModel)
 
 
-def convert(model: BaseTopicModel, to: type[Model] | Model) -> Model:
+@overload
+def convert(model: BaseTopicModel, to: type[Model]) -> Model: ...
+@overload
+def convert(model: BaseTopicModel, to: Model) -> Model: ...
+def convert(model: BaseTopicModel, to: Any) -> Any:
     """Turn a fitted model into another one that is exactly equivalent to it.
 
     Parameters
     ----------
     model : fitted estimator
     to : estimator class or unfitted estimator
-        What it shall become, e.g. ``PLSA`` or ``GammaPoisson(rate=0.1)``. Of a class, the settings
-        that both have in common are taken over, and the concentration of a Bayesian side.
+        What it shall become, e.g. ``PLSA`` or ``GammaPoisson(rate=0.1)``. A class takes over the
+        settings of any fit (tolerance, threads, ...) and the concentration of Bayesian weights.
 
     Returns
     -------
@@ -82,12 +86,24 @@ def convert(model: BaseTopicModel, to: type[Model] | Model) -> Model:
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(model, name):
             setattr(target, name, getattr(model, name))
-    return cast(Model, target)
+    return target
 
 
 def _as_kept(weight_counts: Array, topic_counts: Array) -> tuple[Array, Array]:
     return np.ascontiguousarray(weight_counts), np.asfortranarray(topic_counts)
 
+
+# What does not make a model another one.
+_SETTINGS_OF_ANY_FIT = (
+    "n_components",
+    "max_iter",
+    "tol",
+    "n_init",
+    "n_jobs",
+    "random_state",
+    "callbacks",
+    "verbose",
+)
 
 # The parameter by which a class takes the concentration of its Bayesian weights.
 _CONCENTRATION = {"LDA": "alpha", "GammaPoisson": "shape"}
@@ -95,8 +111,7 @@ _CONCENTRATION = {"LDA": "alpha", "GammaPoisson": "shape"}
 
 def _with_settings_of(model: BaseTopicModel, cls: type[Model]) -> Model:
     """Make an unfitted estimator of the class with what both have in common."""
-    names = set(cls._get_param_names()) & set(model.get_params(deep=False)) - {"init"}
-    settings = {name: getattr(model, name) for name in names}
+    settings = {name: getattr(model, name) for name in _SETTINGS_OF_ANY_FIT}
     concentration, name = _concentration(model._priors()[0]), _CONCENTRATION.get(cls.__name__)
     if concentration is not None and name is not None:
         settings[name] = concentration

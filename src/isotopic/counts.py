@@ -1,5 +1,6 @@
 """CountMatrix: the data, validated once, cut into row blocks."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -15,6 +16,9 @@ Array: TypeAlias = NDArray[Any]
 # enough that a feature occurs several times in it.
 _BLOCK_ENTRIES = 2**17
 _FEWEST_ROWS, _MOST_ROWS = 256, 4096
+
+# Sums over all entries are made in parts of this many.
+_PART = 2**16
 
 
 class CountMatrix:
@@ -111,15 +115,21 @@ class CountMatrix:
         """The sum of each row."""
         if not self.is_sparse:
             return np.asarray(self.dense.sum(axis=1, dtype=np.float64))
-        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.row_starts))
-        return np.bincount(rows, weights=self.values, minlength=self.shape[0])
+        totals = np.zeros(self.shape[0])
+        some = np.flatnonzero(np.diff(self.row_starts))
+        if len(some):
+            totals[some] = np.add.reduceat(self.values, self.row_starts[some], dtype=np.float64)
+        return totals
 
     @cached_property
     def feature_totals(self) -> Array:
         """The sum of each column."""
         if not self.is_sparse:
             return np.asarray(self.dense.sum(axis=0, dtype=np.float64))
-        return np.bincount(self.features, weights=self.values, minlength=self.shape[1])
+        totals = np.zeros(self.shape[1])
+        for part in self._parts():
+            np.add.at(totals, self.features[part], self.values[part])
+        return totals
 
     @cached_property
     def total(self) -> float:
@@ -129,8 +139,14 @@ class CountMatrix:
     @cached_property
     def saturated_divergence(self) -> float:
         """The sum of ``x log x - x``: what the generalized KL divergence adds to the likelihood."""
-        values = (self.values if self.is_sparse else self.dense).astype(np.float64, copy=False)
-        return float((special.xlogy(values, values) - values).sum())
+        values = self.values if self.is_sparse else self.dense.ravel()
+        wide = (values[part].astype(np.float64) for part in self._parts(len(values)))
+        return sum((float((special.xlogy(x, x) - x).sum()) for x in wide), 0.0)
+
+    def _parts(self, n: int | None = None) -> Iterator[slice]:
+        """Cut the entries into pieces whose temporaries are small."""
+        n = len(self.values) if n is None else n
+        return (slice(begin, begin + _PART) for begin in range(0, n, _PART))
 
 
 def _precision(dtype: np.dtype[Any]) -> DTypeLike:

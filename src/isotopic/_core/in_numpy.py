@@ -118,7 +118,7 @@ def distance(
 
 
 def sums(a: Array, by_column: bool, to: Array, threads: int) -> None:
-    """Sums of the rows or of the columns."""
+    """Sum rows or columns."""
     to[:] = a.sum(axis=0 if by_column else 1, dtype=np.float64)
 
 

@@ -217,28 +217,25 @@ double sample_entries(const Block<T>& b, int64_t begin, int64_t end, const T* we
     return log_likelihood.value();
 }
 
-// The features are taken in ranges whose topics stay in the second-level cache for all samples.
-template <class T> void rows(const Block<T>& b, int64_t begin, int64_t end) {
-    const int64_t padded = b.registers * lanes<T>;
+template <class T> void rows(const Block<T>& b, int64_t begin, int64_t end, int64_t range_begin) {
+    const int64_t padded = b.registers * lanes<T>, range_end = range_begin + b.range_features;
+    const bool first_range = range_begin == 0, last_range = range_end >= b.n_features;
     for (int64_t d = begin; d < end; ++d) {
-        T *weights = b.block_weights + (d - b.first_row) * padded, *sums = b.block_sums + (d - b.first_row) * padded;
-        for (int64_t k = 0; k < b.components; ++k) weights[k] = b.weights[d * b.components + k];
-        for (int64_t k = b.components; k < padded; ++k) weights[k] = 0;
-        for (int64_t k = 0; k < padded; k += lanes<T>) store<T>(sums + k, vec<T>{});
-        b.log_likelihoods[d] = 0;
-        b.cursors[d - b.first_row] = b.row_starts[d];
-    }
-    for (int64_t range_end = b.range_features, range = 0; range < b.n_features; range = range_end, range_end += b.range_features)
-        for (int64_t d = begin; d < end; ++d) {
-            const int64_t i = d - b.first_row, first = b.cursors[i], left = b.row_starts[d + 1] - first;
-            const int64_t n = range_end >= b.n_features ? left : entries_below(b.features + first, left, range_end);
-            if (n == 0) continue;
-            b.cursors[i] = first + n;
-            b.log_likelihoods[d] += sample_entries<T>(b, first, first + n, b.block_weights + i * padded, b.block_sums + i * padded);
+        const int64_t i = d - b.first_row;
+        T *weights = b.block_weights + i * padded, *sums = b.block_sums + i * padded;
+        if (first_range) {
+            for (int64_t k = 0; k < b.components; ++k) weights[k] = b.weights[d * b.components + k];
+            for (int64_t k = b.components; k < padded; ++k) weights[k] = 0;
+            for (int64_t k = 0; k < padded; k += lanes<T>) store<T>(sums + k, vec<T>{});
+            b.log_likelihoods[d] = 0;
+            b.cursors[i] = b.row_starts[d];
         }
-    for (int64_t d = begin; d < end; ++d) {
-        const T *weights = b.block_weights + (d - b.first_row) * padded, *sums = b.block_sums + (d - b.first_row) * padded;
-        for (int64_t k = 0; k < b.components; ++k) b.weight_counts[d * b.components + k] = weights[k] * sums[k];
+        const int64_t first = b.cursors[i], left = b.row_starts[d + 1] - first;
+        const int64_t n = last_range ? left : entries_below(b.features + first, left, range_end);
+        b.cursors[i] = first + n;
+        if (n) b.log_likelihoods[d] += sample_entries<T>(b, first, first + n, weights, sums);
+        if (last_range)
+            for (int64_t k = 0; k < b.components; ++k) b.weight_counts[d * b.components + k] = weights[k] * sums[k];
     }
 }
 
@@ -339,20 +336,22 @@ template <class T> void row_sums(const T* a, int64_t columns, int64_t begin, int
 }
 
 template <class T> void column_sums(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums) {
-    for (int64_t i = begin; i < end; ++i)
-        for (int64_t k = 0; k < columns; ++k) sums[k] += double(a[i * columns + k]);
+    along_row(columns, [&](Place k) {
+        vec<double> total = vec<double>{};
+        for (int64_t i = begin; i < end; ++i) total += get<T>(a + i * columns, k);
+        put<double>(sums, k, get<double>(sums, k) + k.only_new(total));
+    });
 }
 
 template <class T>
-void scale(const T* a, const double* row_scale, const T* column_scale, int64_t columns, int64_t begin, int64_t end, T* to) {
+void scale(const T* a, const double* row_scale, const double* column_scale, int64_t columns, int64_t begin, int64_t end,
+           T* to) {
     for (int64_t i = begin; i < end; ++i) {
-        const T row = row_scale ? T(row_scale[i]) : T(1);
-        const T* from = a + i * columns;
-        T* result = to + i * columns;
-        if (column_scale)
-            for (int64_t k = 0; k < columns; ++k) result[k] = from[k] * column_scale[k];
-        else
-            for (int64_t k = 0; k < columns; ++k) result[k] = from[k] * row;
+        const vec<double> row = fill<double>(row_scale ? row_scale[i] : 1.0);
+        along_row(columns, [&](Place k) {
+            const vec<double> by = column_scale ? get<double>(column_scale, k) : row;
+            put<T>(to + i * columns, k, by * get<T>(a + i * columns, k));
+        });
     }
 }
 

@@ -62,7 +62,8 @@ template <class T> struct Posterior {
 template <class T> struct Kernels {
     int lanes;
     void (*pad)(const Topics<T>&, int64_t begin, int64_t end);
-    void (*rows)(const Block<T>&, int64_t begin, int64_t end);
+    // The features from range_begin on, for a range of them; the ranges of a sample come in order.
+    void (*rows)(const Block<T>&, int64_t begin, int64_t end, int64_t range_begin);
     void (*columns)(const Block<T>&, int64_t begin, int64_t end);
     void (*finish)(const Topics<T>&, int64_t begin, int64_t end);
     // dense: product becomes x / product; returns sum x log(product)
@@ -75,7 +76,7 @@ template <class T> struct Kernels {
     void (*row_sums)(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums);
     void (*column_sums)(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums);
     // to = a * scale, by row or by column (the other one is null)
-    void (*scale)(const T* a, const double* row_scale, const T* column_scale, int64_t columns, int64_t begin,
+    void (*scale)(const T* a, const double* row_scale, const double* column_scale, int64_t columns, int64_t begin,
                   int64_t end, T* to);
 };
 

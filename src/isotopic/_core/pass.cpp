@@ -20,7 +20,8 @@ constexpr int64_t range_bytes = 1 << 20;    // topics of a range of features: ha
 constexpr int64_t untiled_bytes = 5 << 20;  // topics up to this size are not cut into ranges
 constexpr int64_t few_entries = 8;          // of a sample in a range
 constexpr size_t huge_page = size_t(2) << 20;
-constexpr int64_t chunks_of_columns = 16;
+constexpr int64_t chunk_rows = 32;     // samples of a block in one chunk
+constexpr int64_t column_shares = 32;  // chunks of a block's columns
 constexpr int64_t chunk_elements = 16384;  // of elementwise work
 
 void release(void* p) { std::free(p); }
@@ -48,9 +49,10 @@ bool in_chunks(int64_t n, int64_t size, int threads, const Interrupted& interrup
         threads, [&](int64_t, int64_t i) { chunk(i * size, std::min(n, (i + 1) * size)); }, interrupted);
 }
 
-// The pass as steps. Step 0 pads the topics. Then step 1 + b runs the rows of block b together with
-// the columns of block b - 1: they touch different memory (the blocks' buffers alternate), so one
-// wait a block is enough. The last step multiplies the sums by the topics.
+// The pass as steps. The first pads the topics, the last multiplies their sums by them. In between
+// stand, block by block, a step for each range of features that sweeps the rows; when the topics
+// are small there is one range. The columns of a block are swept together with the first range of
+// the next one: they touch different memory (the blocks' buffers alternate), so nobody waits twice.
 template <class T> class Pass {
   public:
     Pass(const Matrix<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts, T* topic_counts,
@@ -69,7 +71,7 @@ template <class T> class Pass {
         int64_t* cursors = workspace.get<int64_t>(3, most_rows);
         topics_ = {components, padded, topics, padded_topics, topic_sums, topic_counts};
         const int64_t range_features = features_in_cache(padded);
-        chunk_rows_ = range_features < x.n_features ? 128 : 64;
+        ranges_ = std::max<int64_t>(1, ceil_div(x.n_features, range_features));
         for (int i = 0; i < 2; ++i)
             blocks_[i] = {x.row_starts[x.n_samples], x.row_starts, x.features, x.values, x.column_features, x.column_starts,
                           x.entry_rows, x.entry_order, components, registers, x.n_features, range_features, weights,
@@ -80,21 +82,27 @@ template <class T> class Pass {
     bool run(int threads, const Interrupted& interrupted) {
         const int64_t feature_chunks = ceil_div(x_.n_features, chunk_features());
         std::vector<int64_t> chunks{feature_chunks};
-        for (int64_t b = 0; b <= x_.n_blocks; ++b) chunks.push_back(chunks_of_rows(b) + columns_before(b));
-        if (wants_topics_) chunks.push_back(feature_chunks);
-        const int64_t last = int64_t(chunks.size()) - 1;
+        for (int64_t step = 0; step < x_.n_blocks * ranges_; ++step)
+            chunks.push_back(chunks_of_columns(step) + chunks_of_rows(step / ranges_));
+        if (wants_topics_) {
+            chunks.push_back(x_.n_blocks ? column_shares : 0);
+            chunks.push_back(feature_chunks);
+        }
+        const int64_t last_rows = x_.n_blocks * ranges_;
         Steps steps(std::move(chunks));
         return steps.run(
             threads,
             [&](int64_t step, int64_t i) {
                 if (step == 0)
                     kernels_.pad(topics_, i * chunk_features(), end_of_features(i));
-                else if (wants_topics_ && step == last)
+                else if (step == last_rows + 1)
+                    columns(x_.n_blocks - 1, i);
+                else if (step == last_rows + 2)
                     kernels_.finish(topics_, i * chunk_features(), end_of_features(i));
-                else if (i < columns_before(step - 1))
-                    columns(step - 2, i);
+                else if (i < chunks_of_columns(step - 1))
+                    columns((step - 1) / ranges_ - 1, i);
                 else
-                    rows(step - 1, i - columns_before(step - 1));
+                    rows(step - 1, i - chunks_of_columns(step - 1));
             },
             interrupted);
     }
@@ -104,16 +112,17 @@ template <class T> class Pass {
     // when they leave a sample with a handful of entries in each.
     int64_t features_in_cache(int64_t padded) const {
         const int64_t bytes = int64_t(padded * sizeof(T)), entries = x_.row_starts[x_.n_samples];
-        if (bytes * x_.n_features <= untiled_bytes) return x_.n_features;
+        if (bytes * x_.n_features <= untiled_bytes) return std::max<int64_t>(1, x_.n_features);
         return std::max({int64_t(1), range_bytes / bytes, few_entries * x_.n_features * x_.n_samples / std::max<int64_t>(entries, 1)});
     }
 
     int64_t chunk_features() const { return std::max<int64_t>(1, chunk_elements / topics_.padded); }
     int64_t end_of_features(int64_t i) const { return std::min(x_.n_features, (i + 1) * chunk_features()); }
-    int64_t chunks_of_rows(int64_t b) const {
-        return b < x_.n_blocks ? ceil_div(x_.block_rows[b + 1] - x_.block_rows[b], chunk_rows_) : 0;
+    int64_t chunks_of_rows(int64_t b) const { return ceil_div(x_.block_rows[b + 1] - x_.block_rows[b], chunk_rows); }
+    // Columns of the block before, in the step of the first range.
+    int64_t chunks_of_columns(int64_t step) const {
+        return wants_topics_ && step > 0 && step % ranges_ == 0 ? column_shares : 0;
     }
-    int64_t columns_before(int64_t b) const { return wants_topics_ && b > 0 ? chunks_of_columns : 0; }
 
     Block<T> block(int64_t b) const {
         Block<T> block = blocks_[b % 2];
@@ -122,17 +131,18 @@ template <class T> class Pass {
         return block;
     }
 
-    void rows(int64_t b, int64_t i) const {
+    void rows(int64_t step, int64_t i) const {
+        const int64_t b = step / ranges_;
         const Block<T> block = this->block(b);
-        const int64_t begin = block.first_row + i * chunk_rows_, end = std::min(x_.block_rows[b + 1], begin + chunk_rows_);
-        kernels_.rows(block, begin, end);
+        const int64_t begin = block.first_row + i * chunk_rows, end = std::min(x_.block_rows[b + 1], begin + chunk_rows);
+        kernels_.rows(block, begin, end, step % ranges_ * block.range_features);
     }
 
     // Where the i-th of equal shares of a block's entries begins among its columns.
     int64_t column_of_share(int64_t b, int64_t i) const {
         const int64_t *first = x_.column_starts + x_.block_columns[b], *last = x_.column_starts + x_.block_columns[b + 1];
         const int64_t entries = x_.row_starts[x_.block_rows[b + 1]] - *first;
-        return std::lower_bound(first, last, *first + entries * i / chunks_of_columns) - x_.column_starts;
+        return std::lower_bound(first, last, *first + entries * i / column_shares) - x_.column_starts;
     }
 
     void columns(int64_t b, int64_t i) const {
@@ -143,7 +153,7 @@ template <class T> class Pass {
     const Matrix<T>& x_;
     const Kernels<T>& kernels_;
     const bool wants_topics_;
-    int64_t chunk_rows_;  // samples of a block in one chunk; more of them share a range of features
+    int64_t ranges_;  // of features
     Workspace own_;  // used when another thread has the one that is kept
     std::unique_lock<std::mutex> lock_;
     Topics<T> topics_;
@@ -263,9 +273,8 @@ void normalize(const T* a, int64_t rows, int64_t columns, bool by_column, const 
     const int64_t n = by_column ? columns : rows, length = by_column ? rows : columns;
     std::vector<double> scale(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) scale[size_t(i)] = sums[i] > 0 ? 1 / sums[i] : 0;
-    const std::vector<T> column_scale(scale.begin(), by_column ? scale.end() : scale.begin());
     in_chunks(rows, size, threads, never, [&](int64_t begin, int64_t end) {
-        kernels.scale(a, by_column ? nullptr : scale.data(), by_column ? column_scale.data() : nullptr, columns, begin, end, to);
+        kernels.scale(a, by_column ? nullptr : scale.data(), by_column ? scale.data() : nullptr, columns, begin, end, to);
     });
     for (int64_t i = 0; i < n; ++i) {
         if (sums[i] > 0) continue;

@@ -1,8 +1,10 @@
 #include "pool.hpp"
+#include "subnormals.hpp"
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
@@ -31,8 +33,12 @@ class Pool {
     }
 
   private:
+    // A system that has no more threads to give leaves the work to those there are.
     void grow(int helpers) {
-        for (; helpers_ < helpers; ++helpers_) std::thread([this] { help(); }).detach();
+        try {
+            for (; helpers_ < helpers; ++helpers_) std::thread([this] { help(); }).detach();
+        } catch (const std::system_error&) {
+        }
     }
 
     void help() {
@@ -91,6 +97,7 @@ bool Steps::run(int threads, const std::function<void(int64_t, int64_t)>& chunk,
     constexpr auto between_questions = std::chrono::milliseconds(100);
 
     run_in_team(threads, [&] {
+        const FlushSubnormals flush;  // in every thread, or the bits would depend on who did what
         const bool asks = std::this_thread::get_id() == caller;
         auto asked = clock::now();
         for (size_t step = 0; step < chunks_.size(); ++step) {

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -144,12 +145,12 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
-        before = vars(self).copy()
+        before = self.__dict__.copy()
         try:
             solution = self._solve(X)
         except BaseException:  # a failed refit leaves the earlier model as it was
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
         if solution.interrupted:
             raise KeyboardInterrupt
@@ -162,15 +163,9 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         problem = Problem(*self._priors(), counts, self.n_components)
         solver, callbacks = choose_solver(self.solver, problem), self._callbacks()
         with use_threads(self.n_jobs, blas=not counts.is_sparse):
+            limits: Any = {"max_iter": self.max_iter, "tol": self.tol}
             best = _best(
-                solve(
-                    problem,
-                    solver,
-                    start,
-                    max_iter=self.max_iter,
-                    tol=self.tol,
-                    callbacks=callbacks,
-                )
+                solve(problem, solver, start(), callbacks=callbacks, **limits)
                 for start in self._starts(problem)
             )
         self._keep(best, problem)
@@ -220,15 +215,16 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         )
         return CountMatrix(X)
 
-    def _starts(self, problem: Problem) -> Iterable[Start]:
+    def _starts(self, problem: Problem) -> list[Callable[[], Start]]:
+        """Give the starts as functions, so that nobody holds on to their arrays."""
         if isinstance(self.init, str):
             streams = generator(self.random_state).spawn(self.n_init)
-            return (random_start(problem, stream) for stream in streams)
+            return [partial(random_start, problem, stream) for stream in streams]
         if isinstance(self.init, BaseEstimator):
-            return [start_from_model(problem, self.init)]
+            return [partial(start_from_model, problem, self.init)]
         if len(self.init) != 2:
             raise ValueError(f"init must be a pair (weights, topics), not {len(self.init)} things")
-        return [start_from_arrays(problem, *self.init)]
+        return [partial(start_from_arrays, problem, *self.init)]
 
     def _callbacks(self) -> list[Callable[[Iteration[State]], Any]]:
         given = self.callbacks

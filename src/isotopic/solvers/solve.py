@@ -96,6 +96,7 @@ def solve(
     problem.check_solvable()
     began = time.perf_counter()
     state = solver.init(problem, *start)
+    del start  # its memory may be wanted
     rows: list[tuple[int, int, float, float, float]] = []
     converged = interrupted = False
     try:

@@ -43,9 +43,12 @@ def verify(
     out, or a fit has to stand still, it is on the part of the data that has the 15 most frequent
     features, the 12 samples with the most of them, and at most 3 components. Distributions are
     computed for two components and counts of up to three words, and do not depend on the data.
+    A fixed point is found by iterating; ten times what its own algorithm still moves it by is not
+    held against another one.
 
     Factors deviate by the largest difference of an entry, divided by the largest entry; objectives
-    by their difference, divided by the total of the counts; draws by their total variation.
+    by their difference, divided by the total of the counts or by themselves, whichever is larger;
+    draws by their total variation.
 
     Examples
     --------

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from scipy.special import xlogy
+from sklearn.base import clone
 
 from isotopic.counts import Array, CountMatrix
 from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson, TopicModel
@@ -22,12 +24,14 @@ Measure: TypeAlias = "Callable[[Evidence], float]"
 # Of larger data this many samples, evenly spaced, are used.
 _MOST_SAMPLES = 2000
 
-# The part on which the responsibilities are written out, and fits are run until they stand still.
+# The part on which the responsibilities are written out, and fits are run until an update moves no
+# more than this share of the counts, or so often.
 _SMALL_SAMPLES, _SMALL_FEATURES, _SMALL_COMPONENTS = 12, 15, 3
-_SETTLED, _MOST_ITERATIONS = 1e-10, 5000
+_SETTLED, _MOST_ITERATIONS = 1e-10, 2000
 
-# One iteration moves a fixed point, found by iterating, by no more than this.
-FIXED_POINT = 1e-5
+# A fixed point is found by iterating, so its own algorithm still moves it a little. Another one may
+# move it by so many times as much.
+_LEEWAY = 10
 
 # How many random points are tried.
 TRIES = 5
@@ -136,12 +140,12 @@ class Setting:
         """The sum of all counts: what objectives are measured by."""
         return float(self.sample_totals.sum())
 
-    @property
-    def values(self) -> Array:
-        """The positive counts."""
+    @cached_property
+    def saturated(self) -> float:
+        """The sum of ``x log x - x``: the part of the divergence that only the data have."""
         X = self.X  # as Any: what issparse finds out is less than what is known
-        values: Array = X.data if sparse.issparse(self.X) else X.ravel()
-        return values[values > 0]
+        values = X.data if sparse.issparse(self.X) else X
+        return float((xlogy(values, values) - values).sum())
 
     # The models of the paper
 
@@ -199,6 +203,17 @@ class Setting:
         """Measure how far one iteration of the model moves a point."""
         (moved,) = self.run(model, point, n_iter=1)
         return deviation(moved.point, point)
+
+    def departure(
+        self, settled: BaseTopicModel, other: BaseTopicModel, point: Point | None = None
+    ) -> float:
+        """Measure how much more another model moves a settled one's point than that does itself.
+
+        The point is as the other model has it, if that is different.
+        """
+        own = held(settled)
+        leeway = _LEEWAY * self.movement(clone(settled), own)
+        return max(0.0, self.movement(other, point or own) - leeway)
 
 
 @dataclass(frozen=True)
