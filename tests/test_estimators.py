@@ -41,7 +41,7 @@ def model(request):
 
 
 def expected_failures(model):
-    """Samples of LDA can have several local maxima, and the fit may end in another than transform."""
+    """A sample of LDA can have several maxima; the fit may end in another than transform."""
     if not isinstance(model, LDA):
         return {}
     names = ("check_transformer_general", "check_transformer_data_not_an_array")

@@ -14,7 +14,7 @@ Array: TypeAlias = NDArray[Any]
 
 # A block's entries are about as many as keeps its ratios and weights in a second-level cache, and
 # enough that a feature occurs several times in it.
-_BLOCK_ENTRIES = 2**17
+_BLOCK_ENTRIES = 2**18
 _FEWEST_ROWS, _MOST_ROWS = 256, 4096
 
 # Sums over all entries are made in parts of this many.

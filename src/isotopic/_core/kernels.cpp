@@ -65,18 +65,23 @@ template <class T> inline vec<T> divide(vec<T> x, vec<T> product, LogLikelihood<
 }
 
 // The three sweeps below work on a tile of the components: up to `most_registers` whole vectors of
-// them, their number a template argument so that they stay in registers.
+// them, their number a template argument so that they stay in registers. When there is one tile
+// only (Whole), the distance between rows is known to the compiler too.
+template <class T, int Registers, bool Whole> inline int64_t stride_of(int64_t padded) {
+    return Whole ? int64_t(Registers) * lanes<T> : padded;
+}
 
 // to[j] (+)= weights . topics of feature j, over the tile. The last vector may go on into entries of
 // the next sample, which nobody reads, but not beyond the `readable` ones of the matrix.
-template <class T, int Registers>
+template <class T, int Registers, bool Whole>
 void products(const T* topics, int64_t padded, const int32_t* features, int n, int64_t readable, const T* weights, T* to,
               bool first) {
     constexpr int L = lanes<T>;
+    const int64_t stride = stride_of<T, Registers, Whole>(padded);
     vec<T> w[Registers];
     for (int r = 0; r < Registers; ++r) w[r] = load<T>(weights + r * L);
     const auto product = [&](int32_t feature) {
-        const T* t = topics + feature * padded;
+        const T* t = topics + feature * stride;
         vec<T> even = w[0] * load<T>(t), odd = vec<T>{};  // two chains hide the latency of long sums
         for (int r = 1; r < Registers; ++r) (Registers > 4 && r % 2 ? odd : even) += w[r] * load<T>(t + r * L);
         return Registers > 4 ? even + odd : even;
@@ -132,26 +137,27 @@ inline void add_rows(int64_t n, T* sums, const Ratio& ratio, const Row& row) {
 }
 
 // sums += ratio[j] * topics of feature j, over the tile
-template <class T, int Registers>
+template <class T, int Registers, bool Whole>
 void add_topics(const T* topics, int64_t padded, const int32_t* features, int n, const T* ratios, T* sums) {
     constexpr int chains = Registers <= 2 ? 4 : Registers <= 6 ? 2 : 1;
-    add_rows<T, Registers, chains>(n, sums, [&](int64_t j) { return ratios[j]; }, [&](int64_t j) { return topics + features[j] * padded; });
+    const int64_t stride = stride_of<T, Registers, Whole>(padded);
+    add_rows<T, Registers, chains>(n, sums, [&](int64_t j) { return ratios[j]; }, [&](int64_t j) { return topics + features[j] * stride; });
 }
 
 // topic_sums += ratio * weights over the entries of each feature, over the tile
-template <class T, int Registers>
+template <class T, int Registers, bool Whole>
 void add_weights(const Block<T>& b, int64_t begin, int64_t end, int64_t first) {
     constexpr int L = lanes<T>;
-    const int64_t padded = b.registers * L;
+    const int64_t stride = stride_of<T, Registers, Whole>(b.registers * L);
     const T* weights = b.block_weights + first;
     for (int64_t c = begin; c < end; ++c) {
-        T* sums = b.topic_sums + b.column_features[c] * padded + first;
+        T* sums = b.topic_sums + b.column_features[c] * stride + first;
         const int64_t start = b.column_starts[c];
         const uint32_t* order = b.entry_order + start;
         const uint16_t* rows = b.entry_rows + start;
         add_rows<T, Registers, 1>(
             b.column_starts[c + 1] - start, sums, [&](int64_t e) { return b.ratios[order[e]]; },
-            [&](int64_t e) { return weights + rows[e] * padded; });
+            [&](int64_t e) { return weights + rows[e] * stride; });
     }
 }
 
@@ -162,16 +168,20 @@ template <class T> struct Tiles {
     void (*add_topics)(const T*, int64_t, const int32_t*, int, const T*, T*);
     void (*add_weights)(const Block<T>&, int64_t, int64_t, int64_t);
 };
-template <class T, int... R> inline const Tiles<T>& tile_of(int64_t registers, std::integer_sequence<int, R...>) {
-    static constexpr Tiles<T> tiles[] = {{products<T, R + 1>, add_topics<T, R + 1>, add_weights<T, R + 1>}...};
+template <class T, bool Whole, int... R>
+inline const Tiles<T>& tile_of(int64_t registers, std::integer_sequence<int, R...>) {
+    static constexpr Tiles<T> tiles[] = {
+        {products<T, R + 1, Whole>, add_topics<T, R + 1, Whole>, add_weights<T, R + 1, Whole>}...};
     return tiles[registers - 1];
 }
 
 // run(tile, first component of the tile) over all tiles of the components
 template <class T, class Run> inline void for_tiles(int64_t registers, const Run& run) {
+    const std::make_integer_sequence<int, most_registers> each;
+    if (registers <= most_registers) return run(tile_of<T, true>(registers, each), 0);
     for (int64_t done = 0; done < registers; done += most_registers) {
         const int64_t tile = registers - done < most_registers ? registers - done : most_registers;
-        run(tile_of<T>(tile, std::make_integer_sequence<int, most_registers>{}), done * lanes<T>);
+        run(tile_of<T, false>(tile, each), done * lanes<T>);
     }
 }
 

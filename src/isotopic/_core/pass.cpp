@@ -44,9 +44,8 @@ const Interrupted never = [] { return false; };
 // chunk(begin, end) over [0, n) in pieces of `size`.
 bool in_chunks(int64_t n, int64_t size, int threads, const Interrupted& interrupted,
                const std::function<void(int64_t, int64_t)>& chunk) {
-    Steps steps({ceil_div(n, size)});
-    return steps.run(
-        threads, [&](int64_t, int64_t i) { chunk(i * size, std::min(n, (i + 1) * size)); }, interrupted);
+    Steps steps({ceil_div(n, size)}, threads);
+    return steps.run([&](int64_t, int64_t i) { chunk(i * size, std::min(n, (i + 1) * size)); }, interrupted);
 }
 
 // The pass as steps. The first pads the topics, the last multiplies their sums by them. In between
@@ -89,9 +88,8 @@ template <class T> class Pass {
             chunks.push_back(feature_chunks);
         }
         const int64_t last_rows = x_.n_blocks * ranges_;
-        Steps steps(std::move(chunks));
+        Steps steps(std::move(chunks), threads);
         return steps.run(
-            threads,
             [&](int64_t step, int64_t i) {
                 if (step == 0)
                     kernels_.pad(topics_, i * chunk_features(), end_of_features(i));

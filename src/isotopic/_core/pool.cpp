@@ -1,6 +1,7 @@
 #include "pool.hpp"
 #include "subnormals.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -12,6 +13,16 @@
 
 namespace isotopic {
 namespace {
+
+void pause_a_little() {
+#if defined(__SSE2__)
+    for (int i = 0; i < 32; ++i) _mm_pause();
+#else
+    std::this_thread::yield();
+#endif
+}
+
+thread_local int thread_number = 0;  // of a helper, from 1
 
 class Pool {
   public:
@@ -36,7 +47,13 @@ class Pool {
     // A system that has no more threads to give leaves the work to those there are.
     void grow(int helpers) {
         try {
-            for (; helpers_ < helpers; ++helpers_) std::thread([this] { help(); }).detach();
+            for (; helpers_ < helpers; ++helpers_) {
+                const int number = helpers_ + 1;
+                std::thread([this, number] {
+                    thread_number = number;
+                    help();
+                }).detach();
+            }
         } catch (const std::system_error&) {
         }
     }
@@ -44,6 +61,11 @@ class Pool {
     void help() {
         std::unique_lock<std::mutex> lock(mutex_);
         for (;;) {
+            if (wanted_ == 0) {
+                lock.unlock();
+                watch();
+                lock.lock();
+            }
             wake_.wait(lock, [this] { return wanted_ > 0; });
             const std::function<void()>& work = *work_;
             --wanted_;
@@ -55,10 +77,18 @@ class Pool {
         }
     }
 
+    // The next pass of a fit comes soon, and being woken takes long: look out for it a little.
+    void watch() const {
+        using clock = std::chrono::steady_clock;
+        const auto until = clock::now() + std::chrono::milliseconds(1);
+        while (wanted_.load(std::memory_order_relaxed) == 0 && clock::now() < until) pause_a_little();
+    }
+
     std::mutex owner_, mutex_;
     std::condition_variable wake_, idle_;
     const std::function<void()>* work_ = nullptr;
-    int wanted_ = 0, active_ = 0, helpers_ = 0;
+    std::atomic<int> wanted_{0};
+    int active_ = 0, helpers_ = 0;
 };
 
 // Never destroyed: helpers wait in it until the process ends. A forked child has none of its
@@ -88,32 +118,37 @@ void run_in_team(int threads, const std::function<void()>& work) {
         pool().run(threads, work);
 }
 
-Steps::Steps(std::vector<int64_t> chunks) : chunks_(std::move(chunks)), progress_(chunks_.size()) {}
+Steps::Steps(std::vector<int64_t> chunks, int threads)
+    : chunks_(std::move(chunks)), threads_(std::max(threads, 1)), done_(chunks_.size()), next_(chunks_.size() * size_t(threads_)) {}
 
-bool Steps::run(int threads, const std::function<void(int64_t, int64_t)>& chunk,
-                const std::function<bool()>& interrupted) {
+bool Steps::run(const std::function<void(int64_t, int64_t)>& chunk, const std::function<bool()>& interrupted) {
     using clock = std::chrono::steady_clock;
     const auto caller = std::this_thread::get_id();
     constexpr auto between_questions = std::chrono::milliseconds(100);
 
-    run_in_team(threads, [&] {
+    run_in_team(threads_, [&] {
         const FlushSubnormals flush;  // in every thread, or the bits would depend on who did what
         const bool asks = std::this_thread::get_id() == caller;
+        const int me = asks ? 0 : thread_number % threads_;
         auto asked = clock::now();
         for (size_t step = 0; step < chunks_.size(); ++step) {
-            Progress& progress = progress_[step];
-            for (;;) {
-                const int64_t index = progress.next.fetch_add(1, std::memory_order_relaxed);
-                if (index >= chunks_[step]) break;
-                if (!stopped_.load(std::memory_order_relaxed)) chunk(int64_t(step), index);
-                progress.done.fetch_add(1, std::memory_order_release);
-                if (asks && clock::now() - asked > between_questions) {
-                    if (interrupted()) stopped_.store(true, std::memory_order_relaxed);
-                    asked = clock::now();
+            const int64_t n = chunks_[step];
+            for (int i = 0; i < threads_; ++i) {
+                const int share = (me + i) % threads_;  // one's own first, then what others have left
+                const int64_t end = n * (share + 1) / threads_;
+                for (;;) {
+                    const int64_t index = n * share / threads_ + next_[step * size_t(threads_) + size_t(share)].value.fetch_add(1, std::memory_order_relaxed);
+                    if (index >= end) break;
+                    if (!stopped_.load(std::memory_order_relaxed)) chunk(int64_t(step), index);
+                    done_[step].value.fetch_add(1, std::memory_order_release);
+                    if (asks && clock::now() - asked > between_questions) {
+                        if (interrupted()) stopped_.store(true, std::memory_order_relaxed);
+                        asked = clock::now();
+                    }
                 }
             }
             // The steps are short; a thread that waits long gives its core away.
-            for (int spins = 0; progress.done.load(std::memory_order_acquire) < chunks_[step]; ++spins)
+            for (int spins = 0; done_[step].value.load(std::memory_order_acquire) < n; ++spins)
                 if (spins > 1000) std::this_thread::yield();
         }
     });

@@ -14,21 +14,23 @@ void run_in_team(int threads, const std::function<void()>& work);
 
 // A sequence of steps, each cut into chunks that may run in any order and in any thread; a step
 // starts when all chunks of the one before have ended. Which thread runs a chunk never changes
-// what the chunk computes.
+// what the chunk computes. Each thread begins with its own share of the chunks, always the same
+// one, so that what they write stays in its cache from step to step and from pass to pass.
 class Steps {
   public:
-    explicit Steps(std::vector<int64_t> chunks);
+    Steps(std::vector<int64_t> chunks, int threads);
 
     // `chunk(step, index)` for all of them. `interrupted()` is asked now and then in the calling
     // thread; once it says true, the rest is skipped. Returns whether everything was run.
-    bool run(int threads, const std::function<void(int64_t, int64_t)>& chunk, const std::function<bool()>& interrupted);
+    bool run(const std::function<void(int64_t, int64_t)>& chunk, const std::function<bool()>& interrupted);
 
   private:
-    struct alignas(64) Progress {
-        std::atomic<int64_t> next{0}, done{0};
+    struct alignas(64) Counter {
+        std::atomic<int64_t> value{0};
     };
     std::vector<int64_t> chunks_;
-    std::vector<Progress> progress_;
+    int threads_;
+    std::vector<Counter> done_, next_;  // by step; by step and share
     std::atomic<bool> stopped_{false};
 };
 
