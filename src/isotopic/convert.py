@@ -90,7 +90,8 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
 
 
 def _as_kept(weight_counts: Array, topic_counts: Array) -> tuple[Array, Array]:
-    return np.ascontiguousarray(weight_counts), np.asfortranarray(topic_counts)
+    """Copy into the layout of the kernels: priors take over what they absorb."""
+    return weight_counts.copy("C"), topic_counts.copy("F")
 
 
 # What does not make a model another one.

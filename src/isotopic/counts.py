@@ -18,7 +18,7 @@ _BLOCK_ENTRIES = 2**18
 _FEWEST_ROWS, _MOST_ROWS = 256, 4096
 
 # Sums over all entries are made in parts of this many.
-_PART = 2**16
+_PART = 2**14
 
 
 class CountMatrix:
@@ -178,9 +178,9 @@ def _coordinates(X: Any, entry: tuple[int, ...]) -> tuple[int, int]:
 
 def _check_values(values: Array, place: Any) -> None:
     """Raise on the first value that is not a finite non-negative number."""
-    bad = ~(values >= 0) if values.dtype.kind != "f" else ~((values >= 0) & (values < np.inf))
-    if not bad.any():
+    if values.size == 0 or (values.min() >= 0 and values.max() < np.inf):  # false for NaN
         return
+    bad = ~((values >= 0) & (values < np.inf))
     first = np.unravel_index(int(np.argmax(bad)), values.shape)
     row, feature = place(tuple(int(i) for i in first))
     value = values[first]

@@ -18,10 +18,10 @@ def random_start(problem: Problem, rng: np.random.Generator) -> Start:
     independent exponential for each component.
     """
     X, components = problem.X, problem.n_components
-    shares = rng.dirichlet(np.ones(components), size=X.shape[0])
-    noise = rng.exponential(size=(X.shape[1], components))
-    weight_counts = X.sample_totals[:, np.newaxis] * shares
-    topic_counts = X.feature_totals[:, np.newaxis] * noise / components
+    weight_counts = rng.dirichlet(np.ones(components), size=X.shape[0])
+    weight_counts *= X.sample_totals[:, np.newaxis]
+    topic_counts = rng.exponential(1 / components, size=(X.shape[1], components))
+    topic_counts *= X.feature_totals[:, np.newaxis]
     return _absorbed(problem, weight_counts, topic_counts.T)
 
 
@@ -55,7 +55,8 @@ def start_from_model(problem: Problem, model: Any) -> Start:
             f"init is a model with weights {given[0]} and topics {given[1]}; "
             f"this fit needs {needed[0]} and {needed[1]}"
         )
-    return _absorbed(problem, *explained_counts(model, problem.X.sample_totals))
+    counts = explained_counts(model, problem.X.sample_totals)
+    return _absorbed(problem, *(side.copy("K") for side in counts))  # the model keeps its own
 
 
 def explained_counts(model: Any, sample_totals: Array) -> tuple[Array, Array]:

@@ -225,10 +225,10 @@ def row_sums(array: Array) -> Array:
     return sums
 
 
-def normalized(array: Array) -> Array:
-    """Rows divided by their sums; a row of zeros says nothing and becomes uniform."""
+def normalized(array: Array, *, in_place: bool = False) -> Array:
+    """Divide rows by their sums; a row of zeros says nothing and becomes uniform."""
     sums = row_sums(array)
     array, turned = table(array)
-    result = np.empty_like(array)
+    result = array if in_place else np.empty_like(array)
     native.normalize(array, turned, sums, result, current_threads())
     return result.T if turned else result

@@ -90,7 +90,10 @@ class Prior(Protocol):
         """Take ``values`` as the factor, or as the posterior's parameters."""
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Make the optimal use of expected counts (the M step)."""
+        """Make the optimal use of expected counts (the M step).
+
+        The counts are handed over: their memory may become the factor's.
+        """
 
     def gap(self, posterior: Posterior, counts: Array, totals: Totals) -> float:
         """Measure in counts how far the posterior is from what it would make of these counts."""
@@ -177,7 +180,8 @@ class Simplex(_Point):
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Normalise the counts."""
-        return self.at(counts, totals)
+        factor = normalized(counts, in_place=True)
+        return Posterior(factor, factor)
 
     def gap(self, posterior: Posterior, counts: Array, totals: Totals) -> float:
         r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{row sum of counts}|`."""

@@ -21,7 +21,9 @@ class State:
     ----------
     weights, topics : Posterior
     counts : Counts
-        The expected counts at this point.
+        The expected counts at this point. The next step takes them over: look at them before.
+    residual : float
+        The optimality residual at this point; see :meth:`Problem.residual`.
     passes : int
         Passes over the data that were made to reach this point.
     """
@@ -30,6 +32,7 @@ class State:
     weights: Posterior
     topics: Posterior
     counts: Counts
+    residual: float
     passes: int
 
     @cached_property
@@ -41,11 +44,6 @@ class State:
             self.counts.log_likelihood,
             self.problem.X.saturated_divergence,
         )
-
-    @cached_property
-    def residual(self) -> float:
-        """The optimality residual at this point; see :meth:`Problem.residual`."""
-        return self.problem.residual(self)
 
 
 @dataclass(frozen=True)
@@ -153,9 +151,10 @@ class Problem(Pair):
         counts = one_pass(
             self.X, weights.effective, topics.effective, weights_only=not self.topics.learned
         )
-        return State(self, weights, topics, counts, passes)
+        residual = self.residual(weights, topics, counts)
+        return State(self, weights, topics, counts, residual, passes)
 
-    def residual(self, state: State) -> float:
+    def residual(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
         r"""Compute the optimality residual: the share of the counts that an update would move.
 
         For a point side the sum of :math:`|\text{factor} \cdot \text{gradient}|`, for a Bayesian
@@ -164,7 +163,7 @@ class Problem(Pair):
         positive entries hold, and free of scale.
         """
         gaps = (
-            self.weights.gap(state.weights, state.counts.weights, self.topics_totals(state.topics)),
-            self.topics.gap(state.topics, state.counts.topics, self.weights_totals(state.weights)),
+            self.weights.gap(weights, counts.weights, self.topics_totals(topics)),
+            self.topics.gap(topics, counts.topics, self.weights_totals(weights)),
         )
         return max(gaps) / self.X.total if self.X.total > 0 else 0.0

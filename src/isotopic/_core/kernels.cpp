@@ -152,7 +152,7 @@ void add_weights(const Block<T>& b, int64_t begin, int64_t end, int64_t first) {
     const T* weights = b.block_weights + first;
     for (int64_t c = begin; c < end; ++c) {
         T* sums = b.topic_sums + b.column_features[c] * stride + first;
-        const int64_t start = b.column_starts[c];
+        const uint32_t start = b.column_starts[c];
         const uint32_t* order = b.entry_order + start;
         const uint16_t* rows = b.entry_rows + start;
         add_rows<T, Registers, 1>(

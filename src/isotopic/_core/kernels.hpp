@@ -17,9 +17,9 @@ template <class T> struct Block {
     const int64_t* row_starts;
     const int32_t* features;
     const T* values;
-    // the same entries by feature: only the features that occur in the block
+    // the block's entries by feature: only the features that occur in it
     const int32_t* column_features;
-    const int64_t* column_starts;
+    const uint32_t* column_starts;
     const uint16_t* entry_rows;   // sample, counted from the start of the block
     const uint32_t* entry_order;  // position of the entry in `ratios`
     // the factors

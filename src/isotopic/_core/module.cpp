@@ -66,7 +66,7 @@ void bind_expected_counts(nb::module_& m) {
     m.def(
         "expected_counts",
         [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In<int64_t> block_rows,
-           std::optional<std::tuple<In<int64_t>, In<int32_t>, In<int64_t>, In<uint16_t>, In<uint32_t>>> by_feature,
+           std::optional<std::tuple<In<int64_t>, In<int32_t>, In<uint32_t>, In<uint16_t>, In<uint32_t>>> by_feature,
            In2<T> weights, In2<T> topics, Out2<T> weight_counts, std::optional<Out2<T>> topic_counts,
            Out<double> log_likelihoods, Workspace& workspace, int threads) {
             const size_t n_samples = weights.shape(0), n_features = topics.shape(0), components = weights.shape(1);

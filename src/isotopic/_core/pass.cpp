@@ -17,7 +17,7 @@ namespace {
 // The sizes below follow the caches: they change the speed, and the last bits through the order of
 // the sums, but never with the number of threads.
 constexpr int64_t range_bytes = 1 << 20;    // topics of a range of features: half a second-level cache
-constexpr int64_t untiled_bytes = 5 << 20;  // topics up to this size are not cut into ranges
+constexpr int64_t untiled_bytes = 4 << 20;  // topics up to this size are not cut into ranges
 constexpr int64_t few_entries = 8;          // of a sample in a range
 constexpr size_t huge_page = size_t(2) << 20;
 constexpr int64_t chunk_rows = 32;     // samples of a block in one chunk
@@ -126,6 +126,12 @@ template <class T> class Pass {
         Block<T> block = blocks_[b % 2];
         block.first_row = x_.block_rows[b];
         block.first_entry = x_.row_starts[block.first_row];
+        if (wants_topics_) {
+            block.column_features += x_.block_columns[b];
+            block.column_starts = starts_of_columns(b);
+            block.entry_rows += block.first_entry;
+            block.entry_order += block.first_entry;
+        }
         return block;
     }
 
@@ -136,17 +142,16 @@ template <class T> class Pass {
         kernels_.rows(block, begin, end, step % ranges_ * block.range_features);
     }
 
-    // Where the i-th of equal shares of a block's entries begins among its columns.
-    int64_t column_of_share(int64_t b, int64_t i) const {
-        const int64_t *first = x_.column_starts + x_.block_columns[b], *last = x_.column_starts + x_.block_columns[b + 1];
-        const int64_t entries = x_.row_starts[x_.block_rows[b + 1]] - *first;
-        return std::lower_bound(first, last, *first + entries * i / column_shares) - x_.column_starts;
+    void columns(int64_t b, int64_t i) const {
+        kernels_.columns(block(b), column_of_share(b, i), column_of_share(b, i + 1));
     }
 
-    void columns(int64_t b, int64_t i) const {
-        const Block<T> block = this->block(b);
-        kernels_.columns(block, column_of_share(b, i), column_of_share(b, i + 1));
+    // Where the i-th of equal shares of a block's entries begins among its columns.
+    int64_t column_of_share(int64_t b, int64_t i) const {
+        const uint32_t *first = starts_of_columns(b), *last = first + (x_.block_columns[b + 1] - x_.block_columns[b]);
+        return std::lower_bound(first, last, uint32_t(int64_t(*last) * i / column_shares)) - first;
     }
+    const uint32_t* starts_of_columns(int64_t b) const { return x_.column_starts + x_.block_columns[b] + b; }
 
     const Matrix<T>& x_;
     const Kernels<T>& kernels_;
@@ -186,33 +191,41 @@ bool expected_counts(const Matrix<T>& x, int64_t components, const T* weights, c
 ColumnIndex column_index(int64_t n_features, int64_t n_blocks, const int64_t* block_rows, const int64_t* row_starts,
                          const int32_t* features) {
     ColumnIndex index;
-    const int64_t n_entries = row_starts[block_rows[n_blocks]];
-    index.entry_rows.resize(size_t(n_entries));
-    index.entry_order.resize(size_t(n_entries));
-    index.block_columns.push_back(0);
-    std::vector<int64_t> next(static_cast<size_t>(n_features));
-    for (int64_t b = 0; b < n_blocks; ++b) {
-        const int64_t first_row = block_rows[b], first = row_starts[first_row], last = row_starts[block_rows[b + 1]];
+    std::vector<uint32_t> next(static_cast<size_t>(n_features));
+    const auto count_features = [&](int64_t b) {
         std::fill(next.begin(), next.end(), 0);
-        for (int64_t e = first; e < last; ++e) ++next[size_t(features[e])];
-        int64_t start = first;
+        for (int64_t e = row_starts[block_rows[b]]; e < row_starts[block_rows[b + 1]]; ++e) ++next[size_t(features[e])];
+    };
+    index.block_columns.push_back(0);
+    for (int64_t b = 0; b < n_blocks; ++b) {
+        count_features(b);
+        index.block_columns.push_back(index.block_columns.back() + n_features - std::count(next.begin(), next.end(), 0u));
+    }
+    const size_t n_columns = size_t(index.block_columns.back()), n_entries = size_t(row_starts[block_rows[n_blocks]]);
+    index.column_features.reserve(n_columns);
+    index.column_starts.reserve(n_columns + size_t(n_blocks));
+    index.entry_rows.resize(n_entries);
+    index.entry_order.resize(n_entries);
+    for (int64_t b = 0; b < n_blocks; ++b) {
+        const int64_t first_row = block_rows[b], first = row_starts[first_row];
+        count_features(b);
+        uint32_t start = 0;
         for (int64_t v = 0; v < n_features; ++v) {
-            const int64_t count = next[size_t(v)];
+            const uint32_t count = next[size_t(v)];
             if (!count) continue;
             index.column_features.push_back(int32_t(v));
             index.column_starts.push_back(start);
             next[size_t(v)] = start;
             start += count;
         }
-        index.block_columns.push_back(int64_t(index.column_features.size()));
+        index.column_starts.push_back(start);
         for (int64_t d = first_row; d < block_rows[b + 1]; ++d)
             for (int64_t e = row_starts[d]; e < row_starts[d + 1]; ++e) {
-                const size_t at = size_t(next[size_t(features[e])]++);
+                const size_t at = size_t(first) + next[size_t(features[e])]++;
                 index.entry_rows[at] = uint16_t(d - first_row);
                 index.entry_order[at] = uint32_t(e - first);
             }
     }
-    index.column_starts.push_back(n_entries);
     return index;
 }
 

@@ -20,7 +20,7 @@ template <class T> struct Matrix {
     // null when only the weights' counts are wanted
     const int64_t* block_columns;  // n_blocks + 1
     const int32_t* column_features;
-    const int64_t* column_starts;
+    const uint32_t* column_starts;  // n + 1 for each block of n columns, from the block's first entry
     const uint16_t* entry_rows;
     const uint32_t* entry_order;
 };
@@ -54,8 +54,9 @@ bool expected_counts(const Matrix<T>& x, int64_t components, const T* weights, c
                      T* topic_counts, double* log_likelihoods, Workspace& workspace, int threads, const Interrupted& interrupted);
 
 struct ColumnIndex {
-    std::vector<int64_t> block_columns, column_starts;
+    std::vector<int64_t> block_columns;
     std::vector<int32_t> column_features;
+    std::vector<uint32_t> column_starts;
     std::vector<uint16_t> entry_rows;
     std::vector<uint32_t> entry_order;
 };

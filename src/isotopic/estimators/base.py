@@ -162,10 +162,10 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         counts = self._read(X, reset=True)
         problem = Problem(*self._priors(), counts, self.n_components)
         solver, callbacks = choose_solver(self.solver, problem), self._callbacks()
+        max_iter, tol = self.max_iter, self.tol
         with use_threads(self.n_jobs, blas=not counts.is_sparse):
-            limits: Any = {"max_iter": self.max_iter, "tol": self.tol}
             best = _best(
-                solve(problem, solver, start(), callbacks=callbacks, **limits)
+                solve(problem, solver, start(), max_iter=max_iter, tol=tol, callbacks=callbacks)
                 for start in self._starts(problem)
             )
         self._keep(best, problem)
