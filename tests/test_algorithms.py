@@ -67,6 +67,27 @@ def assert_objective(seen, expected):
     assert np.all(np.diff([s[2] for s in seen]) <= 1e-9 * abs(seen[0][2]))
 
 
+@pytest.mark.parametrize("components", [1, 8, 11, 20])
+def test_any_number_of_components(rng, components):
+    """Whole vectors, parts of them, and both: every layout of the core."""
+    X, (weights, topics) = random_counts(rng, 30, 25), random_factors(rng, 30, components, 25)
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    settings = {"n_components": components}
+    for model, expected in [
+        (
+            NMF(init=(weights, topics), **settings),
+            paper.joint_nmf(X, weights, topics, n_iter=N_ITER),
+        ),
+        (PLSA(init=(shares, topics), **settings), paper.plsa_em(X, shares, topics, n_iter=N_ITER)),
+        (
+            LDA(alpha=0.3, eta=0.2, init=(weights, topics), **settings),
+            paper.smoothed_lda_vi(X, weights, topics, 0.3, 0.2, n_iter=N_ITER),
+        ),
+    ]:
+        assert_same_iterates(iterates(model, X), expected)
+        assert_same_iterates(iterates(model, sparse.csr_array(X)), expected)
+
+
 @pytest.mark.parametrize("n_iter", [1, 2, 5])
 def test_n_iterations_hold_the_nth_iterate(rng, n_iter):
     X, init = random_counts(rng), start(rng)

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from isotopic import NMF, CountMatrix, expected_counts
 from isotopic._core import native
-from isotopic.kernels import distance, one_pass, row_pass
+from isotopic.kernels import distance, normalized, one_pass, row_pass, row_sums
 from isotopic.threads import current_threads, thread_count, use_threads
 
 COMPONENTS = (1, 2, 3, 7, 8, 9, 16, 17, 24, 33, 100, 128, 129, 300)
@@ -317,3 +317,23 @@ def test_distance_is_the_sum_of_absolute_differences(rng, order, dtype):
     expected = np.abs(a - rows[:, np.newaxis] * b.astype(float) * columns).sum()
     assert distance(a, b, row_scale=rows, column_scale=columns) == pytest.approx(expected, rel=1e-6)
     assert distance(a, b) == pytest.approx(np.abs(a.astype(float) - b).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("columns", [1, 3, 7, 8, 9, 15, 16, 17, 20, 100])
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-14), (np.float32, 1e-6)])
+def test_normalized_rows_sum_to_one(rng, order, in_place, columns, dtype, rtol):
+    array = np.asarray(rng.random((21, columns)), dtype, order=order)
+    array[4] = 0
+    given = array.copy()
+    expected = np.full(array.shape, 1 / columns)
+    some = np.arange(21) != 4
+    expected[some] = given[some] / given[some].sum(axis=1, keepdims=True, dtype=float)
+    result = normalized(array, in_place=in_place)
+    np.testing.assert_allclose(result, expected, rtol=rtol)
+    assert np.shares_memory(result, array) == in_place
+    if not in_place:
+        np.testing.assert_array_equal(array, given)
+    np.testing.assert_allclose(row_sums(given), given.sum(axis=1, dtype=float), rtol=1e-12)
+    np.testing.assert_allclose(row_sums(given.T), given.sum(axis=0, dtype=float), rtol=1e-12)

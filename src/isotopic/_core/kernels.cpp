@@ -281,9 +281,9 @@ inline void put_whole(float* to, vec<double> v) {
 struct Place {
     int64_t at;
     int inside, seen;
-    vec<double> only_new(vec<double> v) const {
+    vec<double> only_new(vec<double> v, vec<double> otherwise = vec<double>{}) const {
         const vec<double> lane = count_up<double>();
-        return (lane >= fill<double>(seen)) & (lane < fill<double>(inside)) ? v : vec<double>{};
+        return (lane >= fill<double>(seen)) & (lane < fill<double>(inside)) ? v : otherwise;
     }
 };
 template <class Visit> inline void along_row(int64_t columns, const Visit& visit) {
@@ -360,7 +360,8 @@ void scale(const T* a, const double* row_scale, const double* column_scale, int6
         const vec<double> row = fill<double>(row_scale ? row_scale[i] : 1.0);
         along_row(columns, [&](Place k) {
             const vec<double> by = column_scale ? get<double>(column_scale, k) : row;
-            put<T>(to + i * columns, k, by * get<T>(a + i * columns, k));
+            // a and to may be the same memory: what was seen must not be scaled again.
+            put<T>(to + i * columns, k, k.only_new(by * get<T>(a + i * columns, k), get<T>(to + i * columns, k)));
         });
     }
 }

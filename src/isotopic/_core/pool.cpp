@@ -119,7 +119,12 @@ void run_in_team(int threads, const std::function<void()>& work) {
 }
 
 Steps::Steps(std::vector<int64_t> chunks, int threads)
-    : chunks_(std::move(chunks)), threads_(std::max(threads, 1)), done_(chunks_.size()), next_(chunks_.size() * size_t(threads_)) {}
+    : chunks_(std::move(chunks)), done_(chunks_.size()) {
+    // More threads than chunks would only wait.
+    const int64_t most = chunks_.empty() ? 1 : *std::max_element(chunks_.begin(), chunks_.end());
+    threads_ = int(std::clamp<int64_t>(threads, 1, std::max<int64_t>(most, 1)));
+    next_ = std::vector<Counter>(chunks_.size() * size_t(threads_));
+}
 
 bool Steps::run(const std::function<void(int64_t, int64_t)>& chunk, const std::function<bool()>& interrupted) {
     using clock = std::chrono::steady_clock;
