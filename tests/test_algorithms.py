@@ -72,17 +72,15 @@ def test_any_number_of_components(rng, components):
     """Whole vectors, parts of them, and both: every layout of the core."""
     X, (weights, topics) = random_counts(rng, 30, 25), random_factors(rng, 30, components, 25)
     shares = weights / weights.sum(axis=1, keepdims=True)
-    settings = {"n_components": components}
+    smooth = 20 * topics + 0.1
+    settings = {"n_components": components, "n_jobs": 2}
+    joint = paper.joint_nmf(X, weights, topics, n_iter=N_ITER)
+    both = paper.plsa_em(X, shares, topics, n_iter=N_ITER)
+    smoothed = paper.smoothed_lda_vi(X, weights, smooth, 0.3, 0.2, n_iter=N_ITER)
     for model, expected in [
-        (
-            NMF(init=(weights, topics), **settings),
-            paper.joint_nmf(X, weights, topics, n_iter=N_ITER),
-        ),
-        (PLSA(init=(shares, topics), **settings), paper.plsa_em(X, shares, topics, n_iter=N_ITER)),
-        (
-            LDA(alpha=0.3, eta=0.2, init=(weights, topics), **settings),
-            paper.smoothed_lda_vi(X, weights, topics, 0.3, 0.2, n_iter=N_ITER),
-        ),
+        (NMF(init=(weights, topics), **settings), joint),
+        (PLSA(init=(shares, topics), **settings), both),
+        (LDA(alpha=0.3, eta=0.2, init=(weights, smooth), **settings), smoothed),
     ]:
         assert_same_iterates(iterates(model, X), expected)
         assert_same_iterates(iterates(model, sparse.csr_array(X)), expected)
