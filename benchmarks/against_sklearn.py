@@ -30,7 +30,7 @@ def measure(settings: Settings) -> Iterator[Row]:
             sparse.save_npz(file, data.lda_like(dtype), compressed=False)
             runs = [
                 {name: _in_new_process(name, components, file) for name in FITS}
-                for _ in range(settings.repetitions(5))
+                for _ in range(settings.repetitions(3))
             ]
             times = {name: _samples([run[name] for run in runs]) for name in FITS}
             yield _row(f"NMF iteration, K={components}, {dtype}", times, Target(target))
@@ -60,9 +60,9 @@ def iteration_seconds(name: str, components: int, file: str) -> float:
     """Time an iteration of one contestant, alone in this process."""
     X = sparse.csr_array(sparse.load_npz(file))
     start = data.start_for(X, components)
-    iterations = 800 // components if name == "own" else 3
+    iterations = 800 // components if name == "own" else 2
     with one_thread():
-        times = iterations_of(3, fit=(FITS[name](X, *start), iterations))
+        times = iterations_of(2, fit=(FITS[name](X, *start), iterations))
     return times["fit"].best
 
 

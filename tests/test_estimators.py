@@ -1,5 +1,6 @@
 """The estimators: what fitting, transforming and starting mean."""
 
+import pickle
 import subprocess
 import sys
 
@@ -97,6 +98,29 @@ def test_transform_of_a_row_does_not_depend_on_the_others(rng, model):
     np.testing.assert_array_equal(model.transform(X[::-1])[::-1], together)
     dense = model.transform(X.toarray())
     np.testing.assert_allclose(dense, together, rtol=1e-6, atol=1e-8)
+
+
+def test_samples_of_another_precision_are_inferred_too(rng, model):
+    X = random_counts(rng, 30, 12)
+    model.fit(X.astype(np.float32))
+    single, double = model.transform(X.astype(np.float32)), model.transform(X)
+    assert single.dtype == np.float32
+    assert double.dtype == np.float64
+    np.testing.assert_allclose(single, double, rtol=0.02, atol=0.02 * double.max())
+
+
+def test_settings_changed_after_a_fit_do_not_change_what_was_fitted(rng):
+    X = random_counts(rng)
+    model = LDA(3, alpha=0.1, max_iter=10, tol=0, random_state=0).fit(X)
+    expected = model.transform(X)
+    model.set_params(alpha=50.0, n_components=7)
+    np.testing.assert_array_equal(model.transform(X), expected)
+
+
+def test_a_model_survives_pickling(rng, model):
+    X = random_counts(rng)
+    copy = pickle.loads(pickle.dumps(model.fit(X)))
+    np.testing.assert_array_equal(copy.transform(X), model.transform(X))
 
 
 def test_empty_samples_get_the_prior_or_nothing(rng, model):

@@ -60,7 +60,7 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
     check_is_fitted(model)
     target: Any = _with_settings_of(model, to) if isinstance(to, type) else clone(to)
     target.set_params(n_components=len(model.components_))
-    source, pair = Pair(*model._priors()), Pair(*target._priors())
+    source, pair = Pair(*model._fitted_priors), Pair(*target._priors())
     reason = _why_not_exact(source, pair)
     if reason:
         name = type(target).__name__
@@ -76,7 +76,7 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
     log_likelihood = model._log_likelihood + float(
         (totals[some] * np.log(after[some] / before[some])).sum()
     )
-    target._keep_sides(weights, topics)
+    target._keep_sides(pair, weights, topics)
     target.objective_ = pair.objective(weights, topics, log_likelihood, model._saturated_divergence)
     target.history_ = model.history_.copy()
     target.history_["objective"] += target.objective_ - model.objective_
@@ -113,7 +113,7 @@ _CONCENTRATION = {"LDA": "alpha", "GammaPoisson": "shape"}
 def _with_settings_of(model: BaseTopicModel, cls: type[Model]) -> Model:
     """Make an unfitted estimator of the class with what both have in common."""
     settings = {name: getattr(model, name) for name in _SETTINGS_OF_ANY_FIT}
-    concentration, name = _concentration(model._priors()[0]), _CONCENTRATION.get(cls.__name__)
+    concentration, name = _concentration(model._fitted_priors[0]), _CONCENTRATION.get(cls.__name__)
     if concentration is not None and name is not None:
         settings[name] = concentration
     return cls(**settings)

@@ -21,7 +21,7 @@ from isotopic.init import (
     uniform_start,
 )
 from isotopic.priors import Fixed, Posterior, Prior
-from isotopic.problem import Problem, State
+from isotopic.problem import Pair, Problem, State
 from isotopic.random import generator
 from isotopic.solvers import FoldIn, Iteration, Solution, choose_solver, solve
 from isotopic.threads import use_threads
@@ -61,6 +61,8 @@ components_ : ndarray of shape (n_components, n_features)
         The weights of the samples that were fitted (the mean of a Bayesian side).
     weights_posterior_, components_posterior_ : ndarray
         Parameters of a Bayesian side's posterior, of the same shape; ``None`` for a point.
+    weights_posterior_rate_, components_posterior_rate_ : ndarray
+        Rates of a side with Gamma posteriors, whose shapes are above; ``None`` otherwise.
     objective_ : float
         What was minimised; see :meth:`isotopic.problem.Pair.objective`.
     n_iter_ : int
@@ -187,11 +189,11 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         counts = self._read(X, reset=False)
-        weights_prior, topics_prior = self._priors()
-        topics = Posterior(self.components_, self._effective_components)
+        weights_prior, topics_prior = self._fitted_priors
+        factors = (self.components_, self._effective_components)
+        topics = Posterior(*(factor.astype(counts.dtype, copy=False) for factor in factors))
         fixed = Fixed(topics, normalized=topics_prior.normalized)
-        n_components = len(self.components_)
-        problem = Problem(weights_prior, fixed, counts, n_components)
+        problem = Problem(weights_prior, fixed, counts, len(self.components_))
         with use_threads(self.n_jobs, blas=not counts.is_sparse):
             solution = solve(
                 problem,
@@ -234,7 +236,7 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _keep(self, solution: Solution[State], problem: Problem) -> None:
         """Set the fitted attributes."""
         state = solution.state
-        self._keep_sides(state.weights, state.topics)
+        self._keep_sides(problem, state.weights, state.topics)
         self.objective_ = state.objective
         self.n_iter_ = len(solution.history)
         self.converged_ = solution.converged
@@ -243,8 +245,11 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._log_likelihood = state.counts.log_likelihood
         self._saturated_divergence = problem.X.saturated_divergence
 
-    def _keep_sides(self, weights: Posterior, topics: Posterior) -> None:
+    def _keep_sides(self, pair: Pair, weights: Posterior, topics: Posterior) -> None:
+        self._fitted_priors = pair.weights, pair.topics
         self.weights_, self.weights_posterior_ = weights.mean, weights.parameters
+        self.weights_posterior_rate_ = weights.rates
+        self.components_posterior_rate_ = topics.rates
         self.components_ = np.ascontiguousarray(topics.mean)
         self.components_posterior_ = (
             None if topics.parameters is None else np.ascontiguousarray(topics.parameters)
