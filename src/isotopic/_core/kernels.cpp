@@ -281,9 +281,9 @@ inline void put_whole(float* to, vec<double> v) {
 struct Place {
     int64_t at;
     int inside, seen;
-    vec<double> only_new(vec<double> v, vec<double> otherwise = vec<double>{}) const {
+    vec<double> only_new(vec<double> v) const {
         const vec<double> lane = count_up<double>();
-        return (lane >= fill<double>(seen)) & (lane < fill<double>(inside)) ? v : otherwise;
+        return (lane >= fill<double>(seen)) & (lane < fill<double>(inside)) ? v : vec<double>{};
     }
 };
 template <class Visit> inline void along_row(int64_t columns, const Visit& visit) {
@@ -356,13 +356,15 @@ template <class T> void column_sums(const T* a, int64_t columns, int64_t begin, 
 template <class T>
 void scale(const T* a, const double* row_scale, const double* column_scale, int64_t columns, int64_t begin, int64_t end,
            T* to) {
+    // a and to may be the same memory, so the end of a row is not done by a vector that overlaps.
     for (int64_t i = begin; i < end; ++i) {
-        const vec<double> row = fill<double>(row_scale ? row_scale[i] : 1.0);
-        along_row(columns, [&](Place k) {
-            const vec<double> by = column_scale ? get<double>(column_scale, k) : row;
-            // a and to may be the same memory: what was seen must not be scaled again.
-            put<T>(to + i * columns, k, k.only_new(by * get<T>(a + i * columns, k), get<T>(to + i * columns, k)));
-        });
+        const double row = row_scale ? row_scale[i] : 1.0;
+        const T* from = a + i * columns;
+        T* result = to + i * columns;
+        int64_t k = 0;
+        for (; k + lanes<double> <= columns; k += lanes<double>)
+            put_whole(result + k, (column_scale ? whole(column_scale + k) : fill<double>(row)) * whole(from + k));
+        for (; k < columns; ++k) result[k] = T((column_scale ? column_scale[k] : row) * double(from[k]));
     }
 }
 

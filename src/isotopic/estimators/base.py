@@ -190,8 +190,10 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self)
         counts = self._read(X, reset=False)
         weights_prior, topics_prior = self._fitted_priors
-        factors = (self.components_, self._effective_components)
-        topics = Posterior(*(factor.astype(counts.dtype, copy=False) for factor in factors))
+        topics = Posterior(
+            self.components_.astype(counts.dtype, copy=False),
+            self._effective_components.astype(counts.dtype, copy=False),
+        )
         fixed = Fixed(topics, normalized=topics_prior.normalized)
         problem = Problem(weights_prior, fixed, counts, len(self.components_))
         with use_threads(self.n_jobs, blas=not counts.is_sparse):
