@@ -267,6 +267,10 @@ def test_public_objectives_refuse_what_is_not_normalised(rng):
         lda_bound(X, topics * 2, 0.1, weights)
     with pytest.raises(ValueError, match="do not fit"):
         generalized_kl(X, weights[:-1], topics)
+    with pytest.raises(ValueError, match="weights must be finite and non-negative"):
+        generalized_kl(X, -weights, topics)
+    with pytest.raises(ValueError, match="weights must be finite and positive"):
+        lda_bound(X, topics, 0.1, 0 * weights)
 
 
 def test_lda_bound_is_below_the_exact_likelihood_and_meets_it_with_one_topic(rng):

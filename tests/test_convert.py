@@ -115,6 +115,15 @@ def test_a_class_means_its_defaults_where_the_model_is_concerned(X):
     np.testing.assert_allclose(normal.components_.sum(axis=1), 1)
 
 
+def test_a_product_is_kept_wherever_the_fit_stopped(X, rng):
+    start = rng.random((20, 3)) + 0.1, rng.random((3, 11)) + 0.1
+    free = NMF(3, normalize=False, init=start, max_iter=0).fit(X)
+    normal = convert(free, to=NMF)
+    product = normal.weights_ @ normal.components_
+    np.testing.assert_allclose(product, free.weights_ @ free.components_, rtol=1e-12)
+    assert normal.objective_ == pytest.approx(free.objective_, rel=1e-12)
+
+
 def test_smoothed_topics_are_kept(X):
     lda = LDA(**SETTINGS, alpha=0.3, eta=0.2).fit(X)
     same = convert(lda, to=TopicModel(weights=Dirichlet(0.3), topics=Dirichlet(0.2)))

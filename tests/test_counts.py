@@ -131,3 +131,12 @@ def test_what_is_not_a_matrix_of_numbers_is_refused():
         CountMatrix([[1j]])
     with pytest.raises(TypeError, match="float32 or float64"):
         CountMatrix([[1.0]], dtype=np.int32)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="at most"):
+        CountMatrix(sparse.csr_array(([1.0], ([0], [3 * 10**9])), shape=(2, 4 * 10**9)))
+    with pytest.raises(ValueError, match="too large for float32"):
+        CountMatrix(np.full((2, 2), 1e35, np.float32))
+    with pytest.raises(ValueError, match="too large for float32"):
+        CountMatrix(np.full((2, 2), 1e300), np.float32)

@@ -59,8 +59,11 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
     """
     check_is_fitted(model)
     target: Any = _with_settings_of(model, to) if isinstance(to, type) else clone(to)
-    target.set_params(n_components=len(model.components_))
+    if not isinstance(target, BaseTopicModel):
+        raise TypeError(f"to must be a model of this package or its class, not {to!r}")
     source, pair = Pair(*model._fitted_priors), Pair(*target._priors())
+    pair.weights.check(model.weights_.shape)
+    pair.topics.check(model.components_.shape)
     reason = _why_not_exact(source, pair)
     if reason:
         name = type(target).__name__
@@ -68,6 +71,7 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
             f"{type(model).__name__} to {name} is not an exact relation: {reason}. "
             f"For a warm start use {name}(..., init=model).fit(X)"
         )
+    target.n_components = len(model.components_)
     weights, topics = pair.absorb(*_as_kept(*explained_counts(model, model.sample_totals_)))
     # The likelihoods differ by how the rows of the effective product are scaled.
     before = model._effective_weights @ model._effective_components.sum(axis=1)

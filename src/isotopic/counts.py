@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse, special
 
 from isotopic._core import native
@@ -19,6 +19,9 @@ _FEWEST_ROWS, _MOST_ROWS = 256, 4096
 
 # Sums over all entries are made in parts of this many.
 _PART = 2**14
+
+# Sums of counts, and their products with factors, must stay finite.
+_LARGEST_TOTAL = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e305}
 
 
 class CountMatrix:
@@ -46,8 +49,8 @@ class CountMatrix:
         The sum of all counts.
     """
 
-    def __init__(self, X: "ArrayLike | CountMatrix", dtype: DTypeLike | None = None) -> None:
-        given = X if sparse.issparse(X) else np.asarray(X)
+    def __init__(self, X: Any, dtype: DTypeLike | None = None) -> None:
+        given: Any = X if sparse.issparse(X) else np.asarray(X)
         if given.ndim != 2:
             raise ValueError(f"X must have two dimensions, samples x features; it has {given.ndim}")
         if given.dtype.kind not in "biuf":
@@ -56,6 +59,8 @@ class CountMatrix:
         if self.dtype not in (np.float32, np.float64):
             raise TypeError(f"counts are kept as float32 or float64, not {self.dtype}")
         self.shape: tuple[int, int] = given.shape
+        if self.shape[1] > np.iinfo(np.int32).max:
+            raise ValueError(f"X has {self.shape[1]} features; at most 2**31 - 1 are possible")
         self.is_sparse = sparse.issparse(given)
         if self.is_sparse:
             csr = _canonical(given, self.dtype)
@@ -66,7 +71,16 @@ class CountMatrix:
             )
         else:
             _check_values(given, lambda position: position)
-            self.dense = np.ascontiguousarray(given, dtype=self.dtype)
+            with np.errstate(over="ignore"):  # the total tells
+                self.dense = np.ascontiguousarray(given, dtype=self.dtype)
+        if not self.total < _LARGEST_TOTAL[self.dtype]:
+            raise ValueError(
+                f"X is too large for {self.dtype}: use float64, or divide it by a number"
+            )
+
+    def as_sparse(self) -> "CountMatrix":
+        """Give the same counts in sparse form."""
+        return self if self.is_sparse else CountMatrix(sparse.csr_array(self.dense))
 
     def _keep(self, row_starts: Array, features: Array, values: Array) -> None:
         self.row_starts, self.features, self.values = row_starts, features, values
@@ -159,7 +173,8 @@ def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
         X = X.tocoo()
     _check_values(X.data, lambda entry: _coordinates(X, entry))
     # To the final precision first: sums of duplicates must not overflow a small integer type.
-    csr = X.astype(dtype, copy=False).tocsr()
+    with np.errstate(over="ignore"):  # the total tells
+        csr = X.astype(dtype, copy=False).tocsr()
     # A new object around the same arrays: SciPy notes what it finds out on the object.
     csr = sparse.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape)
     if not csr.has_canonical_format:

@@ -37,7 +37,8 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
     points = not (problem.weights.bayesian or problem.topics.bayesian)
     if points and problem.topics.normalized and problem.topics.learned:
         weights = weights * topics.sum(axis=1)
-    first = problem.weights.at(weights.astype(dtype), 1.0)
+    scaled = not (problem.topics.normalized or problem.topics.bayesian)
+    first = problem.weights.at(weights.astype(dtype), topics.sum(axis=1) if scaled else 1.0)
     second = problem.topics.at(
         np.asfortranarray(topics, dtype=dtype), problem.weights_totals(first)
     )
@@ -48,6 +49,11 @@ def start_from_model(problem: Problem, model: Any) -> Start:
     """Let both priors absorb the counts that a fitted model of any kind explains."""
     if not hasattr(model, "components_"):
         raise ValueError(f"init={model!r} is not fitted; fit it first")
+    if not hasattr(model, "weights_"):
+        raise TypeError(
+            f"init={model!r} is not a model of this package; give its factors as "
+            "init=(weights, topics)"
+        )
     given = model.weights_.shape, model.components_.shape
     needed = (problem.X.shape[0], problem.n_components), (problem.n_components, problem.X.shape[1])
     if given != needed:
@@ -55,23 +61,27 @@ def start_from_model(problem: Problem, model: Any) -> Start:
             f"init is a model with weights {given[0]} and topics {given[1]}; "
             f"this fit needs {needed[0]} and {needed[1]}"
         )
-    counts = explained_counts(model, problem.X.sample_totals)
-    return _absorbed(problem, *(side.copy("K") for side in counts))  # the model keeps its own
+    totals = problem.X.sample_totals
+    weight_counts, topic_counts = (s.copy("K") for s in explained_counts(model, totals))
+    # A sample that the model knew nothing of starts anywhere: from zero it could not leave.
+    unknown = (weight_counts.sum(axis=1) <= 0) & (totals > 0)
+    weight_counts[unknown] = totals[unknown, np.newaxis] / problem.n_components
+    return _absorbed(problem, weight_counts, topic_counts)
 
 
 def explained_counts(model: Any, sample_totals: Array) -> tuple[Array, Array]:
     """Find the expected counts that a fitted model of any kind stands for.
 
-    For a Bayesian side these are its parameters less the prior's, for a point side its share of
-    each sample's total. A prior that absorbs them turns proportions into weights that carry the
-    totals, or the other way round, as the paper's lemmas say.
+    For a Bayesian side these are its parameters less the prior's, for proportions their share of
+    each sample's total, for weights with a scale what an update would leave as it is. A prior that
+    absorbs them turns one into the other as the paper's lemmas say.
     """
-    topic_sums = model.components_.sum(axis=1)
+    prior, topic_sums = model._fitted_priors[0], model.components_.sum(axis=1)
     weight_counts = model._weights_explained
-    if weight_counts is None:
-        shares = model.weights_ * topic_sums
-        sums = shares.sum(axis=1)
-        weight_counts = shares * (sample_totals / np.where(sums > 0, sums, 1))[:, np.newaxis]
+    if weight_counts is None and prior.normalized:
+        weight_counts = model.weights_ * sample_totals[:, np.newaxis]
+    elif weight_counts is None:
+        weight_counts = model.weights_ * (topic_sums + getattr(prior, "strength", 0.0))
     topic_counts = model._components_explained
     if topic_counts is None:
         mass = weight_counts.sum(axis=0) / np.where(topic_sums > 0, topic_sums, 1)

@@ -5,6 +5,8 @@ Arrays keep the components of a sample or of a feature next to each other in mem
 Other layouts are copied into these.
 """
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +14,10 @@ from numpy.typing import ArrayLike
 
 from isotopic._core import native
 from isotopic.counts import Array, CountMatrix
-from isotopic.threads import current_threads
+from isotopic.threads import current_threads, one_blas_thread
 
 # Dense data is worked on in row blocks of about this many bytes.
-_DENSE_BLOCK_BYTES = 2**23
+_DENSE_BLOCK_BYTES = 2**21
 
 
 class Counts(NamedTuple):
@@ -65,6 +67,8 @@ def expected_counts(X: ArrayLike | CountMatrix, weights: ArrayLike, topics: Arra
     shared out to nobody.
     """
     weights, topics = np.asarray(weights), np.asarray(topics)
+    if weights.ndim != 2 or topics.ndim != 2 or weights.shape[1] == 0:
+        raise ValueError("weights and topics must be matrices with at least one component")
     single = weights.dtype == np.float32 and topics.dtype == np.float32
     dtype = np.float32 if single else np.float64
     X = CountMatrix.of(X, dtype)
@@ -143,21 +147,41 @@ def _dense_pass(
     topic_counts: Array | None,
     log_likelihoods: Array,
 ) -> None:
-    """Three matrix products on each row block, and one sweep that divides and takes logarithms."""
+    """Three matrix products on each row block, and one sweep that divides and takes logarithms.
+
+    The blocks are always the same ones, each is computed by one thread, and their sums are added
+    in order: so the bits do not depend on the number of threads here either.
+    """
     n_samples, n_features = X.shape
-    rows = max(64, _DENSE_BLOCK_BYTES // max(1, n_features * X.dtype.itemsize))
-    product = np.empty((min(rows, n_samples), n_features), X.dtype)
-    sums = np.zeros_like(by_feature)
-    for begin in range(0, n_samples, rows):
-        block = slice(begin, min(begin + rows, n_samples))
-        ratios = product[: block.stop - begin]
-        np.matmul(weights[block], by_feature.T, out=ratios)
-        native.divide(X.dense[block], ratios, log_likelihoods[block], current_threads())
+    rows = max(1, _DENSE_BLOCK_BYTES // max(1, n_features * X.dtype.itemsize))
+    blocks = [slice(at, min(at + rows, n_samples)) for at in range(0, n_samples, rows)]
+
+    def compute(block: slice) -> Array | None:
+        ratios = weights[block] @ by_feature.T
+        native.divide(X.dense[block], ratios, log_likelihoods[block], 1)
         np.multiply(weights[block], ratios @ by_feature, out=weight_counts[block])
-        if topic_counts is not None:
-            sums += ratios.T @ weights[block]
+        return None if topic_counts is None else ratios.T @ weights[block]
+
+    sums = np.zeros_like(by_feature)
+    with one_blas_thread:
+        for part in _in_waves(compute, blocks):
+            if part is not None:
+                sums += part
     if topic_counts is not None:
         np.multiply(by_feature, sums, out=topic_counts)
+
+
+def _in_waves(
+    compute: Callable[[slice], Array | None], blocks: list[slice]
+) -> Iterator[Array | None]:
+    """Compute as many blocks at a time as there are threads; give the results in order."""
+    threads = min(current_threads(), len(blocks))
+    if threads <= 1:
+        yield from map(compute, blocks)
+        return
+    with ThreadPoolExecutor(threads) as executor:
+        for begin in range(0, len(blocks), threads):
+            yield from executor.map(compute, blocks[begin : begin + threads])
 
 
 def table(array: Array) -> tuple[Array, bool]:

@@ -78,7 +78,7 @@ def lda_bound(X: Any, topics: Any, alpha: Any, posterior: Any, *, eta: Any = Non
 
     Notes
     -----
-    The paper's bound after equation (11), which is also that of the Dirichlet-Poisson model.
+    Equation (17) of the paper, which is also that of the Dirichlet-Poisson model.
     """
     if eta is None:
         _check_normalized("topics", topics)
@@ -106,6 +106,12 @@ def gamma_poisson_bound(X: Any, topics: Any, shape: Any, rate: Any, posterior: A
 def _objective(X: Any, weights: Prior, topics: Prior, at_weights: Any, at_topics: Any) -> float:
     counts = CountMatrix.of(X, np.float64)
     first, second = (np.asarray(side, np.float64) for side in (at_weights, at_topics))
+    if first.ndim != 2 or second.ndim != 2:
+        raise ValueError("weights and topics must be matrices")
+    for name, side, prior in (("weights", first, weights), ("topics", second, topics)):
+        if not np.all((side > 0 if prior.bayesian else side >= 0) & (side < np.inf)):
+            what = "positive" if prior.bayesian else "non-negative"
+            raise ValueError(f"{name} must be finite and {what}")
     shapes = (counts.shape[0], first.shape[-1]), (first.shape[-1], counts.shape[1])
     if (first.shape, second.shape) != shapes:
         raise ValueError(

@@ -21,7 +21,7 @@ sides can take their step from the same expected counts. That is the paper's joi
 
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -98,6 +98,9 @@ class Prior(Protocol):
     def gap(self, posterior: Posterior, counts: Array, totals: Totals) -> float:
         """Measure in counts how far the posterior is from what it would make of these counts."""
 
+    def rows(self, which: Array) -> "Prior":
+        """Give the prior of some rows only."""
+
     def check(self, shape: tuple[int, int]) -> None:
         """Raise if the settings do not fit a side of that shape."""
 
@@ -109,6 +112,10 @@ class _Point:
     bayesian: ClassVar[bool] = False
     learned: ClassVar[bool] = True
     scale: ClassVar[str] = "held"
+
+    def rows(self, which: Array) -> Self:
+        """Every row has the same."""
+        return self
 
     def check(self, shape: tuple[int, int]) -> None:
         """Nothing to check."""
@@ -223,6 +230,10 @@ class Dirichlet(_Bayesian):
     def __post_init__(self) -> None:
         _positive("concentration", self.concentration)
 
+    def rows(self, which: Array) -> "Dirichlet":
+        """Give the prior of some rows only."""
+        return Dirichlet(_some_rows(self.concentration, which))
+
     def check(self, shape: tuple[int, int]) -> None:
         """Check that the concentration broadcasts to the side."""
         _broadcasts("concentration", self.concentration, shape)
@@ -269,6 +280,10 @@ class Gamma(_Bayesian):
         _positive("shape", self.shape)
         _positive("rate", self.rate)
 
+    def rows(self, which: Array) -> "Gamma":
+        """Give the prior of some rows only."""
+        return Gamma(_some_rows(self.shape, which), _some_rows(self.rate, which))
+
     def check(self, shape: tuple[int, int]) -> None:
         """Check that shape and rate broadcast to the side."""
         _broadcasts("shape", self.shape, shape)
@@ -309,6 +324,10 @@ class Fixed:
     learned: ClassVar[bool] = False
     scale: ClassVar[str] = "held"
 
+    def rows(self, which: Array) -> Self:
+        """Topics are never asked for some rows."""
+        return self
+
     def check(self, shape: tuple[int, int]) -> None:
         """Check that it is of that shape."""
         if self.posterior.mean.shape != shape:
@@ -338,6 +357,11 @@ def _scaled_distance(counts: Array, factor: Array, totals: Totals) -> float:
     if scale.ndim == 2:  # one for each row, as a column
         return distance(counts, factor, row_scale=scale[:, 0])
     return distance(counts, factor, column_scale=np.broadcast_to(scale, counts.shape[1]))
+
+
+def _some_rows(setting: ArrayLike, which: Array) -> ArrayLike:
+    array = np.asarray(setting)
+    return array[which] if array.ndim == 2 and len(array) > 1 else setting
 
 
 def _like(array: Array, setting: ArrayLike) -> Array:

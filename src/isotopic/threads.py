@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from threading import Lock
 from typing import Any
+
+_MOST_THREADS = 1024
 
 _threads: ContextVar[int | None] = ContextVar("isotopic_threads", default=None)
 
@@ -26,7 +29,7 @@ def thread_count(n_jobs: int | None) -> int:
         return available_cores()
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0: use None or -1 for every core, 1 for one thread")
-    return n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+    return min(n_jobs, _MOST_THREADS) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
 def current_threads() -> int:
@@ -36,20 +39,41 @@ def current_threads() -> int:
 
 
 @contextmanager
-def use_threads(n_jobs: int | None, *, blas: bool = False) -> Iterator[None]:
-    """Set the number of threads for the block, in this Python thread only.
-
-    ``blas`` limits the threads of the BLAS library too; that limit is the process's.
-    """
+def use_threads(n_jobs: int | None) -> Iterator[None]:
+    """Set the number of threads for the block, in this Python thread only."""
     token = _threads.set(thread_count(n_jobs))
     try:
-        if blas:
-            with _controller().limit(limits=current_threads(), user_api="blas"):
-                yield
-        else:
-            yield
+        yield
     finally:
         _threads.reset(token)
+
+
+class _OneBlasThread:
+    """Hold the BLAS library at one thread while anybody is inside.
+
+    The threads of BLAS are the process's, and how many there are changes the last bits of a
+    product. So products are made by one thread each, several of them at a time.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limiter = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limiter.restore_original_limits()
+
+
+one_blas_thread = _OneBlasThread()
 
 
 @cache

@@ -18,15 +18,20 @@ class Workspace:
     """Memory kept between passes; NumPy has its own."""
 
 
+def _possible(x: Array, product: Array) -> Array:
+    """Tell where the product can explain the count without an overflow."""
+    possible: Array = product >= np.finfo(product.dtype).tiny * np.maximum(4 * x, 1)
+    return possible
+
+
 def _ratios(x: Array, product: Array) -> Array:
-    """X / product, zero where the product cannot explain anything."""
-    possible = product >= np.finfo(product.dtype).tiny
-    return np.divide(x, product, out=np.zeros_like(product), where=possible)
+    """Divide, giving zero where the product cannot explain anything."""
+    return np.divide(x, product, out=np.zeros_like(product), where=_possible(x, product))
 
 
 def _log_likelihoods(x: Array, product: Array) -> Array:
     with np.errstate(divide="ignore"):
-        return special.xlogy(x, product, dtype=np.float64)
+        return special.xlogy(x, np.where(_possible(x, product), product, 0), dtype=np.float64)
 
 
 def expected_counts(

@@ -52,11 +52,12 @@ template <class T> struct LogLikelihood {
     }
 };
 
-// x / product, and its share of the log-likelihood. A product of zero (or so small that its inverse
-// overflows) can only explain a count of zero: otherwise the likelihood is zero, and nothing is
-// shared out.
+// x / product, and its share of the log-likelihood. A product of zero (or so small that the ratio
+// would overflow) can only explain a count of zero: otherwise the likelihood is zero, and nothing
+// is shared out.
 template <class T> inline vec<T> divide(vec<T> x, vec<T> product, LogLikelihood<T>& log_likelihood) {
-    const auto empty = product < fill<T>(simd<T>::smallest_normal);
+    const vec<T> most = T(4) * x;
+    const auto empty = product < T(simd<T>::smallest_normal) * (most > T(1) ? most : fill<T>(1));
     log_likelihood.impossible |= empty & (x > T(0));
     x = empty ? vec<T>{} : x;
     product = empty ? fill<T>(1) : product;

@@ -111,7 +111,7 @@ template <class T> class Pass {
     int64_t features_in_cache(int64_t padded) const {
         const int64_t bytes = int64_t(padded * sizeof(T)), entries = x_.row_starts[x_.n_samples];
         if (bytes * x_.n_features <= untiled_bytes) return std::max<int64_t>(1, x_.n_features);
-        return std::max({int64_t(1), range_bytes / bytes, few_entries * x_.n_features * x_.n_samples / std::max<int64_t>(entries, 1)});
+        return std::max({int64_t(1), range_bytes / bytes, int64_t(double(few_entries) * double(x_.n_features) * double(x_.n_samples) / double(std::max<int64_t>(entries, 1)))});
     }
 
     int64_t chunk_features() const { return std::max<int64_t>(1, chunk_elements / topics_.padded); }
@@ -283,12 +283,12 @@ void normalize(const T* a, int64_t rows, int64_t columns, bool by_column, const 
     const int64_t size = std::max<int64_t>(1, chunk_elements / std::max<int64_t>(columns, 1));
     const int64_t n = by_column ? columns : rows, length = by_column ? rows : columns;
     std::vector<double> scale(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i) scale[size_t(i)] = sums[i] > 0 ? 1 / sums[i] : 0;
+    for (int64_t i = 0; i < n; ++i) scale[size_t(i)] = sums[i] == 0 ? 0 : 1 / sums[i];
     in_chunks(rows, size, threads, never, [&](int64_t begin, int64_t end) {
         kernels.scale(a, by_column ? nullptr : scale.data(), by_column ? scale.data() : nullptr, columns, begin, end, to);
     });
     for (int64_t i = 0; i < n; ++i) {
-        if (sums[i] > 0) continue;
+        if (sums[i] != 0) continue;
         for (int64_t j = 0; j < length; ++j) to[by_column ? j * columns + i : i * columns + j] = T(1) / T(length);
     }
 }

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar
@@ -162,10 +163,13 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _solve(self, X: Any) -> Solution[State]:
         self._validate_params()
         counts = self._read(X, reset=True)
-        problem = Problem(*self._priors(), counts, self.n_components)
+        weights, topics = self._priors()
+        problem = Problem(
+            _checked_prior(weights), _checked_prior(topics), counts, self.n_components
+        )
         solver, callbacks = choose_solver(self.solver, problem), self._callbacks()
         max_iter, tol = self.max_iter, self.tol
-        with use_threads(self.n_jobs, blas=not counts.is_sparse):
+        with use_threads(self.n_jobs):
             best = _best(
                 solve(problem, solver, start(), max_iter=max_iter, tol=tol, callbacks=callbacks)
                 for start in self._starts(problem)
@@ -188,7 +192,7 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         weights : ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        counts = self._read(X, reset=False)
+        counts = self._read(X, reset=False).as_sparse()  # whose rows do not see each other
         weights_prior, topics_prior = self._fitted_priors
         topics = Posterior(
             self.components_.astype(counts.dtype, copy=False),
@@ -196,7 +200,7 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         )
         fixed = Fixed(topics, normalized=topics_prior.normalized)
         problem = Problem(weights_prior, fixed, counts, len(self.components_))
-        with use_threads(self.n_jobs, blas=not counts.is_sparse):
+        with use_threads(self.n_jobs):
             solution = solve(
                 problem,
                 FoldIn(_FOLD_IN_TOL),
@@ -206,6 +210,13 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             )
         if solution.interrupted:
             raise KeyboardInterrupt
+        if not solution.converged and counts.total > 0:
+            warnings.warn(
+                f"the weights of some samples still move by {solution.state.residual:.1e} of their "
+                f"total after {_FOLD_IN_MAX_ITER} updates",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return weights_prior.absorb(solution.state.counts, problem.topics_totals(topics)).mean
 
     def _read(self, X: Any, *, reset: bool) -> CountMatrix:
@@ -262,6 +273,14 @@ class BaseTopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._components_explained = topics.explained
 
     def _warn_unless_converged(self, solution: Solution[State]) -> None:
+        if not np.isfinite(solution.state.objective):
+            warnings.warn(
+                f"{type(self).__name__} ended with an objective of {solution.state.objective}: "
+                "some counts cannot be explained at all. Was the start zero where X is not, or is "
+                "X too large or too small for its precision? Try another init, or float64.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         exact = self.tol == 0 or self.max_iter == 0  # that many iterations were asked for
         if solution.converged or exact or len(solution.history) < self.max_iter:
             return
@@ -300,6 +319,13 @@ class _Lines:
             )
 
 
+def _checked_prior(prior: Any) -> Prior:
+    if isinstance(prior, type) or not hasattr(prior, "absorb"):
+        raise TypeError(f"a prior must be an object such as Dirichlet(0.1), not {prior!r}")
+    checked: Prior = prior
+    return checked
+
+
 def _best(solutions: Iterable[Solution[State]]) -> Solution[State]:
     """Lowest objective; an interruption ends the search."""
     best: Solution[State] | None = None
@@ -307,6 +333,6 @@ def _best(solutions: Iterable[Solution[State]]) -> Solution[State]:
         if best is None or solution.state.objective < best.state.objective:
             best = solution
         if solution.interrupted:
-            return best if not best.interrupted else solution
+            return replace(best, interrupted=True)
     assert best is not None
     return best

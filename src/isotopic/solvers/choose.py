@@ -17,4 +17,8 @@ def choose_solver(solver: str | Solver[State], problem: Problem) -> Solver[State
             names = ", ".join(repr(name) for name in ("auto", *SOLVERS))
             raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}")
         return SOLVERS[solver]()
+    if isinstance(solver, type) or not hasattr(solver, "step"):
+        raise TypeError(
+            f"solver must be a name or a solver object such as JointEM(), not {solver!r}"
+        )
     return solver

@@ -68,7 +68,7 @@ class FoldIn:
             X, rows, moving = X.rows(np.flatnonzero(moving)), rows[moving], moving[moving]
         totals = problem.topics_totals(state.topics)
         old = state.counts[rows]
-        effective = problem.weights.absorb(old.copy(), totals).effective
+        effective = problem.weights.rows(rows).absorb(old.copy(), totals).effective
         new, log_likelihoods = row_pass(X, effective, state.topics.effective)
         moved = np.abs(new - old).sum(axis=1) / np.maximum(X.sample_totals, np.finfo(float).tiny)
         counts, all_log_likelihoods = state.counts.copy(), state.log_likelihoods.copy()

@@ -105,7 +105,8 @@ def solve(
             seconds = time.perf_counter() - began
             row = (iteration, state.passes, seconds, state.objective, state.residual)
             rows.append(row)
-            stops = [callback(Iteration(*row, state)) is True for callback in callbacks]
+            answers = [callback(Iteration(*row, state)) for callback in callbacks]
+            stops = [isinstance(answer, (bool, np.bool_)) and answer for answer in answers]
             converged = tol > 0 and state.residual <= tol
             if converged or any(stops):
                 break
