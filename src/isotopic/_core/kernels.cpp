@@ -72,8 +72,9 @@ template <class T, int Registers, bool Whole> inline int64_t stride_of(int64_t p
     return Whole ? int64_t(Registers) * lanes<T> : padded;
 }
 
-// to[j] (+)= weights . topics of feature j, over the tile. The last vector may go on into entries of
-// the next sample, which nobody reads, but not beyond the `readable` ones of the matrix.
+// to[j] (+)= weights . topics of feature j, over the tile. Few registers: the last vector goes on into
+// entries of the next sample, which nobody reads, as far as the `readable` ones of the matrix go,
+// because that is cheaper than a branch. Many: their topics would have to be fetched from afar.
 template <class T, int Registers, bool Whole>
 void products(const T* topics, int64_t padded, const int32_t* features, int n, int64_t readable, const T* weights, T* to,
               bool first) {
@@ -89,10 +90,10 @@ void products(const T* topics, int64_t padded, const int32_t* features, int n, i
     };
     for (int j = 0; j < n; j += L) {
         vec<T> some[L];
-        if (readable - j >= L)
+        if ((Registers <= 3 ? readable : n) - j >= L)
             for (int i = 0; i < L; ++i) some[i] = product(features[j + i]);
         else
-            for (int i = 0; i < L; ++i) some[i] = product(features[j + i < n ? j + i : n - 1]);
+            for (int i = 0; i < L; ++i) some[i] = j + i < n ? product(features[j + i]) : vec<T>{};
         store<T>(to + j, first ? sums_of<T>(some) : load<T>(to + j) + sums_of<T>(some));
     }
 }
