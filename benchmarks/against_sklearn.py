@@ -1,7 +1,5 @@
 """One joint iteration on sparse counts against one of scikit-learn's multiplicative updates."""
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +9,7 @@ from scipy import sparse
 
 from benchmarks import data
 from benchmarks.fits import iterations_of, own_nmf, sklearn_nmf
+from benchmarks.processes import in_new_process
 from benchmarks.table import Row, Section, Settings, Target
 from benchmarks.timing import Ratio, Samples, one_thread
 
@@ -29,7 +28,7 @@ def measure(settings: Settings) -> Iterator[Row]:
             file = Path(folder) / f"{dtype}.npz"
             sparse.save_npz(file, data.lda_like(dtype), compressed=False)
             runs = [
-                {name: _in_new_process(name, components, file) for name in FITS}
+                {name: _alone(name, components, file) for name in FITS}
                 for _ in range(settings.repetitions(3))
             ]
             times = {name: _samples([run[name] for run in runs]) for name in FITS}
@@ -66,16 +65,9 @@ def iteration_seconds(name: str, components: int, file: str) -> float:
     return times["fit"].best
 
 
-def _in_new_process(name: str, components: int, file: Path) -> float:
+def _alone(name: str, components: int, file: Path) -> float:
     call = f"iteration_seconds({name!r}, {components}, {str(file)!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", f"from benchmarks.against_sklearn import *; print({call})"],
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return float(done.stdout)
+    return in_new_process("against_sklearn", call)
 
 
 SECTION = Section(

@@ -1,8 +1,6 @@
 """Peak memory of a fit beyond its data, in a process of its own."""
 
 import ctypes
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from benchmarks.processes import in_new_process
 from benchmarks.table import Row, Section, Settings, Target
 from isotopic import NMF
 
@@ -21,7 +20,7 @@ def measure(settings: Settings) -> Iterator[Row]:
     if not STATUS.exists():
         yield Row(what, detail="needs /proc (Linux)")
         return
-    values = [_in_new_process() for _ in range(settings.repetitions(3))]
+    values = [in_new_process("memory", "growth_in_mb()") for _ in range(settings.repetitions(3))]
     yield Row(
         what,
         max(values),
@@ -64,18 +63,6 @@ def _give_back() -> None:
 def _status(field: str) -> int:
     lines = (line.split() for line in STATUS.read_text().splitlines())
     return next(1024 * int(line[1]) for line in lines if line[0] == f"{field}:")
-
-
-def _in_new_process() -> float:
-    code = "from benchmarks.memory import growth_in_mb; print(growth_in_mb())"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return float(done.stdout)
 
 
 SECTION = Section(

@@ -196,7 +196,10 @@ def test_no_iterations_give_the_start(rng):
 
 def test_random_states(rng):
     X = random_counts(rng)
-    fit = lambda state: NMF(3, max_iter=2, tol=0, random_state=state).fit(X).components_  # noqa: E731
+
+    def fit(state):
+        return NMF(3, max_iter=2, tol=0, random_state=state).fit(X).components_
+
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     np.testing.assert_array_equal(fit(7), fit(7))
     np.testing.assert_array_equal(fit(np.random.default_rng(7)), fit(np.random.default_rng(7)))
