@@ -13,14 +13,16 @@ ROOT = pathlib.Path(isotopic.__file__).parent
 
 # From the bottom to the top; a module may import from its own layer and from those before it.
 LAYERS = [
-    {"_core", "random", "threads"},
+    {"_core", "archive", "random", "threads"},
     {"counts"},
+    {"missing"},
     {"kernels"},
     {"priors"},
     {"problem"},
     {"init", "objectives", "solvers"},
+    {"generative", "responsibilities", "table"},
     {"estimators"},
-    {"convert", "datasets", "generative"},
+    {"convert", "datasets"},
     {"verify"},
     {"cli", "__main__"},
 ]

@@ -212,7 +212,7 @@ def topics_count_as_normalized(patch):
 
 def penalty_is_not_counted(patch):
     right = Lasso.at
-    patch.setattr(Lasso, "at", lambda self, v, t: replace(right(self, v, t), term=0.0))
+    patch.setattr(Lasso, "at", lambda self, v, t: replace(right(self, v, t), terms=None))
 
 
 def joint_iteration_is_two(patch):

@@ -8,7 +8,7 @@ of priors; one kernel shares out the counts, and each prior makes of its counts 
 from isotopic import datasets, generative
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
-from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson, TopicModel
+from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
 from isotopic.kernels import Counts, expected_counts
 from isotopic.objectives import (
     gamma_poisson_bound,
@@ -28,6 +28,7 @@ __all__ = [
     "NMF",
     "PLSA",
     "Alternating",
+    "Checkpoint",
     "CountMatrix",
     "Counts",
     "Dirichlet",
@@ -46,6 +47,7 @@ __all__ = [
     "generative",
     "lasso_kl",
     "lda_bound",
+    "load",
     "plsa_log_likelihood",
     "verify",
 ]

@@ -38,18 +38,27 @@ class CountMatrix:
     dtype : float32, float64 or None
         The precision of everything computed from it. ``None``: float32 if that is what ``X`` has,
         float64 otherwise.
+    missing : array-like or sparse matrix of bool of shape (samples, features) or None
+        Where it is true the count was not seen, and what ``X`` has there is not looked at.
 
     Attributes
     ----------
     shape : tuple of int
     dtype : dtype
+    missing : sparse array of shape (samples, features) or None
+        Ones at the missing entries.
+    copies : ndarray of shape (samples,) or None
+        How often each sample counts; see :meth:`repeated`.
     sample_totals : ndarray of shape (samples,), float64
         The sum of each row.
     total : float
         The sum of all counts.
     """
 
-    def __init__(self, X: Any, dtype: DTypeLike | None = None) -> None:
+    copies: Array | None = None
+    missing: Any = None
+
+    def __init__(self, X: Any, dtype: DTypeLike | None = None, *, missing: Any = None) -> None:
         given: Any = X if sparse.issparse(X) else np.asarray(X)
         if given.ndim != 2:
             raise ValueError(f"X must have two dimensions, samples x features; it has {given.ndim}")
@@ -62,6 +71,9 @@ class CountMatrix:
         if self.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"X has {self.shape[1]} features; at most 2**31 - 1 are possible")
         self.is_sparse = sparse.issparse(given)
+        if missing is not None:
+            self.missing = _pattern(missing, self.shape, self.dtype)
+            given = _without(given, self.missing)
         if self.is_sparse:
             csr = _canonical(given, self.dtype)
             self._keep(
@@ -80,7 +92,24 @@ class CountMatrix:
 
     def as_sparse(self) -> "CountMatrix":
         """Give the same counts in sparse form."""
-        return self if self.is_sparse else CountMatrix(sparse.csr_array(self.dense))
+        if self.is_sparse:
+            return self
+        other = CountMatrix(sparse.csr_array(self.dense))
+        other.missing, other.copies = self.missing, self.copies
+        return other
+
+    def repeated(self, copies: Array) -> "CountMatrix":
+        """Let each sample count as often as ``copies`` (positive, whole or not) says."""
+        other = CountMatrix.__new__(CountMatrix)
+        other.shape, other.dtype, other.is_sparse = self.shape, self.dtype, self.is_sparse
+        other.missing, other.copies = self.missing, copies
+        scale = copies.astype(self.dtype)
+        if self.is_sparse:
+            values = self.values * np.repeat(scale, np.diff(self.row_starts))
+            other._keep(self.row_starts, self.features, values)
+        else:
+            other.dense = self.dense * scale[:, np.newaxis]
+        return other
 
     def _keep(self, row_starts: Array, features: Array, values: Array) -> None:
         self.row_starts, self.features, self.values = row_starts, features, values
@@ -100,14 +129,19 @@ class CountMatrix:
             other = cls.__new__(cls)
             other.shape, other.dtype, other.is_sparse = X.shape, np.dtype(dtype), True
             other._keep(X.row_starts, X.features, X.values.astype(dtype))
-            return other
-        return cls(X.dense, dtype)
+        else:
+            other = cls(X.dense, dtype)
+        other.copies = X.copies
+        other.missing = None if X.missing is None else X.missing.astype(dtype)
+        return other
 
     def rows(self, which: Array) -> "CountMatrix":
         """Select rows by index."""
         part = CountMatrix.__new__(CountMatrix)
         part.shape = (len(which), self.shape[1])
         part.dtype, part.is_sparse = self.dtype, self.is_sparse
+        part.missing = None if self.missing is None else self.missing[which]
+        part.copies = None if self.copies is None else self.copies[which]
         if self.is_sparse:
             lengths = np.diff(self.row_starts)[which]
             starts = np.append(0, np.cumsum(lengths))
@@ -155,7 +189,10 @@ class CountMatrix:
         """The sum of ``x log x - x``: what the generalized KL divergence adds to the likelihood."""
         values = self.values if self.is_sparse else self.dense.ravel()
         wide = (values[part].astype(np.float64) for part in self._parts(len(values)))
-        return sum((float((special.xlogy(x, x) - x).sum()) for x in wide), 0.0)
+        value = sum((float((special.xlogy(x, x) - x).sum()) for x in wide), 0.0)
+        if self.copies is not None:  # the values are copies * x, the sum copies * (x log x - x)
+            value -= float(self.sample_totals @ np.log(self.copies))
+        return value
 
     def _parts(self, n: int | None = None) -> Iterator[slice]:
         """Cut the entries into pieces whose temporaries are small."""
@@ -184,6 +221,35 @@ def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
         csr = csr.copy()
         csr.eliminate_zeros()
     return csr
+
+
+def _pattern(missing: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
+    """Read a mask as ones at the missing entries."""
+    mask: Any = missing if sparse.issparse(missing) else np.asarray(missing)
+    if mask.dtype != np.bool_:
+        raise TypeError(
+            f"the mask of missing entries must be boolean, not {mask.dtype}; "
+            "it is true where an entry is missing"
+        )
+    if mask.shape != shape:
+        raise ValueError(f"the mask of missing entries has shape {mask.shape}, X has {shape}")
+    pattern = sparse.csr_array(mask)
+    pattern.sum_duplicates()
+    pattern.eliminate_zeros()
+    return pattern.astype(dtype)
+
+
+def _without(X: Any, missing: Any) -> Any:
+    """Put zeros where entries are missing."""
+    rows, features = missing.nonzero()
+    if isinstance(X, np.ndarray):
+        X = X.copy()
+        X[rows, features] = 0
+        return X
+    coo = X.tocoo()
+    width = np.int64(missing.shape[1])
+    seen = ~np.isin(coo.row * width + coo.col, rows * width + features)
+    return sparse.coo_array((coo.data[seen], (coo.row[seen], coo.col[seen])), shape=missing.shape)
 
 
 def _coordinates(X: Any, entry: tuple[int, ...]) -> tuple[int, int]:

@@ -4,7 +4,6 @@ Here stand the objective and the optimality residual of any pair.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -22,28 +21,20 @@ class State:
     weights, topics : Posterior
     counts : Counts
         The expected counts at this point. The next step takes them over: look at them before.
+    objective : float
+        What is minimised, at this point; see :meth:`Pair.objective`.
     residual : float
         The optimality residual at this point; see :meth:`Problem.residual`.
     passes : int
         Passes over the data that were made to reach this point.
     """
 
-    problem: "Problem"
     weights: Posterior
     topics: Posterior
     counts: Counts
+    objective: float
     residual: float
     passes: int
-
-    @cached_property
-    def objective(self) -> float:
-        """The objective at this point; see :meth:`Pair.objective`."""
-        return self.problem.objective(
-            self.weights,
-            self.topics,
-            self.counts.log_likelihood,
-            self.problem.X.saturated_divergence,
-        )
 
 
 @dataclass(frozen=True)
@@ -80,7 +71,7 @@ class Pair:
         """Give the sums over samples, as the topics see them; normalised topics do not ask."""
         if self.topics.normalized:
             return 1.0
-        return row_sums(weights.mean.T)[:, np.newaxis]
+        return self._scale_of(weights)[:, np.newaxis]
 
     def topics_totals(self, topics: Posterior) -> Totals:
         """Give the sums over features, as the weights see them."""
@@ -114,8 +105,15 @@ class Pair:
         """
         value = -log_likelihood + weights.term + topics.term
         if not self.weights.normalized:
-            value += float((row_sums(weights.mean.T) * self.topics_totals(topics)).sum())
+            value += float((self._scale_of(weights) * self.topics_totals(topics)).sum())
         return value + (saturated_divergence if self.is_divergence else 0.0)
+
+    def _scale_of(self, weights: Posterior) -> Array:
+        """Sum the weights of each component over the samples, each as often as it counts."""
+        copies = self.weights.copies
+        if copies is None:
+            return row_sums(weights.mean.T)
+        return np.asarray(copies @ weights.mean.astype(np.float64, copy=False))
 
 
 @dataclass(frozen=True)
@@ -148,11 +146,24 @@ class Problem(Pair):
 
     def evaluate(self, weights: Posterior, topics: Posterior, passes: int) -> State:
         """Make a pass over the data at this point."""
-        counts = one_pass(
-            self.X, weights.effective, topics.effective, weights_only=not self.topics.learned
+        counts = self.expected_counts(weights, topics, weights_only=not self.topics.learned)
+        objective = self.objective(
+            weights, topics, counts.log_likelihood, self.X.saturated_divergence
         )
         residual = self.residual(weights, topics, counts)
-        return State(self, weights, topics, counts, residual, passes)
+        return State(weights, topics, counts, objective, residual, passes)
+
+    def expected_counts(
+        self, weights: Posterior, topics: Posterior, *, weights_only: bool = False
+    ) -> Counts:
+        """Share out the counts at this point: a pass over the data."""
+        return one_pass(
+            self.X,
+            weights.effective,
+            topics.effective,
+            weights_only=weights_only,
+            proportions=self.weights.normalized,
+        )
 
     def residual(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
         r"""Compute the optimality residual: the share of the counts that an update would move.

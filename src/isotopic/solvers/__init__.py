@@ -2,12 +2,14 @@
 
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Progress, Solver
-from isotopic.solvers.choose import choose_solver
+from isotopic.solvers.choose import SOLVERS, choose_solver
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.joint import JointEM
-from isotopic.solvers.solve import Iteration, Solution, solve
+from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 
 __all__ = [
+    "HISTORY",
+    "SOLVERS",
     "Alternating",
     "FoldIn",
     "Iteration",

@@ -54,7 +54,10 @@ class FoldIn:
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> FoldInState:
         """Sweep over all samples once."""
-        counts, log_likelihoods = row_pass(problem.X, weights.effective, topics.effective)
+        proportions = problem.weights.normalized
+        counts, log_likelihoods = row_pass(
+            problem.X, weights.effective, topics.effective, proportions=proportions
+        )
         rows = np.arange(problem.X.shape[0])
         moving = problem.X.sample_totals > 0
         return FoldInState(
@@ -69,7 +72,9 @@ class FoldIn:
         totals = problem.topics_totals(state.topics)
         old = state.counts[rows]
         effective = problem.weights.rows(rows).absorb(old.copy(), totals).effective
-        new, log_likelihoods = row_pass(X, effective, state.topics.effective)
+        new, log_likelihoods = row_pass(
+            X, effective, state.topics.effective, proportions=problem.weights.normalized
+        )
         moved = np.abs(new - old).sum(axis=1) / np.maximum(X.sample_totals, np.finfo(float).tiny)
         counts, all_log_likelihoods = state.counts.copy(), state.log_likelihoods.copy()
         counts[rows[moving]] = new[moving]

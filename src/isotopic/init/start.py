@@ -1,4 +1,4 @@
-"""Where a fit starts."""
+"""Random starts, and starts from factors or models that someone has."""
 
 from typing import Any
 
@@ -6,23 +6,34 @@ import numpy as np
 
 from isotopic.counts import Array, CountMatrix
 from isotopic.priors import Posterior
-from isotopic.problem import Problem
+from isotopic.problem import Pair, Problem
 
 Start = tuple[Posterior, Posterior]
 
 
-def random_start(problem: Problem, rng: np.random.Generator) -> Start:
-    """Share the counts out at random, and let the priors absorb them.
+def random_counts(
+    X: CountMatrix, n_components: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Share the counts out at random.
 
-    Each sample's total is split by a flat Dirichlet, and each feature's total is weighted by an
-    independent exponential for each component.
+    Each feature's total is weighted by an independent exponential for each component: its sum is
+    the total on average. Each sample's total is shared equally, and the first pass tells the
+    components apart. So a sample's place in the data, and how often it stands there, do not
+    matter; and fits end lower than from random shares of the samples.
     """
-    X, components = problem.X, problem.n_components
-    weight_counts = rng.dirichlet(np.ones(components), size=X.shape[0])
-    weight_counts *= X.sample_totals[:, np.newaxis]
-    topic_counts = rng.exponential(1 / components, size=(X.shape[1], components))
+    topic_counts = rng.exponential(1 / n_components, size=(X.shape[1], n_components))
     topic_counts *= X.feature_totals[:, np.newaxis]
-    return _absorbed(problem, weight_counts, topic_counts.T)
+    return equal_shares(X, n_components), topic_counts.T
+
+
+def equal_shares(X: CountMatrix, n_components: int) -> Array:
+    """Share each sample's total equally."""
+    return np.repeat(X.sample_totals[:, np.newaxis] / n_components, n_components, 1)
+
+
+def random_start(problem: Problem, rng: np.random.Generator) -> Start:
+    """Share the counts out at random, and let the priors absorb them."""
+    return absorbed(problem, *random_counts(problem.X, problem.n_components, rng))
 
 
 def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
@@ -54,42 +65,46 @@ def start_from_model(problem: Problem, model: Any) -> Start:
             f"init={model!r} is not a model of this package; give its factors as "
             "init=(weights, topics)"
         )
-    given = model.weights_.shape, model.components_.shape
-    needed = (problem.X.shape[0], problem.n_components), (problem.n_components, problem.X.shape[1])
+    given, needed = model.components_.shape, (problem.n_components, problem.X.shape[1])
     if given != needed:
-        raise ValueError(
-            f"init is a model with weights {given[0]} and topics {given[1]}; "
-            f"this fit needs {needed[0]} and {needed[1]}"
-        )
-    totals = problem.X.sample_totals
-    weight_counts, topic_counts = (s.copy("K") for s in explained_counts(model, totals))
+        raise ValueError(f"init is a model with topics {given}; this fit needs {needed}")
+    copies = np.ones(problem.X.shape[0]) if problem.X.copies is None else problem.X.copies
+    totals = problem.X.sample_totals / copies
+    if len(model.weights_) == len(totals):
+        weight_counts, topic_counts = (s.copy("K") for s in explained_counts(model, totals))
+    else:  # other samples: only the topics are of use
+        weight_counts = np.zeros((len(totals), problem.n_components))
+        topic_counts = explained_counts(model, model.sample_totals_)[1].copy("K")
     # A sample that the model knew nothing of starts anywhere: from zero it could not leave.
     unknown = (weight_counts.sum(axis=1) <= 0) & (totals > 0)
     weight_counts[unknown] = totals[unknown, np.newaxis] / problem.n_components
-    return _absorbed(problem, weight_counts, topic_counts)
+    weight_counts *= copies[:, np.newaxis]
+    return absorbed(problem, weight_counts, topic_counts)
 
 
 def explained_counts(model: Any, sample_totals: Array) -> tuple[Array, Array]:
     """Find the expected counts that a fitted model of any kind stands for.
 
-    For a Bayesian side these are its parameters less the prior's, for proportions their share of
-    each sample's total, for weights with a scale what an update would leave as it is. A prior that
-    absorbs them turns one into the other as the paper's lemmas say.
+    The weights' are those of each sample counted once. A prior that absorbs them turns one model
+    into another as the paper's lemmas say.
     """
-    prior, topic_sums = model._fitted_priors[0], model.components_.sum(axis=1)
-    weight_counts = model._weights_explained
-    if weight_counts is None and prior.normalized:
-        weight_counts = model.weights_ * sample_totals[:, np.newaxis]
-    elif weight_counts is None:
-        weight_counts = model.weights_ * (topic_sums + getattr(prior, "strength", 0.0))
-    topic_counts = model._components_explained
-    if topic_counts is None:
-        mass = weight_counts.sum(axis=0) / np.where(topic_sums > 0, topic_sums, 1)
-        topic_counts = mass[:, np.newaxis] * model.components_
+    weights_prior, topics_prior = model._fitted_priors
+    pair = Pair(weights_prior, topics_prior)
+    weights = Posterior(
+        model.weights_, model._effective_weights, explained=model._weights_explained
+    )
+    topics = Posterior(
+        model.components_, model._effective_components, explained=model._components_explained
+    )
+    weight_counts = weights_prior.implied(weights, sample_totals, pair.topics_totals(topics))
+    copies = np.ones(len(model.weights_)) if model._copies is None else model._copies
+    scale = np.asarray(copies @ model.weights_)[:, np.newaxis]
+    topic_counts = topics_prior.implied(topics, copies @ weight_counts, scale)
     return weight_counts, topic_counts
 
 
-def _absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> Start:
+def absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> Start:
+    """Let the priors absorb counts that were shared out."""
     dtype = problem.X.dtype
     return problem.absorb(
         np.ascontiguousarray(weight_counts, dtype), np.asfortranarray(topic_counts, dtype)
@@ -98,9 +113,7 @@ def _absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> St
 
 def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:
     """Share each sample's total equally: where the inference for new samples begins."""
-    counts = np.repeat(
-        X.sample_totals[:, np.newaxis] / problem.n_components, problem.n_components, 1
-    )
+    counts = equal_shares(X, problem.n_components)
     weights = problem.weights.absorb(counts.astype(X.dtype), problem.topics_totals(topics))
     return weights, topics
 
