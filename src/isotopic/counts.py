@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy import sparse, special
 
 from isotopic._core import native
-
-Array: TypeAlias = NDArray[Any]
+from isotopic.arrays import Array
 
 # A block's entries are about as many as keeps its ratios and weights in a second-level cache, and
 # enough that a feature occurs several times in it.
@@ -20,8 +19,9 @@ _FEWEST_ROWS, _MOST_ROWS = 256, 4096
 # Sums over all entries are made in parts of this many.
 _PART = 2**14
 
-# Sums of counts, and their products with factors, must stay finite.
+# Sums of counts, and their products with factors, must stay finite, and shares of them positive.
 _LARGEST_TOTAL = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e305}
+_SMALLEST = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-300}
 
 
 class CountMatrix:
@@ -89,6 +89,26 @@ class CountMatrix:
             raise ValueError(
                 f"X is too large for {self.dtype}: use float64, or divide it by a number"
             )
+        self._check_range()
+
+    def _check_range(self) -> None:
+        """Raise if counts, or shares of them, would be lost by underflow."""
+        values, limit = self.values if self.is_sparse else self.dense, _SMALLEST[self.dtype]
+        smallest = float(np.min(values, where=values > 0, initial=np.inf))
+        if smallest < limit:
+            raise ValueError(
+                f"X has a count of {smallest:.3g}, below {limit} and too small for {self.dtype}: "
+                "multiply X by a number"
+            )
+        if smallest < limit * self.total:  # else no feature's total is that small either
+            totals = self.feature_totals
+            rarest = float(np.min(totals, where=totals > 0, initial=np.inf))
+            if rarest < limit * self.total:
+                raise ValueError(
+                    f"the counts of X are too different for {self.dtype}: a feature has "
+                    f"{rarest:.3g} of {self.total:.3g}, a share below {limit}. Leave such features "
+                    "out, or scale the columns"
+                )
 
     def as_sparse(self) -> "CountMatrix":
         """Give the same counts in sparse form."""
@@ -206,6 +226,7 @@ def _precision(dtype: np.dtype[Any]) -> DTypeLike:
 
 def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
     """CSR with sorted distinct indices and no zeros, sharing memory with X where it can."""
+    _check_indices(X)
     if X.format not in ("csr", "csc", "coo"):  # others have no plain list of values
         X = X.tocoo()
     _check_values(X.data, lambda entry: _coordinates(X, entry))
@@ -221,6 +242,31 @@ def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
         csr = csr.copy()
         csr.eliminate_zeros()
     return csr
+
+
+def _check_indices(X: Any) -> None:
+    """Raise if a sparse matrix points outside itself; SciPy does not look."""
+    if X.format in ("csr", "csc", "bsr"):
+        groups, width = X.shape if X.format != "csc" else X.shape[::-1]
+        if X.format == "bsr":
+            groups, width = groups // X.blocksize[0], width // X.blocksize[1]
+        pointers, indices = X.indptr, X.indices
+        good = len(pointers) == groups + 1 and pointers[0] == 0
+        good = good and np.all(np.diff(pointers) >= 0)
+        good = good and pointers[-1] == len(indices) == len(X.data)
+        good = good and _within(indices, width)
+    elif X.format == "coo":
+        good = all(len(c) == len(X.data) for c in X.coords) and all(
+            _within(index, size) for index, size in zip(X.coords, X.shape, strict=True)
+        )
+    else:
+        return
+    if not good:
+        raise ValueError(f"the indices of X, a {X.format} matrix of shape {X.shape}, are damaged")
+
+
+def _within(indices: Array, size: int) -> bool:
+    return len(indices) == 0 or bool(indices.min() >= 0 and indices.max() < size)
 
 
 def _pattern(missing: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isotopic._core import native
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.missing import fill_in
 from isotopic.threads import current_threads, one_blas_thread
 

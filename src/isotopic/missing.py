@@ -11,7 +11,8 @@ two give the same products, as they do on complete data.
 
 import numpy as np
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 
 
 def fill_in(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.kernels import Counts, one_pass, row_sums
 from isotopic.priors import Posterior, Prior, Totals
 

@@ -5,7 +5,8 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 
 
 class Explained(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.counts import Array
+from isotopic.arrays import Array
 
 _MOST_ROWS_SHOWN = 60
 

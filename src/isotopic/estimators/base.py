@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.estimators.checkpoint import Checkpoint, Keeper
 from isotopic.estimators.data import read_counts, read_sample_weight
 from isotopic.estimators.inference import Inference
@@ -268,6 +269,8 @@ class BaseTopicModel(
 
     def _problem(self, X: CountMatrix, copies: Array | None) -> tuple[Problem, Array | None]:
         """Give the problem, and which samples it sees if not all."""
+        if isinstance(self.n_components, bool):
+            raise TypeError("n_components must be a whole number, not a bool")
         if self.n_components > max(X.shape):
             raise ValueError(
                 f"n_components={self.n_components} is larger than the data: X has {X.shape[0]} "

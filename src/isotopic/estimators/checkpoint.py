@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from isotopic import archive
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.estimators.keeping import TYPES
 from isotopic.problem import Problem, State
 from isotopic.solvers import HISTORY, Iteration, Solution

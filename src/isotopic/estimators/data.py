@@ -6,7 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array, as_numbers, first_not_finite
+from isotopic.counts import CountMatrix
 
 
 def read_counts(
@@ -30,14 +31,19 @@ def read_counts(
             "X is a masked array, whose mask would be lost. If masked entries are missing, give "
             "X.filled(0) and missing_mask=np.ma.getmaskarray(X)"
         )
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=True,
-        dtype="numeric",
-        ensure_all_finite=False,  # CountMatrix looks too, and says where
-    )
+    try:
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=True,
+            dtype="numeric",
+            ensure_all_finite=False,  # CountMatrix looks too, and says where
+        )
+    except OverflowError:
+        raise ValueError("X has a number that is too large for float64") from None
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O":
+        X = as_numbers("X", X)
     return CountMatrix(X, missing=_missing(X, missing_mask, nan_is_missing))
 
 
@@ -45,9 +51,7 @@ def read_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     """Check the samples' weights; ``None`` if every one counts once."""
     if sample_weight is None:
         return None
-    copies = np.asarray(sample_weight)
-    if copies.dtype.kind not in "biuf":
-        raise TypeError(f"sample_weight must hold numbers; its dtype is {copies.dtype}")
+    copies = as_numbers("sample_weight", sample_weight)
     if copies.ndim == 0:
         copies = np.full(n_samples, copies)
     if copies.shape != (n_samples,):
@@ -55,12 +59,10 @@ def read_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
             f"sample_weight has shape {copies.shape}; X has {n_samples} samples, so it must be "
             f"({n_samples},)"
         )
-    copies = copies.astype(np.float64)
-    bad = ~((copies >= 0) & (copies < np.inf))
-    if bad.any():
-        first = int(np.argmax(bad))
+    bad = first_not_finite(copies)
+    if bad is not None:
         raise ValueError(
-            f"sample_weight must be finite and at least 0; sample {first} has {copies[first]}"
+            f"sample_weight must be finite and at least 0; sample {bad[0]} has {copies[bad]}"
         )
     if not copies.any():
         raise ValueError("sample_weight is zero for every sample: nothing is left to fit")

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from isotopic import generative
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.estimators.data import read_sample_weight
 from isotopic.init import uniform_start
 from isotopic.kernels import normalized, row_pass

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.counts import Array
+from isotopic.arrays import Array, as_numbers
 from isotopic.priors import Held, Prior, forbidding, seeded
 
 
@@ -43,25 +43,25 @@ def informed(
     prior : Prior
     """
     prior.check(shape)
-    mask = None
+    held = np.empty((0, shape[1]), dtype)
+    if fixed_topics is not None:
+        held = _held(fixed_topics, shape, dtype, normalized=prior.normalized)
+    mask = np.zeros(shape, dtype=bool)
     if forbidden is not None:
         mask = _table("forbidden", forbidden, shape, feature_names) != 0
-        _check_possible(mask, feature_totals)
+        _check_possible(mask, held, feature_totals)
         prior = forbidding(prior, mask)
     if seeds is not None:
         pseudo_counts = _table("seeds", seeds, shape, feature_names, feature_totals)
-        if mask is not None and np.any(mask & (pseudo_counts > 0)):
-            topic, feature = np.argwhere(mask & (pseudo_counts > 0))[0]
-            raise ValueError(f"feature {feature} is both a seed of and forbidden in topic {topic}")
+        _check_seeds(pseudo_counts, mask, len(held))
         prior = seeded(prior, np.asfortranarray(pseudo_counts))
     if fixed_topics is not None:
-        held = _held(fixed_topics, shape, dtype, normalized=prior.normalized)
         prior = Held(prior.rows(np.arange(len(held), shape[0])), held)
     return prior
 
 
 def _held(given: Any, shape: tuple[int, int], dtype: Any, *, normalized: bool) -> Array:
-    held = np.asarray(given, dtype=np.float64)
+    held = as_numbers("fixed_topics", given)
     if held.ndim != 2 or held.shape[1] != shape[1] or not 0 < len(held) <= shape[0]:
         raise ValueError(
             f"fixed_topics has shape {held.shape}; it must have {shape[1]} columns, as X has "
@@ -69,21 +69,45 @@ def _held(given: Any, shape: tuple[int, int], dtype: Any, *, normalized: bool) -
         )
     if not np.all((held >= 0) & (held < np.inf)):
         raise ValueError("fixed_topics must be finite and non-negative")
-    sums = held.sum(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        sums = held.sum(axis=1, keepdims=True)
     if not np.all(sums > 0):
         raise ValueError(f"topic {int(np.argmin(sums))} of fixed_topics is zero everywhere")
+    if not np.all(sums < np.inf):
+        raise ValueError("fixed_topics are too large: their sums are infinite")
     return (held / sums if normalized else held).astype(dtype)
 
 
-def _check_possible(forbidden: Array, feature_totals: Array) -> None:
-    nowhere = forbidden.all(axis=0) & (feature_totals > 0)
+def _check_seeds(pseudo_counts: Array, forbidden: Array, n_held: int) -> None:
+    seeds = pseudo_counts > 0
+    if seeds[:n_held].any():
+        raise ValueError(
+            f"seeds: topic {np.argwhere(seeds)[0][0]} is one of fixed_topics and learns nothing"
+        )
+    if np.any(forbidden & seeds):
+        topic, feature = np.argwhere(forbidden & seeds)[0]
+        raise ValueError(
+            f"seeds and forbidden: feature {feature} is both a seed of topic {topic} and "
+            "forbidden in it"
+        )
+
+
+def _check_possible(forbidden: Array, held: Array, feature_totals: Array) -> None:
+    if np.any(forbidden[: len(held)] & (held > 0)):
+        topic, feature = np.argwhere(forbidden[: len(held)] & (held > 0))[0]
+        raise ValueError(
+            f"forbidden: feature {feature} is forbidden in topic {topic}, but fixed_topics has it"
+        )
+    barred = np.concatenate([held == 0, forbidden[len(held) :]])
+    nowhere = barred.all(axis=0) & (feature_totals > 0)
     if nowhere.any():
         raise ValueError(
-            f"feature {int(np.argmax(nowhere))} is forbidden in every topic, but X has counts of it"
+            f"forbidden: feature {int(np.argmax(nowhere))} may not occur in any topic, but X has "
+            "counts of it"
         )
     empty = forbidden.all(axis=1)
     if empty.any():
-        raise ValueError(f"every feature is forbidden in topic {int(np.argmax(empty))}")
+        raise ValueError(f"forbidden: every feature of topic {int(np.argmax(empty))}")
 
 
 def _table(
@@ -95,11 +119,14 @@ def _table(
         for topic, features in given.items():
             _fill(name, table, topic, features, names, default)
         return table
-    table = np.asarray(given, dtype=np.float64)
+    table = as_numbers(name, given)
     if table.shape != shape:
         raise ValueError(f"{name} has shape {table.shape}; an array must have {shape}")
     if not np.all((table >= 0) & (table < np.inf)):
         raise ValueError(f"{name} must be finite and non-negative")
+    with np.errstate(over="ignore"):
+        if not table.sum() < np.inf:
+            raise ValueError(f"{name} are too large: their sum is infinite")
     return table
 
 

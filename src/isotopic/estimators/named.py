@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from isotopic.counts import Array
+from isotopic.arrays import Array
 from isotopic.estimators.base import BaseTopicModel, documented
 from isotopic.priors import Dirichlet, Free, Gamma, Prior, Simplex
 

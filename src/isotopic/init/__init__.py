@@ -9,7 +9,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.init.kmeans import kmeans
 from isotopic.init.nndsvd import nndsvd
 from isotopic.init.spectral import spectral

@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.init.profiles import profiles
 from isotopic.init.sharing import counts_from_topics
 from isotopic.threads import one_blas_thread

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.kernels import normalized, one_pass, row_pass
 
 # A multiplicative update cannot leave zero. So every topic has a part of the overall profile, and

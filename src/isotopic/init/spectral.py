@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.init.profiles import profiles
 from isotopic.init.sharing import counts_from_topics
 from isotopic.kernels import normalized

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array, as_numbers
+from isotopic.counts import CountMatrix
 from isotopic.priors import Posterior
 from isotopic.problem import Pair, Problem
 
@@ -119,7 +120,7 @@ def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:
 
 
 def _given(name: str, values: Any, shape: tuple[int, int], bayesian: bool) -> Array:
-    array = np.asarray(values, dtype=np.float64)
+    array = as_numbers(f"init {name}", values)
     if array.shape != shape:
         raise ValueError(f"init {name} have shape {array.shape}; this fit needs {shape}")
     good = (array > 0 if bayesian else array >= 0) & (array < np.inf)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
-from isotopic.counts import Array
+from isotopic.arrays import Array
 
 # The other side's sums: a number, or one for each component, shaped to broadcast over this side.
 Totals: TypeAlias = Array | float

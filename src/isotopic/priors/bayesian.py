@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from isotopic.counts import Array
+from isotopic.arrays import Array, as_numbers
 from isotopic.kernels import distance, effective_factor, gamma_functions, normalized, row_sums
 from isotopic.priors.base import Posterior, Side, Totals
 
@@ -250,10 +250,7 @@ def _row_sums_broadcast(values: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _positive(name: str, value: ArrayLike) -> None:
-    try:
-        array = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number or an array of numbers, not {value!r}") from None
+    array = as_numbers(name, value)
     if array.size == 0 or not np.all((array > 0) & (array < np.inf)):
         raise ValueError(f"{name} must be positive and finite, not {value!r}")
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from isotopic.counts import Array
+from isotopic.arrays import Array
 from isotopic.kernels import row_sums
 from isotopic.priors.base import Posterior, Prior, Side, Totals, as_column
 from isotopic.priors.bayesian import Bayesian

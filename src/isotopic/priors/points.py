@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from isotopic.counts import Array
+from isotopic.arrays import Array
 from isotopic.kernels import distance, normalized, row_sums
 from isotopic.priors.base import Posterior, Side, Totals, as_column
 

@@ -10,7 +10,7 @@ SOLVERS: dict[str, type[JointEM | Alternating]] = {"joint": JointEM, "alternatin
 
 def choose_solver(solver: str | Solver[State], problem: Problem) -> Solver[State]:
     """Find the solver for a name, a solver object, or ``"auto"``: joint where that is possible."""
-    if solver == "auto":
+    if isinstance(solver, str) and solver == "auto":
         return JointEM() if problem.joint else Alternating()
     if isinstance(solver, str):
         if solver not in SOLVERS:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.kernels import row_pass
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
