@@ -11,6 +11,7 @@ import zipfile
 import numpy as np
 import pytest
 from problems import random_counts, sparse_counts
+from scipy import sparse
 from sklearn.base import clone
 
 import isotopic
@@ -26,6 +27,7 @@ from isotopic import (
     Lasso,
     TopicModel,
 )
+from isotopic.problem import Problem
 
 MODELS = [
     NMF(3),
@@ -111,6 +113,26 @@ def test_a_file_from_the_future_says_so(rng, tmp_path):
         isotopic.load(other)
 
 
+def test_what_fit_takes_can_be_saved(rng, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    names = [f"f{i}" for i in range(9)]
+    X = pandas.DataFrame(random_counts(rng), columns=names)
+    held = pandas.DataFrame(rng.dirichlet(np.ones(9), 1), columns=names)
+    model = NMF(3, fixed_topics=held, seeds={np.int64(1): {"f1", "f2"}}, max_iter=2, tol=0).fit(X)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(isotopic.load(tmp_path / "m").components_, model.components_)
+
+
+def test_what_load_would_refuse_is_not_saved(rng, tmp_path):
+    class Own(NMF):
+        pass
+
+    model = Own(2, max_iter=1, tol=0).fit(random_counts(rng))
+    with pytest.raises(TypeError, match="a Own cannot be saved"):
+        model.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
 # Checkpoints
 
 
@@ -178,6 +200,83 @@ def test_a_checkpoint_of_another_fit_is_refused(rng, tmp_path):
         with pytest.raises(ValueError, match=what):
             model.fit(data, checkpoint=path)
     assert path.read_bytes() == before
+
+
+def test_settings_are_compared_by_what_they_say(rng, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, path = random_counts(rng), tmp_path / "fit"
+    held = rng.dirichlet(np.ones(9), 1)
+    mask = np.zeros((3, 9), dtype=bool)
+    other_mask = mask.copy()
+    other_mask[0, 0] = True
+    frames = [(pandas.DataFrame(held), pandas.DataFrame(held[:, ::-1]))]
+    pairs = [
+        ({"random_state": 1}, {"random_state": 2}),
+        (
+            {"fixed_topics": pandas.DataFrame(held)},
+            {"fixed_topics": pandas.DataFrame(held[:, ::-1])},
+        ),
+        ({"topics": Dirichlet(0.1, mask)}, {"topics": Dirichlet(0.1, other_mask)}),
+        ({"seeds": {0: {1, 2}}}, {"seeds": {0: {1, 3}}}),
+    ]
+    for first, second in pairs:
+        settings = {"max_iter": 2, "tol": 0, "random_state": 0}
+        TopicModel(3, **(settings | first)).fit(X, checkpoint=path)
+        TopicModel(3, **(settings | first)).fit(X, checkpoint=path)
+        with pytest.raises(ValueError, match="another"):
+            TopicModel(3, **(settings | second)).fit(X, checkpoint=path)
+        path.unlink()
+    sparse_X = sparse.csr_array(X)
+    NMF(2, max_iter=1, tol=0).fit(sparse_X, checkpoint=path)
+    wider = sparse.csr_array((sparse_X.data, sparse_X.indices, sparse_X.indptr), shape=(12, 11))
+    with pytest.raises(ValueError, match="other data"):
+        NMF(2, max_iter=1, tol=0).fit(wider, checkpoint=path)
+
+
+def test_fewer_iterations_than_were_made_are_refused(rng, tmp_path):
+    X, path = random_counts(rng), tmp_path / "fit"
+    NMF(3, max_iter=5, tol=0).fit(X, checkpoint=path)
+    with pytest.raises(ValueError, match="has made 5 iterations"):
+        NMF(3, max_iter=3, tol=0).fit(X, checkpoint=path)
+
+
+def test_several_starts_are_compared_at_the_same_length(rng, tmp_path):
+    X, path = random_counts(rng), tmp_path / "fit"
+    NMF(3, n_init=2, max_iter=3, tol=0).fit(X, checkpoint=path)
+    with pytest.raises(ValueError, match="another max_iter"):
+        NMF(3, n_init=2, max_iter=9, tol=0).fit(X, checkpoint=path)
+
+
+def test_an_interrupted_step_does_not_spoil_the_checkpoint(rng, tmp_path, monkeypatch):
+    """The priors take over the counts of the point before."""
+    X, path = random_counts(rng), tmp_path / "fit"
+    whole = NMF(3, max_iter=9, tol=0, random_state=0, solver="joint").fit(X)
+    right, calls = Problem.absorb_topics, []
+
+    def interrupt(self, counts, topics, weights):
+        result = right(self, counts, topics, weights)
+        calls.append(1)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return result
+
+    model = NMF(3, max_iter=9, tol=0, random_state=0, solver="joint")
+    with monkeypatch.context() as patch:
+        patch.setattr(Problem, "absorb_topics", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, checkpoint=path)
+    assert model.n_iter_ == 4
+    np.testing.assert_array_equal(model.fit(X, checkpoint=path).components_, whole.components_)
+
+
+def test_a_full_disk_does_not_end_the_fit(rng, tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(isotopic.archive, "write", full)
+    with pytest.warns(UserWarning, match="No space left"):
+        model = NMF(3, max_iter=5, tol=0).fit(random_counts(rng), checkpoint=tmp_path / "fit")
+    assert model.n_iter_ == 5
 
 
 def test_a_checkpoint_is_not_a_model(rng, tmp_path):

@@ -71,8 +71,9 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
             f"{type(model).__name__} to {name} is not an exact relation: {reason}. "
             f"For a warm start use {name}(..., init=model).fit(X)"
         )
-    weight_counts, topic_counts = explained_counts(model, model.sample_totals_)
-    weights = pair.weights.absorb(weight_counts.copy("C"), 1.0)  # which takes over what it absorbs
+    weight_counts, topic_counts = explained_counts(model)
+    totals = pair.topics.first_totals(len(model.components_))
+    weights = pair.weights.absorb(weight_counts.copy("C"), totals)  # takes over what it absorbs
     if model._copies is not None:
         repeated = Weighted(pair.weights, model._copies)
         pair, weights = Pair(repeated, pair.topics), repeated.repeated(weights)

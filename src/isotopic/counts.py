@@ -10,6 +10,7 @@ from scipy import sparse, special
 
 from isotopic._core import native
 from isotopic.arrays import Array
+from isotopic.missing import Missing
 
 # A block's entries are about as many as keeps its ratios and weights in a second-level cache, and
 # enough that a feature occurs several times in it.
@@ -45,8 +46,8 @@ class CountMatrix:
     ----------
     shape : tuple of int
     dtype : dtype
-    missing : sparse array of shape (samples, features) or None
-        Ones at the missing entries.
+    missing : Missing or None
+        Where entries are missing.
     copies : ndarray of shape (samples,) or None
         How often each sample counts; see :meth:`repeated`.
     sample_totals : ndarray of shape (samples,), float64
@@ -56,7 +57,7 @@ class CountMatrix:
     """
 
     copies: Array | None = None
-    missing: Any = None
+    missing: Missing | None = None
 
     def __init__(self, X: Any, dtype: DTypeLike | None = None, *, missing: Any = None) -> None:
         given: Any = X if sparse.issparse(X) else np.asarray(X)
@@ -72,8 +73,9 @@ class CountMatrix:
             raise ValueError(f"X has {self.shape[1]} features; at most 2**31 - 1 are possible")
         self.is_sparse = sparse.issparse(given)
         if missing is not None:
-            self.missing = _pattern(missing, self.shape, self.dtype)
-            given = _without(given, self.missing)
+            pattern = _pattern(missing, self.shape)
+            self.missing = Missing(pattern)
+            given = _without(given, pattern)
         if self.is_sparse:
             csr = _canonical(given, self.dtype)
             self._keep(
@@ -85,30 +87,19 @@ class CountMatrix:
             _check_values(given, lambda position: position)
             with np.errstate(over="ignore"):  # the total tells
                 self.dense = np.ascontiguousarray(given, dtype=self.dtype)
-        if not self.total < _LARGEST_TOTAL[self.dtype]:
-            raise ValueError(
-                f"X is too large for {self.dtype}: use float64, or divide it by a number"
-            )
-        self._check_range()
+        _check_range(self.values if self.is_sparse else self.dense, self.dtype, self.total)
+        self._check_shares()
 
-    def _check_range(self) -> None:
-        """Raise if counts, or shares of them, would be lost by underflow."""
-        values, limit = self.values if self.is_sparse else self.dense, _SMALLEST[self.dtype]
-        smallest = float(np.min(values, where=values > 0, initial=np.inf))
-        if smallest < limit:
+    def _check_shares(self) -> None:
+        """Raise if a feature's share of the counts would be lost by underflow."""
+        limit, totals = _SMALLEST[self.dtype] * self.total, self.feature_totals
+        rarest = float(np.min(totals, where=totals > 0, initial=np.inf))
+        if rarest < limit:
             raise ValueError(
-                f"X has a count of {smallest:.3g}, below {limit} and too small for {self.dtype}: "
-                "multiply X by a number"
+                f"the counts of X are too different for {self.dtype}: a feature has {rarest:.3g} "
+                f"of {self.total:.3g}, a share below {_SMALLEST[self.dtype]}. Leave such features "
+                "out, or scale the columns"
             )
-        if smallest < limit * self.total:  # else no feature's total is that small either
-            totals = self.feature_totals
-            rarest = float(np.min(totals, where=totals > 0, initial=np.inf))
-            if rarest < limit * self.total:
-                raise ValueError(
-                    f"the counts of X are too different for {self.dtype}: a feature has "
-                    f"{rarest:.3g} of {self.total:.3g}, a share below {limit}. Leave such features "
-                    "out, or scale the columns"
-                )
 
     def as_sparse(self) -> "CountMatrix":
         """Give the same counts in sparse form."""
@@ -123,12 +114,15 @@ class CountMatrix:
         other = CountMatrix.__new__(CountMatrix)
         other.shape, other.dtype, other.is_sparse = self.shape, self.dtype, self.is_sparse
         other.missing, other.copies = self.missing, copies
-        scale = copies.astype(self.dtype)
+        lengths = np.diff(self.row_starts) if self.is_sparse else None
+        scale = copies[:, np.newaxis] if lengths is None else np.repeat(copies, lengths)
+        with np.errstate(over="ignore"):  # looked for below
+            values = scale * (self.dense if lengths is None else self.values)
+        _check_range(values, self.dtype, float(values.sum()))
         if self.is_sparse:
-            values = self.values * np.repeat(scale, np.diff(self.row_starts))
-            other._keep(self.row_starts, self.features, values)
+            other._keep(self.row_starts, self.features, values.astype(self.dtype))
         else:
-            other.dense = self.dense * scale[:, np.newaxis]
+            other.dense = values.astype(self.dtype)
         return other
 
     def _keep(self, row_starts: Array, features: Array, values: Array) -> None:
@@ -152,7 +146,7 @@ class CountMatrix:
         else:
             other = cls(X.dense, dtype)
         other.copies = X.copies
-        other.missing = None if X.missing is None else X.missing.astype(dtype)
+        other.missing = X.missing
         return other
 
     def rows(self, which: Array) -> "CountMatrix":
@@ -160,7 +154,7 @@ class CountMatrix:
         part = CountMatrix.__new__(CountMatrix)
         part.shape = (len(which), self.shape[1])
         part.dtype, part.is_sparse = self.dtype, self.is_sparse
-        part.missing = None if self.missing is None else self.missing[which]
+        part.missing = None if self.missing is None else self.missing.rows(which)
         part.copies = None if self.copies is None else self.copies[which]
         if self.is_sparse:
             lengths = np.diff(self.row_starts)[which]
@@ -220,6 +214,18 @@ class CountMatrix:
         return (slice(begin, begin + _PART) for begin in range(0, n, _PART))
 
 
+def _check_range(values: Array, dtype: np.dtype[Any], total: float) -> None:
+    """Raise if counts are lost by overflow or underflow."""
+    if not total < _LARGEST_TOTAL[dtype]:
+        raise ValueError(f"X is too large for {dtype}: use float64, or divide it by a number")
+    smallest, limit = float(np.min(values, where=values > 0, initial=np.inf)), _SMALLEST[dtype]
+    if smallest < limit:
+        raise ValueError(
+            f"X has a count of {smallest:.3g}, below {limit} and too small for {dtype}: multiply "
+            "it by a number"
+        )
+
+
 def _precision(dtype: np.dtype[Any]) -> DTypeLike:
     return np.float32 if dtype == np.float32 else np.float64
 
@@ -244,7 +250,7 @@ def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
     return csr
 
 
-def _check_indices(X: Any) -> None:
+def _check_indices(X: Any, name: str = "X") -> None:
     """Raise if a sparse matrix points outside itself; SciPy does not look."""
     if X.format in ("csr", "csc", "bsr"):
         groups, width = X.shape if X.format != "csc" else X.shape[::-1]
@@ -262,27 +268,36 @@ def _check_indices(X: Any) -> None:
     else:
         return
     if not good:
-        raise ValueError(f"the indices of X, a {X.format} matrix of shape {X.shape}, are damaged")
+        raise ValueError(f"the indices of {name}, a {X.format} matrix of {X.shape}, are damaged")
 
 
 def _within(indices: Array, size: int) -> bool:
     return len(indices) == 0 or bool(indices.min() >= 0 and indices.max() < size)
 
 
-def _pattern(missing: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
-    """Read a mask as ones at the missing entries."""
-    mask: Any = missing if sparse.issparse(missing) else np.asarray(missing)
+def read_mask(given: Any, shape: tuple[int, int]) -> Any:
+    """Check a mask of missing entries: boolean, of the shape of the data."""
+    try:
+        mask: Any = given if sparse.issparse(given) else np.asarray(given)
+    except ValueError:
+        raise ValueError("missing_mask must be an array; its rows differ in length") from None
     if mask.dtype != np.bool_:
         raise TypeError(
-            f"the mask of missing entries must be boolean, not {mask.dtype}; "
-            "it is true where an entry is missing"
+            f"missing_mask must be boolean, not {mask.dtype}; it is true where an entry is missing"
         )
     if mask.shape != shape:
-        raise ValueError(f"the mask of missing entries has shape {mask.shape}, X has {shape}")
-    pattern = sparse.csr_array(mask)
+        raise ValueError(f"missing_mask has shape {mask.shape}, X has {shape}")
+    if sparse.issparse(mask):
+        _check_indices(mask, "missing_mask")
+    return mask
+
+
+def _pattern(missing: Any, shape: tuple[int, int]) -> Any:
+    """Read a mask as ones at the missing entries."""
+    pattern = sparse.csr_array(read_mask(missing, shape))
     pattern.sum_duplicates()
     pattern.eliminate_zeros()
-    return pattern.astype(dtype)
+    return pattern.astype(np.float64)
 
 
 def _without(X: Any, missing: Any) -> Any:

@@ -97,7 +97,7 @@ def one_pass(
     """Compute :func:`expected_counts` of factors that are known to be good.
 
     With ``weights_only`` the topics' counts are left out (empty), at about half the cost. Whether
-    the weights are ``proportions`` matters to missing entries only; see :mod:`isotopic.missing`.
+    the weights are ``proportions`` matters to missing entries only: these are filled in then.
     """
     by_feature = np.ascontiguousarray(topics.T)
     topic_counts = np.empty_like(by_feature[:0] if weights_only else by_feature)
@@ -122,8 +122,16 @@ def _pass(
     weight_counts, log_likelihoods = np.empty_like(weights), np.empty(X.shape[0])
     wanted = topic_counts if len(topic_counts) else None
     kernel(X, weights, by_feature, weight_counts, wanted, log_likelihoods)
-    if X.missing is not None:
-        fill_in(X, weights, by_feature, weight_counts, wanted, log_likelihoods, proportions)
+    if proportions and X.missing is not None:
+        fill_in(
+            X.missing,
+            X.sample_totals,
+            weights,
+            by_feature.T,
+            weight_counts,
+            None if wanted is None else wanted.T,
+            log_likelihoods,
+        )
     return weight_counts, log_likelihoods
 
 

@@ -3,13 +3,14 @@
 Here stand the objective and the optimality residual of any pair.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.kernels import Counts, one_pass, row_sums
+from isotopic.missing import Missing
 from isotopic.priors import Posterior, Prior, Totals
 
 
@@ -74,16 +75,13 @@ class Pair:
             return 1.0
         return self._scale_of(weights)[:, np.newaxis]
 
-    def topics_totals(self, topics: Posterior) -> Totals:
-        """Give the sums over features, as the weights see them."""
-        if self.topics.normalized:
-            return 1.0
-        return row_sums(topics.mean)
-
-    def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
-        """Make the weights, then the topics, of counts that were shared out already."""
-        weights = self.weights.absorb(weight_counts, 1.0)
-        return weights, self.topics.absorb(topic_counts, self.weights_totals(weights))
+    def topics_totals(self, topics: Posterior, missing: Missing | None = None) -> Totals:
+        """Give the sums over features, as the weights see them: without those they cannot show."""
+        totals = 1.0 if self.topics.normalized else row_sums(topics.mean)
+        if missing is None or self.weights.normalized:
+            return totals
+        # Never below zero but by rounding.
+        return np.maximum(totals - missing.reach(topics.effective), 0.0)
 
     def objective(
         self,
@@ -91,6 +89,7 @@ class Pair:
         topics: Posterior,
         log_likelihood: float,
         saturated_divergence: float,
+        missing: Missing | None = None,
     ) -> float:
         r"""Compute what is minimised.
 
@@ -105,8 +104,11 @@ class Pair:
         (Lasso), minus the log-likelihood (PLSA), minus the variational bound (LDA, Gamma-Poisson).
         """
         value = -log_likelihood + weights.term + topics.term
-        if not self.weights.normalized:
-            value += float((self._scale_of(weights) * self.topics_totals(topics)).sum())
+        totals = self.topics_totals(topics, missing)
+        if np.ndim(totals) == 2:  # for each sample
+            value += float(self._scale_of(replace(weights, mean=weights.mean * totals)).sum())
+        elif not self.weights.normalized:
+            value += float((self._scale_of(weights) * totals).sum())
         return value + (saturated_divergence if self.is_divergence else 0.0)
 
     def _scale_of(self, weights: Posterior) -> Array:
@@ -138,7 +140,13 @@ class Problem(Pair):
 
     def check_solvable(self) -> None:
         """Raise if there is no minimum to be found."""
-        if {self.weights.scale, self.topics.scale} == {"free", "pulled"}:
+        scales = {self.weights.scale, self.topics.scale}
+        if "pushed" in scales and "held" not in scales:
+            raise ValueError(
+                "seeds push topics up that carry a scale, and nothing holds it: normalise the "
+                "topics (Simplex or Dirichlet), or give the weights a Gamma prior"
+            )
+        if scales == {"free", "pulled"}:
             raise ValueError(
                 "a penalty on one side has no minimum when the other side is Free: the scale would "
                 "run from one into the other. Normalise the other side (Simplex or Dirichlet), or "
@@ -149,7 +157,7 @@ class Problem(Pair):
         """Make a pass over the data at this point."""
         counts = self.expected_counts(weights, topics, weights_only=not self.topics.learned)
         objective = self.objective(
-            weights, topics, counts.log_likelihood, self.X.saturated_divergence
+            weights, topics, counts.log_likelihood, self.X.saturated_divergence, self.X.missing
         )
         residual = self.residual(weights, topics, counts)
         return State(weights, topics, counts, objective, residual, passes)
@@ -166,6 +174,31 @@ class Problem(Pair):
             proportions=self.weights.normalized,
         )
 
+    def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
+        """Make the weights, then the topics, of counts that were shared out already."""
+        weights = self.weights.absorb(weight_counts, self.topics.first_totals(self.n_components))
+        return weights, self.topics.absorb(topic_counts, self.weights_totals(weights))
+
+    def absorb_weights(self, counts: Array, topics: Posterior) -> Posterior:
+        """Make the weights of their expected counts; these are handed over."""
+        return self.weights.absorb(counts, self.topics_totals(topics, self.X.missing))
+
+    def absorb_topics(self, counts: Array, topics: Posterior, weights: Posterior) -> Posterior:
+        """Make topics of the expected counts at ``topics``, next to new ``weights``.
+
+        With normalised topics the weights do not matter, unless entries are missing.
+        """
+        counts = self._with_unseen(counts, weights, topics)
+        return self.topics.absorb(counts, self.weights_totals(weights))
+
+    def _with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
+        """Add the counts that Poisson models expect where entries are missing."""
+        missing = self.X.missing
+        if missing is None or self.weights.normalized or not self.topics.learned:
+            return counts
+        expected = missing.expected(weights.mean, topics.effective, self.weights.copies)
+        return np.asfortranarray(counts + expected, dtype=counts.dtype)
+
     def residual(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
         r"""Compute the optimality residual: the share of the counts that an update would move.
 
@@ -175,7 +208,11 @@ class Problem(Pair):
         positive entries hold, and free of scale.
         """
         gaps = (
-            self.weights.gap(weights, counts.weights, self.topics_totals(topics)),
-            self.topics.gap(topics, counts.topics, self.weights_totals(weights)),
+            self.weights.gap(weights, counts.weights, self.topics_totals(topics, self.X.missing)),
+            self.topics.gap(
+                topics,
+                self._with_unseen(counts.topics, weights, topics),
+                self.weights_totals(weights),
+            ),
         )
         return max(gaps) / self.X.total if self.X.total > 0 else 0.0

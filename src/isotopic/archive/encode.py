@@ -17,6 +17,11 @@ from isotopic.archive.scalars import encode_text, is_json
 class Encoder:
     """Makes JSON of a tree and collects its arrays.
 
+    Parameters
+    ----------
+    types : mapping of str to type or None
+        The classes that may occur, by name; ``None``: any.
+
     Attributes
     ----------
     arrays : dict of str to ndarray
@@ -25,7 +30,8 @@ class Encoder:
         Arrays of str objects, by name, in JSON.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, types: Mapping[str, type] | None = None) -> None:
+        self.types = types
         self.arrays: dict[str, Array] = {}
         self.strings: dict[str, Any] = {}
         # The array is kept along with its name: while it lives, its id is its own.
@@ -52,9 +58,11 @@ class Encoder:
         if tag is not None:
             return {tag: KINDS[tag].encode(value, place, self.encode)}
         fields = _fields(value)
-        if fields is None:
-            raise TypeError(f"{show(place)}: a {type(value).__name__} cannot be saved")
-        return {"type": type(value).__name__, "fields": encode_fields(fields, place, self.encode)}
+        name = type(value).__name__
+        known = self.types is None or self.types.get(name) is type(value)
+        if fields is None or not known:
+            raise TypeError(f"{show(place)}: a {name} cannot be saved")
+        return {"type": name, "fields": encode_fields(fields, place, self.encode)}
 
     def _name(self, array: Array, place: Place) -> str:
         """Put the array where it is written from, once, and give its name."""

@@ -22,7 +22,9 @@ _MANIFEST = "manifest.json"
 _MANIFEST_KEYS = {"format", "format_version", "kind", "package_version", "tree", "strings"}
 
 
-def write(path: str | os.PathLike[str], kind: str, tree: Any) -> None:
+def write(
+    path: str | os.PathLike[str], kind: str, tree: Any, types: Mapping[str, type] | None = None
+) -> None:
     """Save a tree of values; the file appears complete or not at all.
 
     Parameters
@@ -37,6 +39,8 @@ def write(path: str | os.PathLike[str], kind: str, tree: Any) -> None:
         dataclasses (their init fields), NamedTuples, and objects with ``__archive__() -> dict``
         whose class has the classmethod ``__from_archive__(dict)``. An array that occurs twice is
         stored once.
+    types : mapping of str to type or None
+        The classes that :func:`read` will know, by name; others are refused. ``None``: any.
 
     Raises
     ------
@@ -45,7 +49,7 @@ def write(path: str | os.PathLike[str], kind: str, tree: Any) -> None:
     ValueError
         If the tree is nested too deeply, or a str in it is not valid Unicode.
     """
-    encoder = Encoder()
+    encoder = Encoder(types)
     manifest = {
         "format": _FORMAT,
         "format_version": _FORMAT_VERSION,

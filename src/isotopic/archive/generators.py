@@ -34,6 +34,8 @@ def decode_generator(content: Any, depth: int, decode: Decode) -> np.random.Gene
     """Undo ``encode_generator``."""
     content = checked_object(content, {"state", "seed"})
     seed = checked_object(decode(content["seed"], depth + 1), set(_SEED_PARTS))
+    if seed["entropy"] is None:
+        raise ValueError("a Generator's seed has no entropy")
     state = decode(content["state"], depth + 1)
     return np.random.Generator(_bit_generator(state, np.random.SeedSequence(**seed)))
 
@@ -67,6 +69,8 @@ def _bit_generator(state: Any, seed: np.random.SeedSequence) -> np.random.BitGen
     # NumPy believes these positions in its buffers, wherever they point.
     if name == "MT19937" and not 0 <= checked(state["state"]["pos"], int) <= 624:
         raise ValueError("the position of an MT19937 is outside of its state")
+    if name == "MT19937" and not np.any(state["state"]["key"]):
+        raise ValueError("the state of an MT19937 is zero, from which it cannot leave")
     if name == "Philox" and not 0 <= checked(state["buffer_pos"], int) <= 4:
         raise ValueError("the position of a Philox is outside of its buffer")
     made.state = state

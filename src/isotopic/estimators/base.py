@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral, Real
@@ -259,7 +260,7 @@ class BaseTopicModel(
         fitted = partial(self._fitted, counts=counts, problem=problem, copies=copies, seen=seen)
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         with use_threads(self.n_jobs), watchers(self, X, metadata, fitted) as watching:
-            solution = self._search(problem, watching, keeper)
+            solution = self._search(problem, seen, watching, keeper)
             attributes = fitted(solution.state)
         self.__dict__.update(attributes)
         self.n_iter_ = len(solution.history)
@@ -276,8 +277,14 @@ class BaseTopicModel(
                 f"n_components={self.n_components} is larger than the data: X has {X.shape[0]} "
                 f"samples and {X.shape[1]} features"
             )
-        weights, topics = (_checked_prior(prior) for prior in self._priors())
+        weights, topics = self._own_priors()
         weights.check((X.shape[0], self.n_components))
+        seen = None
+        if copies is not None:
+            if not copies.all():
+                seen = np.flatnonzero(copies)
+                X, weights, copies = X.rows(seen), weights.rows(seen), copies[seen]
+            X, weights = _repeated(X, copies), Weighted(weights, copies)
         topics = informed(
             topics,
             (self.n_components, X.shape[1]),
@@ -288,16 +295,14 @@ class BaseTopicModel(
             forbidden=self.forbidden,
             feature_names=getattr(self, "feature_names_in_", None),
         )
-        seen = None
-        if copies is not None:
-            if not copies.all():
-                seen = np.flatnonzero(copies)
-                X, weights, copies = X.rows(seen), weights.rows(seen), copies[seen]
-            X, weights = X.repeated(copies), Weighted(weights, copies)
         return Problem(weights, topics, X, self.n_components), seen
 
     def _search(
-        self, problem: Problem, watching: list[Watcher], keeper: Keeper | None
+        self,
+        problem: Problem,
+        seen: Array | None,
+        watching: list[Watcher],
+        keeper: Keeper | None,
     ) -> Solution[State]:
         """Solve from every start, and keep the lowest objective; an interruption ends it."""
         solver = choose_solver(self.solver, problem)
@@ -308,7 +313,7 @@ class BaseTopicModel(
         if keeper is not None:
             seeds, first, best, resumed = keeper.resume(seeds)
             watching = [*watching, keeper]
-        starts = self._starts(problem, seeds)
+        starts = self._starts(problem, seen, seeds)
         for number, start in enumerate(starts[first:], first):
             if keeper is not None:
                 keeper.begin(number, best, resumed)
@@ -331,9 +336,13 @@ class BaseTopicModel(
         assert best is not None
         return best
 
-    def _starts(self, problem: Problem, seeds: Array) -> list[Callable[[], Start]]:
+    def _starts(
+        self, problem: Problem, seen: Array | None, seeds: Array
+    ) -> list[Callable[[], Start]]:
         """Give the starts as functions, so that nobody holds on to their arrays."""
-        model = self if self.warm_start and hasattr(self, "components_") else self.init
+        if self.warm_start and hasattr(self, "components_"):
+            return [partial(start_from_model, problem, self, seen)]
+        model = self.init
         if isinstance(model, str):
             streams = [np.random.default_rng(seed) for seed in seeds]
             return [partial(strategy_start, problem, model, stream) for stream in streams]
@@ -343,10 +352,15 @@ class BaseTopicModel(
                 "use n_init=1, or init='random'"
             )
         if isinstance(model, BaseEstimator):
-            return [partial(start_from_model, problem, model)]
+            return [partial(start_from_model, problem, model, seen)]
         if len(model) != 2:
             raise ValueError(f"init must be a pair (weights, topics), not {len(model)} things")
         return [partial(start_from_arrays, problem, *model)]
+
+    def _own_priors(self) -> tuple[Prior, Prior]:
+        """Give the priors of the parameters as they are now, for good."""
+        weights, topics = (_checked_prior(prior) for prior in self._priors())
+        return deepcopy(weights), deepcopy(topics)
 
     def _read(self, X: Any, *, reset: bool, missing_mask: Any = None) -> CountMatrix:
         nan_is_missing = self.missing == "nan"
@@ -364,14 +378,14 @@ class BaseTopicModel(
         seen: Array | None,
     ) -> dict[str, Any]:
         """Give the fitted attributes of a state."""
-        weights_prior = _checked_prior(self._priors()[0])
+        weights_prior = self._own_priors()[0]
         attributes = {
             **kept_sides(Pair(weights_prior, problem.topics), state.weights, state.topics),
             "_copies": copies,
             "_has_missing": counts.missing is not None,
             "objective_": state.objective,
             "sample_totals_": counts.sample_totals,
-            "_feature_totals": counts.feature_totals,
+            "_feature_totals": problem.X.feature_totals,
             "_log_likelihood": state.counts.log_likelihood,
             "_saturated_divergence": problem.X.saturated_divergence,
         }
@@ -447,6 +461,13 @@ def _weight_attributes(weights: Posterior) -> dict[str, Any]:
         "_effective_weights": weights.effective,
         "_weights_explained": weights.explained,
     }
+
+
+def _repeated(X: CountMatrix, copies: Array) -> CountMatrix:
+    try:
+        return X.repeated(copies)
+    except ValueError as error:
+        raise ValueError(f"sample_weight times X: {error}") from None
 
 
 def _checked_prior(prior: Any) -> Prior:

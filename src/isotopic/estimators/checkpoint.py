@@ -2,9 +2,11 @@
 
 import os
 import time
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from hashlib import blake2b
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,11 @@ from isotopic.estimators.keeping import TYPES
 from isotopic.problem import Problem, State
 from isotopic.solvers import HISTORY, Iteration, Solution
 
-# Settings that may change between a fit and its continuation: they do not change the path.
-_FREE_TO_CHANGE = {"max_iter", "tol", "n_jobs", "callbacks", "verbose", "random_state", "init"}
+# Settings that do not change the path of a fit, or are looked at otherwise.
+_NOT_COMPARED = {"n_jobs", "callbacks", "verbose", "random_state", "init", "warm_start"}
+
+# Those that only say where the path ends; with several starts they also say which one is kept.
+_ENDS = {"max_iter", "tol"}
 
 
 @dataclass(frozen=True)
@@ -61,12 +66,18 @@ class Keeper:
 
     def __init__(self, checkpoint: Checkpoint, model: Any, problem: Problem) -> None:
         self.path, self.seconds = Path(checkpoint.path), checkpoint.seconds
+        self.problem, self.max_iter = problem, model.max_iter
+        left_out = _NOT_COMPARED | (_ENDS if model.n_init == 1 else set())
         parameters = model.get_params(deep=False)
-        settings = {k: v for k, v in parameters.items() if k not in _FREE_TO_CHANGE}
+        settings = {name: _digest(v) for name, v in parameters.items() if name not in left_out}
+        seed = model.random_state
+        if isinstance(seed, Integral):
+            settings["random_state"] = _digest(int(seed))
+        warm = model.warm_start and hasattr(model, "components_")
         self.fit: dict[str, Any] = {
             "model": type(model).__name__,
-            "settings": {name: _plain(value) for name, value in settings.items()},
-            "start": _start_fingerprint(model.init),
+            "settings": settings,
+            "start": _start_fingerprint(model if warm else model.init),
             "data": _fingerprint(problem.X),
         }
         if not self.path.parent.is_dir():
@@ -81,6 +92,11 @@ class Keeper:
             return seeds, 0, None, None
         kept = archive.read(self.path, "checkpoint", TYPES)
         self._check(kept)
+        made = 0 if kept["here"] is None else len(kept["here"].history)
+        if made > self.max_iter:
+            raise ValueError(
+                f"max_iter={self.max_iter}, but the fit of {self.path} has made {made} iterations"
+            )
         self.seeds = kept["seeds"]
         return kept["seeds"], kept["number"], kept["best"], kept["here"]
 
@@ -101,7 +117,11 @@ class Keeper:
 
     def end(self, solution: Solution[State]) -> None:
         """Write down where a start led."""
-        self._write(solution)
+        state = solution.state
+        if solution.interrupted and isinstance(state, State):
+            # The step that was broken off may have taken over the counts.
+            state = self.problem.evaluate(state.weights, state.topics, state.passes)
+        self._write(replace(solution, state=state))
 
     def _write(self, here: Solution[State]) -> None:
         tree = {
@@ -111,7 +131,10 @@ class Keeper:
             "best": self.best,
             "here": here,
         }
-        archive.write(self.path, "checkpoint", tree)
+        try:
+            archive.write(self.path, "checkpoint", tree)
+        except OSError as error:  # a full disk is no reason to lose the fit as well
+            warnings.warn(f"no checkpoint was written: {error}", UserWarning, stacklevel=2)
         self.written = time.monotonic()
 
     def _check(self, kept: dict[str, Any]) -> None:
@@ -121,7 +144,7 @@ class Keeper:
         if theirs["model"] != ours["model"]:
             raise ValueError(f"{self.path} is the checkpoint of a {theirs['model']}{advice}")
         for name, value in ours["settings"].items():
-            if theirs["settings"].get(name) != value:
+            if theirs["settings"].get(name, value) != value:
                 raise ValueError(
                     f"{self.path} is the checkpoint of a fit with another {name}{advice}"
                 )
@@ -131,35 +154,42 @@ class Keeper:
             raise ValueError(f"{self.path} is the checkpoint of a fit from another start{advice}")
 
 
-def _plain(value: Any) -> str:
-    """Write a setting so that two can be compared."""
-    if isinstance(value, np.ndarray):
-        return _digest(value)
-    with np.printoptions(threshold=2**62, floatmode="unique"):
-        return repr(value)
-
-
 def _start_fingerprint(start: Any) -> str:
     """Tell one start from another."""
-    if isinstance(start, str):
-        return start
     if isinstance(start, BaseEstimator):
-        start = (start.weights_, start.components_) if hasattr(start, "components_") else ()
-    return _digest(*map(np.asarray, start))
+        start = [getattr(start, name, None) for name in ("weights_", "components_")]
+    return _digest(start)
 
 
 def _fingerprint(X: CountMatrix) -> str:
     parts = [X.row_starts, X.features, X.values] if X.is_sparse else [X.dense]
     if X.missing is not None:
-        parts += [X.missing.indptr, X.missing.indices]
-    if X.copies is not None:
-        parts.append(X.copies)
-    return _digest(*parts)
+        parts += [X.missing.pattern.indptr, X.missing.pattern.indices]
+    return _digest([X.shape, X.copies, *parts])
 
 
-def _digest(*arrays: Array) -> str:
+def _digest(value: Any) -> str:
     digest = blake2b(digest_size=16)
-    for array in arrays:
-        digest.update(f"{array.dtype} {array.shape} ".encode())
-        digest.update(np.ascontiguousarray(array).data)
+    _feed(digest, value)
     return digest.hexdigest()
+
+
+def _feed(digest: Any, value: Any) -> None:
+    """Feed a setting to a digest by what it says, whatever it is made of."""
+    if is_dataclass(value):
+        value = [type(value).__name__, *(getattr(value, item.name) for item in fields(value))]
+    elif isinstance(value, Mapping):
+        value = sorted(value.items(), key=repr)
+    elif isinstance(value, (set, frozenset)):
+        value = sorted(value, key=repr)
+    elif hasattr(value, "columns"):  # a data frame
+        value = [list(value.columns), np.asarray(value)]
+    if isinstance(value, (list, tuple)):
+        digest.update(f"{len(value)} [".encode())
+        for item in value:
+            _feed(digest, item)
+    elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O":
+        digest.update(f"{value.dtype} {value.shape} ".encode())
+        digest.update(np.ascontiguousarray(value).data)
+    else:
+        digest.update(f"{value!r} ".encode())

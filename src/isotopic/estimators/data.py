@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
-from isotopic.counts import CountMatrix
+from isotopic.counts import CountMatrix, read_mask
 
 
 def read_counts(
@@ -75,9 +75,8 @@ def _missing(X: Any, mask: Any, nan_is_missing: bool) -> Any:
     nan: Any = _nan_pattern(X) if sparse.issparse(X) else np.isnan(X)
     if mask is None:
         return nan
-    if np.shape(mask) != X.shape:
-        raise ValueError(f"missing_mask has shape {np.shape(mask)}, X has {X.shape}")
-    return sparse.csr_array(nan, dtype=bool) + sparse.csr_array(mask, dtype=bool)
+    mask = read_mask(mask, X.shape)
+    return sparse.csr_array(nan, dtype=bool) + sparse.csr_array(mask)
 
 
 def _nan_pattern(X: Any) -> Any:

@@ -68,7 +68,8 @@ class Inference:
 
         with each sample's inferred weights (the mean of a Bayesian side) and
         :math:`\sum_v p_{dv} = 1`, so that all models are measured alike. The weights are inferred
-        from the counts that are scored.
+        from the counts that are scored, so more components are seldom worse: this score compares
+        models of one size, and does not tell how many components there are.
 
         Parameters
         ----------
@@ -95,6 +96,14 @@ class Inference:
         with use_threads(self.n_jobs):
             by_sample = row_pass(counts, shares, normalized(topics), proportions=True)[1]
         some = times > 0
+        impossible = np.count_nonzero(np.isneginf(by_sample[some]))
+        if impossible:
+            warnings.warn(
+                f"{impossible} samples have counts of features that no topic has, so the score is "
+                "-inf. A prior on the topics, such as LDA's eta, gives every feature a chance",
+                UserWarning,
+                stacklevel=2,
+            )
         return float(by_sample[some] @ times[some]) / total
 
     def perplexity(
@@ -195,7 +204,12 @@ class Inference:
         )
 
     def credible_interval(
-        self, side: str = "weights", *, level: float = 0.9, X: Any = None
+        self,
+        side: str = "weights",
+        *,
+        level: float = 0.9,
+        X: Any = None,
+        missing_mask: Any = None,
     ) -> tuple[Array, Array]:
         """Give the posterior's interval for each entry of a Bayesian side.
 
@@ -206,6 +220,8 @@ class Inference:
             The probability of the interval; as much is left below it as above.
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
             The samples whose weights are asked for; by default those that were fitted.
+        missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
+            True where an entry of ``X`` is missing.
 
         Returns
         -------
@@ -214,8 +230,9 @@ class Inference:
 
         Notes
         -----
-        The variational posterior is narrower than the true one. The topics' intervals are those of
-        the topics' own posterior, which only a model with a prior on the topics has.
+        The variational posterior is narrower than the true one; for proportions (LDA) the more so
+        the more entries are missing. The topics' intervals are those of the topics' own posterior,
+        which only a model with a prior on the topics has.
         """
         check_is_fitted(self)
         if side not in ("weights", "components"):
@@ -230,7 +247,7 @@ class Inference:
             )
         if X is not None and side == "components":
             raise ValueError("X is for the intervals of weights; the topics have theirs from fit")
-        posterior = self._kept(side) if X is None else self._infer(self._read_new(X))
+        posterior = self._kept(side) if X is None else self._infer(self._read_new(X, missing_mask))
         tail = (1 - level) / 2
         return prior.quantile(posterior, tail), prior.quantile(posterior, 1 - tail)
 
@@ -287,7 +304,7 @@ class Inference:
                 stacklevel=3,
             )
         found: Posterior = weights_prior.absorb(
-            solution.state.counts, problem.topics_totals(topics)
+            solution.state.counts, problem.topics_totals(topics, counts.missing)
         )
         return found
 

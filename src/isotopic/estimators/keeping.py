@@ -3,8 +3,10 @@
 import os
 import warnings
 from dataclasses import fields
+from numbers import Integral
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic import archive, priors, solvers
@@ -16,6 +18,7 @@ TYPES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
         priors.Dirichlet,
+        priors.Fixed,
         priors.Forbidden,
         priors.Free,
         priors.Gamma,
@@ -31,6 +34,9 @@ TYPES: dict[str, type] = {
         State,
     )
 }
+
+# The models that files may hold, where they are all known.
+MODELS: dict[str, type] = {}
 
 _PRIVATE = (
     "_fitted_priors",
@@ -61,13 +67,14 @@ class Keeping:
         path : str or path-like
         """
         check_is_fitted(self)
-        archive.write(path, "model", self)
+        archive.write(path, "model", self, TYPES | MODELS)
 
     def __archive__(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
         if parameters["callbacks"] is not None:
             warnings.warn("callbacks are code and are not saved", UserWarning, stacklevel=4)
             parameters["callbacks"] = None
+        parameters = {name: _storable(value) for name, value in parameters.items()}
         kept = {
             name: value
             for name, value in vars(self).items()
@@ -89,6 +96,20 @@ class Keeping:
             _check_shapes(fitted)
         model.__dict__.update(fitted)
         return model
+
+
+def _storable(value: Any) -> Any:
+    """Say a setting in what a file can hold."""
+    if hasattr(value, "columns"):  # a data frame
+        return np.asarray(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=repr)
+    if isinstance(value, dict):
+        return {
+            int(key) if isinstance(key, Integral) else key: _storable(item)
+            for key, item in value.items()
+        }
+    return value
 
 
 def _is_public_result(name: str) -> bool:

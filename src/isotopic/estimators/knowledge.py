@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array, as_numbers
-from isotopic.priors import Held, Prior, forbidding, seeded
+from isotopic.priors import Fixed, Held, Posterior, Prior, forbidding, seeded
 
 
 def informed(
@@ -45,7 +45,8 @@ def informed(
     prior.check(shape)
     held = np.empty((0, shape[1]), dtype)
     if fixed_topics is not None:
-        held = _held(fixed_topics, shape, dtype, normalized=prior.normalized)
+        aligned = _aligned(fixed_topics, feature_names)
+        held = _held(aligned, shape, dtype, normalized=prior.normalized)
     mask = np.zeros(shape, dtype=bool)
     if forbidden is not None:
         mask = _table("forbidden", forbidden, shape, feature_names) != 0
@@ -55,9 +56,22 @@ def informed(
         pseudo_counts = _table("seeds", seeds, shape, feature_names, feature_totals)
         _check_seeds(pseudo_counts, mask, len(held))
         prior = seeded(prior, np.asfortranarray(pseudo_counts))
-    if fixed_topics is not None:
-        prior = Held(prior.rows(np.arange(len(held), shape[0])), held)
+    if len(held) == shape[0]:
+        held = np.asfortranarray(held)
+        return Fixed(Posterior(held, held), normalized=prior.normalized)
+    if len(held):
+        return Held(prior.rows(np.arange(len(held), shape[0])), held)
     return prior
+
+
+def _aligned(fixed_topics: Any, feature_names: Any) -> Any:
+    """Put the columns of a data frame into the order of the features."""
+    columns = getattr(fixed_topics, "columns", None)
+    if columns is None or feature_names is None:
+        return fixed_topics
+    if sorted(map(str, columns)) != sorted(map(str, feature_names)):
+        raise ValueError("the columns of fixed_topics are not called like the features of X")
+    return fixed_topics[list(feature_names)]
 
 
 def _held(given: Any, shape: tuple[int, int], dtype: Any, *, normalized: bool) -> Array:

@@ -5,11 +5,12 @@ from typing import Any
 
 from isotopic import archive
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.estimators.keeping import TYPES
+from isotopic.estimators.keeping import MODELS, TYPES
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson
 from isotopic.estimators.topic_model import TopicModel
 
-_MODELS: tuple[type[BaseTopicModel], ...] = (NMF, PLSA, LDA, GammaPoisson, TopicModel)
+_ALL: tuple[type[BaseTopicModel], ...] = (NMF, PLSA, LDA, GammaPoisson, TopicModel)
+MODELS.update({cls.__name__: cls for cls in _ALL})
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -41,4 +42,4 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((same.components_ == model.components_).all())
     True
     """
-    return archive.read(path, "model", TYPES | {cls.__name__: cls for cls in _MODELS})
+    return archive.read(path, "model", TYPES | MODELS)

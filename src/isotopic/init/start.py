@@ -57,8 +57,11 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
     return first, second
 
 
-def start_from_model(problem: Problem, model: Any) -> Start:
-    """Let both priors absorb the counts that a fitted model of any kind explains."""
+def start_from_model(problem: Problem, model: Any, which: Array | None = None) -> Start:
+    """Let both priors absorb the counts that a fitted model of any kind explains.
+
+    ``which`` of the model's samples the problem has, if not all.
+    """
     if not hasattr(model, "components_"):
         raise ValueError(f"init={model!r} is not fitted; fit it first")
     if not hasattr(model, "weights_"):
@@ -71,19 +74,21 @@ def start_from_model(problem: Problem, model: Any) -> Start:
         raise ValueError(f"init is a model with topics {given}; this fit needs {needed}")
     copies = np.ones(problem.X.shape[0]) if problem.X.copies is None else problem.X.copies
     totals = problem.X.sample_totals / copies
-    if len(model.weights_) == len(totals):
-        weight_counts, topic_counts = (s.copy("K") for s in explained_counts(model, totals))
+    weight_counts, topic_counts = explained_counts(model)
+    if which is not None and len(weight_counts) > which[-1]:
+        weight_counts = weight_counts[which]
+    if len(weight_counts) == len(totals):
+        weight_counts = weight_counts.copy("K")
     else:  # other samples: only the topics are of use
         weight_counts = np.zeros((len(totals), problem.n_components))
-        topic_counts = explained_counts(model, model.sample_totals_)[1].copy("K")
     # A sample that the model knew nothing of starts anywhere: from zero it could not leave.
     unknown = (weight_counts.sum(axis=1) <= 0) & (totals > 0)
     weight_counts[unknown] = totals[unknown, np.newaxis] / problem.n_components
     weight_counts *= copies[:, np.newaxis]
-    return absorbed(problem, weight_counts, topic_counts)
+    return absorbed(problem, weight_counts, topic_counts.copy("K"))
 
 
-def explained_counts(model: Any, sample_totals: Array) -> tuple[Array, Array]:
+def explained_counts(model: Any) -> tuple[Array, Array]:
     """Find the expected counts that a fitted model of any kind stands for.
 
     The weights' are those of each sample counted once. A prior that absorbs them turns one model
@@ -97,7 +102,7 @@ def explained_counts(model: Any, sample_totals: Array) -> tuple[Array, Array]:
     topics = Posterior(
         model.components_, model._effective_components, explained=model._components_explained
     )
-    weight_counts = weights_prior.implied(weights, sample_totals, pair.topics_totals(topics))
+    weight_counts = weights_prior.implied(weights, model.sample_totals_, pair.topics_totals(topics))
     copies = np.ones(len(model.weights_)) if model._copies is None else model._copies
     scale = np.asarray(copies @ model.weights_)[:, np.newaxis]
     topic_counts = topics_prior.implied(topics, copies @ weight_counts, scale)
@@ -115,7 +120,8 @@ def absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> Sta
 def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:
     """Share each sample's total equally: where the inference for new samples begins."""
     counts = equal_shares(X, problem.n_components)
-    weights = problem.weights.absorb(counts.astype(X.dtype), problem.topics_totals(topics))
+    totals = problem.topics_totals(topics, X.missing)
+    weights = problem.weights.absorb(counts.astype(X.dtype), totals)
     return weights, topics
 
 

@@ -60,7 +60,10 @@ class Prior(Protocol):
 
     @property
     def scale(self) -> str:
-        """What this side thinks of its own scale: ``"free"``, ``"pulled"`` to zero, ``"held"``."""
+        """What this side thinks of its own scale.
+
+        ``"free"``, ``"pulled"`` to zero, ``"pushed"`` to infinity, or ``"held"``.
+        """
 
     @property
     def copies(self) -> Array | None:
@@ -86,6 +89,9 @@ class Prior(Protocol):
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Find counts that the posterior could have been made of; ``mass`` is their row sums."""
 
+    def first_totals(self, n_rows: int) -> Totals:
+        """Give row sums that this side can be made to have, before it is made."""
+
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Draw a factor of the shape of ``like``; without a distribution it is ``like`` itself."""
 
@@ -104,6 +110,10 @@ class Side:
     learned: ClassVar[bool] = True
     scale: ClassVar[str] = "held"
     copies: ClassVar[Array | None] = None
+
+    def first_totals(self, n_rows: int) -> Totals:
+        """Any scale will do."""
+        return 1.0
 
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Nothing to draw from: take what there is."""

@@ -34,6 +34,10 @@ class Bayesian(Side):
         """Give the prior that has seen these counts already."""
         raise NotImplementedError
 
+    def forbidding(self, entries: Array) -> Self:
+        """Give the prior that keeps these entries at zero too."""
+        raise NotImplementedError
+
     def quantile(self, posterior: Posterior, probability: float) -> Array:
         """Give the quantile of every entry's posterior."""
         raise NotImplementedError
@@ -63,6 +67,7 @@ class Dirichlet(Bayesian):
 
     def __post_init__(self) -> None:
         _positive("concentration", self.concentration)
+        _boolean("forbidden", self.forbidden)
 
     def rows(self, which: Array) -> "Dirichlet":
         """Give the prior of some rows only."""
@@ -71,10 +76,15 @@ class Dirichlet(Bayesian):
     def check(self, shape: tuple[int, int]) -> None:
         """Check that the concentration broadcasts to the side."""
         _broadcasts("concentration", self.concentration, shape)
+        _has_shape("forbidden", self.forbidden, shape)
 
     def seeded(self, pseudo_counts: Array) -> "Dirichlet":
         """Add the counts to the concentration."""
         return replace(self, concentration=np.add(self.concentration, pseudo_counts))
+
+    def forbidding(self, entries: Array) -> "Dirichlet":
+        """Give the prior that keeps these entries at zero too."""
+        return replace(self, forbidden=_either(entries, self.forbidden))
 
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Draw rows from the prior."""
@@ -153,6 +163,7 @@ class Gamma(Bayesian):
     def __post_init__(self) -> None:
         _positive("shape", self.shape)
         _positive("rate", self.rate)
+        _boolean("forbidden", self.forbidden)
 
     def rows(self, which: Array) -> "Gamma":
         """Give the prior of some rows only."""
@@ -163,10 +174,15 @@ class Gamma(Bayesian):
         """Check that shape and rate broadcast to the side."""
         _broadcasts("shape", self.shape, shape)
         _broadcasts("rate", self.rate, shape)
+        _has_shape("forbidden", self.forbidden, shape)
 
     def seeded(self, pseudo_counts: Array) -> "Gamma":
         """Add the counts to the shape."""
         return replace(self, shape=np.add(self.shape, pseudo_counts))
+
+    def forbidding(self, entries: Array) -> "Gamma":
+        """Give the prior that keeps these entries at zero too."""
+        return replace(self, forbidden=_either(entries, self.forbidden))
 
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Draw entries from the prior."""
@@ -253,6 +269,22 @@ def _positive(name: str, value: ArrayLike) -> None:
     array = as_numbers(name, value)
     if array.size == 0 or not np.all((array > 0) & (array < np.inf)):
         raise ValueError(f"{name} must be positive and finite, not {value!r}")
+
+
+def _either(entries: Array, others: ArrayLike | None) -> Array:
+    return entries if others is None else entries | np.asarray(others)
+
+
+def _boolean(name: str, mask: Any) -> None:
+    if mask is not None and np.asarray(mask).dtype != np.bool_:
+        raise TypeError(f"{name} must be a boolean array, true where an entry is zero for certain")
+
+
+def _has_shape(name: str, mask: Any, shape: tuple[int, int]) -> None:
+    if mask is not None and np.shape(mask) != shape:
+        raise ValueError(f"{name} has shape {np.shape(mask)}; the side has {shape}")
+    if mask is not None and np.any(np.all(mask, axis=1)):
+        raise ValueError(f"{name} leaves nothing of row {int(np.argmax(np.all(mask, axis=1)))}")
 
 
 def _broadcasts(name: str, value: ArrayLike, shape: tuple[int, int]) -> None:

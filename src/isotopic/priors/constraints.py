@@ -183,6 +183,12 @@ class Held(_Around):
         learned = prior.quantile(self._learned_part(posterior), probability)
         return np.concatenate([self.held, learned])
 
+    def first_totals(self, n_rows: int) -> Totals:
+        """Topics that are held have the sums that they have."""
+        if self.normalized:
+            return 1.0
+        return np.append(self.held.sum(axis=1), np.ones(n_rows - len(self.held)))
+
     def _learned(self, side: Any) -> Any:
         """Give the part of what there is for each topic, in the layout of the kernels."""
         return side if np.ndim(side) == 0 else np.asfortranarray(side[len(self.held) :])
@@ -237,6 +243,11 @@ class Seeded(_Around):
 
     prior: Prior
     pseudo_counts: Array = field(repr=False)
+
+    @property
+    def scale(self) -> str:  # type: ignore[override]
+        """Seeds push up what carries a scale."""
+        return "held" if self.prior.normalized else "pushed"
 
     def rows(self, which: Array) -> Self:
         """Give the prior of some rows only."""
@@ -318,5 +329,5 @@ def seeded(prior: Prior, pseudo_counts: Array) -> Prior:
 def forbidding(prior: Prior, forbidden: Array) -> Prior:
     """Give the prior that keeps these entries at zero."""
     if isinstance(prior, Bayesian):
-        return replace(prior, forbidden=forbidden)  # type: ignore[call-arg]
+        return prior.forbidding(forbidden)
     return Forbidden(prior, forbidden)

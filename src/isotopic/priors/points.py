@@ -113,6 +113,8 @@ def _divided(counts: Array, totals: Totals) -> Array:
 
 def _scaled_distance(counts: Array, factor: Array, totals: Totals, copies: Array | None) -> float:
     scale = np.asarray(totals, np.float64)
+    if scale.shape == counts.shape and scale.ndim == 2:  # one for each entry
+        factor, scale = (factor * scale).astype(counts.dtype), np.ones(())
     if scale.ndim == 2:  # one for each row, as a column
         return distance(counts, factor, row_scale=scale[:, 0])
     column_scale = np.broadcast_to(scale, counts.shape[1])

@@ -70,7 +70,7 @@ class FoldIn:
         X, rows, moving = state.X, state.rows, state.moving
         if 2 * np.count_nonzero(moving) < len(rows):  # worth making a smaller matrix
             X, rows, moving = X.rows(np.flatnonzero(moving)), rows[moving], moving[moving]
-        totals = problem.topics_totals(state.topics)
+        totals = problem.topics_totals(state.topics, X.missing)
         old = state.counts[rows]
         effective = problem.weights.rows(rows).absorb(old.copy(), totals).effective
         new, log_likelihoods = row_pass(
