@@ -209,7 +209,6 @@ def test_settings_are_compared_by_what_they_say(rng, tmp_path):
     mask = np.zeros((3, 9), dtype=bool)
     other_mask = mask.copy()
     other_mask[0, 0] = True
-    frames = [(pandas.DataFrame(held), pandas.DataFrame(held[:, ::-1]))]
     pairs = [
         ({"random_state": 1}, {"random_state": 2}),
         (

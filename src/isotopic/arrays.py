@@ -24,6 +24,8 @@ def as_numbers(name: str, given: Any) -> Array:
     except ValueError:
         raise ValueError(f"{name} must be an array; its rows differ in length") from None
     if array.dtype.kind == "O":
+        if any(isinstance(value, (str, bytes)) for value in array.flat):
+            raise TypeError(f"{name} must hold numbers, not text")
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError, OverflowError):

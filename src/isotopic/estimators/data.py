@@ -26,6 +26,11 @@ def read_counts(
     nan_is_missing : bool
         Whether NaN stands for a missing entry.
     """
+    if hasattr(X, "columns") and 0 in X.shape:  # scikit-learn looks at the names first
+        what = "sample" if X.shape[0] == 0 else "feature"
+        raise ValueError(
+            f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
+        )
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(
             "X is a masked array, whose mask would be lost. If masked entries are missing, give "
@@ -42,6 +47,10 @@ def read_counts(
         )
     except OverflowError:
         raise ValueError("X has a number that is too large for float64") from None
+    except (ValueError, TypeError):
+        raise
+    except Exception as error:  # of the libraries of data frames
+        raise ValueError(f"X cannot be read: {error}") from error
     if isinstance(X, np.ndarray) and X.dtype.kind == "O":
         X = as_numbers("X", X)
     return CountMatrix(X, missing=_missing(X, missing_mask, nan_is_missing))
@@ -64,6 +73,9 @@ def read_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
         raise ValueError(
             f"sample_weight must be finite and at least 0; sample {bad[0]} has {copies[bad]}"
         )
+    with np.errstate(over="ignore"):
+        if not copies.sum() < np.inf:
+            raise ValueError("sample_weight is too large: its sum is infinite")
     if not copies.any():
         raise ValueError("sample_weight is zero for every sample: nothing is left to fit")
     return None if np.all(copies == 1) else copies

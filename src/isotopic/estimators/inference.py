@@ -235,7 +235,7 @@ class Inference:
         which only a model with a prior on the topics has.
         """
         check_is_fitted(self)
-        if side not in ("weights", "components"):
+        if not (isinstance(side, str) and side in ("weights", "components")):
             raise ValueError(f"side must be 'weights' or 'components', not {side!r}")
         if not (isinstance(level, Real) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
