@@ -370,6 +370,30 @@ void scale(const T* a, const double* row_scale, const double* column_scale, int6
     }
 }
 
+template <class T> void extrapolate(const Extrapolation<T>& e, int64_t begin, int64_t end) {
+    constexpr double smallest = simd<T>::smallest_normal;
+    const vec<double> largest_power = fill<double>(700.0);  // of e, that is still finite
+    for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = i * e.columns;
+        const vec<double> total = fill<double>(e.totals[i]), floor = e.floor * total;
+        vec<double> sums = vec<double>{};
+        along_row(e.columns, [&](Place k) {
+            const vec<double> latest = get<T>(e.latest + row, k), previous = get<T>(e.previous + row, k);
+            const auto positive = latest >= smallest, moved = positive & (previous >= smallest);
+            const vec<double> from = moved ? previous : fill<double>(1.0), to = moved ? latest : fill<double>(1.0);
+            const vec<double> power = e.momentum * (log(to) - log(from));
+            vec<double> further = latest * exp(power < largest_power ? power : largest_power);
+            further = further < total ? further : total;
+            further = further > floor ? further : floor;
+            further = positive ? further : vec<double>{};
+            put<T>(e.to + row, k, further);
+            sums += k.only_new(further);
+        });
+        const double sum_of_row = sum<double>(sums), by = sum_of_row > 0 ? e.totals[i] / sum_of_row : 1.0;
+        scale<T>(e.to + row, &by, nullptr, e.columns, 0, 1, e.to + row);
+    }
+}
+
 void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int64_t n) {
     along_row(n, [&](Place i) {
         const GammaFunctions g = gamma_functions(get<double>(x, i, 1.0));
@@ -380,7 +404,7 @@ void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int
 
 template <class T>
 constexpr Kernels<T> table = {lanes<T>, pad<T>, rows<T>, columns<T>, finish<T>, divide_all<T>, posterior<T>,
-                              distance<T>, row_sums<T>, column_sums<T>, scale<T>};
+                              distance<T>, row_sums<T>, column_sums<T>, scale<T>, extrapolate<T>};
 
 #define ISOTOPIC_TEXT_OF(x) #x
 #define ISOTOPIC_TEXT(x) ISOTOPIC_TEXT_OF(x)
