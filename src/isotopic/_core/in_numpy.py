@@ -148,9 +148,9 @@ def extrapolate(
     positive = latest >= smallest
     moved = positive & (previous >= smallest)
     wide = latest.astype(np.float64)
-    way = np.log(np.where(moved, wide, 1)) - np.log(np.where(moved, previous, 1), dtype=np.float64)
-    with np.errstate(over="ignore"):  # the total is the most
-        further = wide * np.exp(np.minimum(momentum * way, 700))
+    with np.errstate(over="ignore", under="ignore"):
+        change = np.divide(wide, previous, out=np.ones_like(wide), where=moved)
+        further = wide * np.clip(change, 1e-300, 1e300) ** momentum
     most = totals[:, np.newaxis]
     further = np.where(positive, np.maximum(np.minimum(further, most), floor * most), 0)
     sums = further.sum(axis=1)

@@ -372,7 +372,7 @@ void scale(const T* a, const double* row_scale, const double* column_scale, int6
 
 template <class T> void extrapolate(const Extrapolation<T>& e, int64_t begin, int64_t end) {
     constexpr double smallest = simd<T>::smallest_normal;
-    const vec<double> largest_power = fill<double>(700.0);  // of e, that is still finite
+    const vec<double> most = fill<double>(1e300), least = fill<double>(1e-300);  // no change is larger
     for (int64_t i = begin; i < end; ++i) {
         const int64_t row = i * e.columns;
         const vec<double> total = fill<double>(e.totals[i]), floor = e.floor * total;
@@ -380,9 +380,10 @@ template <class T> void extrapolate(const Extrapolation<T>& e, int64_t begin, in
         along_row(e.columns, [&](Place k) {
             const vec<double> latest = get<T>(e.latest + row, k), previous = get<T>(e.previous + row, k);
             const auto positive = latest >= smallest, moved = positive & (previous >= smallest);
-            const vec<double> from = moved ? previous : fill<double>(1.0), to = moved ? latest : fill<double>(1.0);
-            const vec<double> power = e.momentum * (log(to) - log(from));
-            vec<double> further = latest * exp(power < largest_power ? power : largest_power);
+            vec<double> change = moved ? latest * reciprocal(moved ? previous : fill<double>(1.0)) : fill<double>(1.0);
+            change = change < most ? change : most;
+            change = change > least ? change : least;
+            vec<double> further = latest * rough_power(change, e.momentum);
             further = further < total ? further : total;
             further = further > floor ? further : floor;
             further = positive ? further : vec<double>{};

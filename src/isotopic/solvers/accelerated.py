@@ -78,7 +78,7 @@ class Accelerated:
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
         """Evaluate the starting point."""
         start = problem.evaluate(weights, topics, passes=0)
-        return _accepted(start, previous=None, momentum=_FIRST_MOMENTUM, floor=1.0)
+        return _accepted(start, previous=start.counts, momentum=_FIRST_MOMENTUM, floor=1.0)
 
     def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
         """Both M steps with counts taken further, then one pass."""
@@ -104,7 +104,7 @@ class Accelerated:
 
 
 def _accepted(
-    point: State, *, previous: Counts | None, momentum: float, floor: float
+    point: State, *, previous: Counts, momentum: float, floor: float
 ) -> AcceleratedState:
     return AcceleratedState(
         point.weights,
