@@ -18,7 +18,7 @@ from isotopic.objectives import (
     plsa_log_likelihood,
 )
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
-from isotopic.solvers import Alternating, JointEM
+from isotopic.solvers import Accelerated, Alternating, JointEM
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
@@ -27,6 +27,7 @@ __all__ = [
     "LDA",
     "NMF",
     "PLSA",
+    "Accelerated",
     "Alternating",
     "Checkpoint",
     "CountMatrix",

@@ -277,3 +277,27 @@ def normalized(array: Array, *, in_place: bool = False) -> Array:
     result = array if in_place else np.empty_like(array)
     native.normalize(array, turned, sums, result, current_threads())
     return result.T if turned else result
+
+
+def extrapolated(
+    latest: Array, previous: Array, totals: Array, *, momentum: float, floor: float
+) -> Array:
+    r"""Take expected counts further along the way that they went, in the logarithms.
+
+    .. math:: \text{latest} \cdot (\text{latest} / \text{previous})^{\text{momentum}}
+
+    Entries that are positive stay at least ``floor`` times their row's total, entries that are
+    zero stay zero, and each row is scaled to its total.
+
+    Parameters
+    ----------
+    latest, previous : ndarray of shape (rows, components)
+        Expected counts of samples, or of features, one after the other.
+    totals : ndarray of shape (rows,)
+        The counts of each row, which its components share.
+    momentum, floor : float
+    """
+    latest, previous = np.ascontiguousarray(latest), np.ascontiguousarray(previous)
+    to = np.empty_like(latest)
+    native.extrapolate(latest, previous, totals, momentum, floor, to, current_threads())
+    return to

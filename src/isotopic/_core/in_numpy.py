@@ -134,6 +134,30 @@ def normalize(a: Array, by_column: bool, sums: Array, to: Array, threads: int) -
     to[:] = np.where(sums > 0, a / np.where(sums > 0, sums, 1), uniform)
 
 
+def extrapolate(
+    latest: Array,
+    previous: Array,
+    totals: Array,
+    momentum: float,
+    floor: float,
+    to: Array,
+    threads: int,
+) -> None:
+    """Take counts further along the way that they went, each row scaled to its total."""
+    smallest = np.finfo(latest.dtype).tiny
+    positive = latest >= smallest
+    moved = positive & (previous >= smallest)
+    wide = latest.astype(np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        change = np.divide(wide, previous, out=np.ones_like(wide), where=moved)
+        further = wide * np.clip(change, 1e-300, 1e300) ** momentum
+    most = totals[:, np.newaxis]
+    further = np.where(positive, np.maximum(np.minimum(further, most), floor * most), 0)
+    sums = further.sum(axis=1)
+    by = np.divide(totals, sums, out=np.ones_like(sums), where=sums > 0)
+    to[:] = further * by[:, np.newaxis]
+
+
 def gamma_functions(x: Array, digamma: Array, log_gamma: Array) -> None:
     """Digamma and log-gamma of positive numbers."""
     digamma[:] = special.digamma(x)

@@ -370,6 +370,31 @@ void scale(const T* a, const double* row_scale, const double* column_scale, int6
     }
 }
 
+template <class T> void extrapolate(const Extrapolation<T>& e, int64_t begin, int64_t end) {
+    constexpr double smallest = simd<T>::smallest_normal;
+    const vec<double> most = fill<double>(1e300), least = fill<double>(1e-300);  // no change is larger
+    for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = i * e.columns;
+        const vec<double> total = fill<double>(e.totals[i]), floor = e.floor * total;
+        vec<double> sums = vec<double>{};
+        along_row(e.columns, [&](Place k) {
+            const vec<double> latest = get<T>(e.latest + row, k), previous = get<T>(e.previous + row, k);
+            const auto positive = latest >= smallest, moved = positive & (previous >= smallest);
+            vec<double> change = moved ? latest * reciprocal(moved ? previous : fill<double>(1.0)) : fill<double>(1.0);
+            change = change < most ? change : most;
+            change = change > least ? change : least;
+            vec<double> further = latest * rough_power(change, e.momentum);
+            further = further < total ? further : total;
+            further = further > floor ? further : floor;
+            further = positive ? further : vec<double>{};
+            put<T>(e.to + row, k, further);
+            sums += k.only_new(further);
+        });
+        const double sum_of_row = sum<double>(sums), by = sum_of_row > 0 ? e.totals[i] / sum_of_row : 1.0;
+        scale<T>(e.to + row, &by, nullptr, e.columns, 0, 1, e.to + row);
+    }
+}
+
 void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int64_t n) {
     along_row(n, [&](Place i) {
         const GammaFunctions g = gamma_functions(get<double>(x, i, 1.0));
@@ -380,7 +405,7 @@ void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int
 
 template <class T>
 constexpr Kernels<T> table = {lanes<T>, pad<T>, rows<T>, columns<T>, finish<T>, divide_all<T>, posterior<T>,
-                              distance<T>, row_sums<T>, column_sums<T>, scale<T>};
+                              distance<T>, row_sums<T>, column_sums<T>, scale<T>, extrapolate<T>};
 
 #define ISOTOPIC_TEXT_OF(x) #x
 #define ISOTOPIC_TEXT(x) ISOTOPIC_TEXT_OF(x)

@@ -59,6 +59,16 @@ template <class T> struct Posterior {
     double* terms;                // by row: sum of log_gamma(parameters) - counts * digamma(parameters)
 };
 
+// Counts taken further along the way that they went; see `extrapolate`.
+template <class T> struct Extrapolation {
+    int64_t columns;
+    const T* latest;       // rows x columns
+    const T* previous;     // rows x columns
+    const double* totals;  // what each row sums to
+    double momentum, floor;
+    T* to;  // rows x columns
+};
+
 template <class T> struct Kernels {
     int lanes;
     void (*pad)(const Topics<T>&, int64_t begin, int64_t end);
@@ -78,6 +88,9 @@ template <class T> struct Kernels {
     // to = a * scale, by row or by column (the other one is null)
     void (*scale)(const T* a, const double* row_scale, const double* column_scale, int64_t columns, int64_t begin,
                   int64_t end, T* to);
+    // to = latest * (latest / previous)^momentum, at least floor * total where latest is positive;
+    // then each row is scaled to its total
+    void (*extrapolate)(const Extrapolation<T>&, int64_t begin, int64_t end);
 };
 
 struct Level {

@@ -293,6 +293,12 @@ void normalize(const T* a, int64_t rows, int64_t columns, bool by_column, const 
     }
 }
 
+template <class T> void extrapolate(const Extrapolation<T>& extrapolation, int64_t rows, int threads) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    in_chunks(rows, std::max<int64_t>(1, chunk_elements / 8 / std::max<int64_t>(extrapolation.columns, 1)), threads, never,
+              [&](int64_t begin, int64_t end) { kernels.extrapolate(extrapolation, begin, end); });
+}
+
 #define ISOTOPIC_INSTANTIATE(T)                                                                                       \
     template bool expected_counts(const Matrix<T>&, int64_t, const T*, const T*, T*, T*, double*, Workspace&, int,          \
                                   const Interrupted&);                                                                \
@@ -300,7 +306,8 @@ void normalize(const T* a, int64_t rows, int64_t columns, bool by_column, const 
     template bool effective_factor(const Posterior<T>&, int64_t, int, const Interrupted&);                            \
     template double distance(const T*, const T*, const double*, const double*, int64_t, int64_t, int);                \
     template void sums(const T*, int64_t, int64_t, bool, double*, int);                                               \
-    template void normalize(const T*, int64_t, int64_t, bool, const double*, T*, int);
+    template void normalize(const T*, int64_t, int64_t, bool, const double*, T*, int);                                \
+    template void extrapolate(const Extrapolation<T>&, int64_t, int);
 ISOTOPIC_INSTANTIATE(float)
 ISOTOPIC_INSTANTIATE(double)
 

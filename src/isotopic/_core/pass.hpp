@@ -84,4 +84,6 @@ void sums(const T* a, int64_t rows, int64_t columns, bool by_column, double* to,
 template <class T>
 void normalize(const T* a, int64_t rows, int64_t columns, bool by_column, const double* sums, T* to, int threads);
 
+template <class T> void extrapolate(const Extrapolation<T>& extrapolation, int64_t rows, int threads);
+
 }  // namespace isotopic

@@ -35,9 +35,10 @@ from isotopic.solvers import Solution, choose_solver, solve
 from isotopic.threads import use_threads
 
 COMMON_PARAMETERS = """\
-solver : {"auto", "joint", "alternating"} or solver object, default="auto"
-        ``"joint"`` updates both sides from one pass over the data and needs normalised topics;
-        ``"alternating"`` takes two passes (Lee & Seung). ``"auto"``: joint where possible.
+solver : {"auto", "accelerated", "joint", "alternating"} or solver object, default="auto"
+        ``"joint"`` is the paper's update of both sides from one pass over the data, for normalised
+        topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"`` takes the joint
+        update further along its way, and is what ``"auto"`` picks.
     init : {"random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
         Where the fit starts, by default at random. ``"spectral"`` looks for anchor words. A pair
         ``(weights, topics)`` is taken as the factors, or for a Bayesian side as the posterior's

@@ -29,6 +29,7 @@ TYPES: dict[str, type] = {
         priors.Simplex,
         priors.Weighted,
         *solvers.SOLVERS.values(),
+        solvers.AcceleratedState,
         solvers.Solution,
         Counts,
         State,

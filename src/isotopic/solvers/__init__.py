@@ -1,5 +1,6 @@
 """The only loop, and one file for each solver."""
 
+from isotopic.solvers.accelerated import Accelerated, AcceleratedState
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Progress, Solver
 from isotopic.solvers.choose import SOLVERS, choose_solver
@@ -10,6 +11,8 @@ from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 __all__ = [
     "HISTORY",
     "SOLVERS",
+    "Accelerated",
+    "AcceleratedState",
     "Alternating",
     "FoldIn",
     "Iteration",

@@ -1,0 +1,148 @@
+"""Accelerated: the joint update from counts that are taken further along their way."""
+
+from dataclasses import dataclass, replace
+
+from isotopic.kernels import Counts, extrapolated, row_sums
+from isotopic.priors import Posterior
+from isotopic.problem import Problem, State
+
+# The momentum grows with every accepted step, and halves when one is rejected.
+_FIRST_MOMENTUM, _LEAST_MOMENTUM, _MOST_MOMENTUM = 0.5, 0.1, 0.98
+_GROWTH = 1.1
+
+# The share of a sample's, or a feature's, counts that the floor holds at first, over all
+# components. Bayesian weights give components up for good when they are left to it, so they are
+# held near the middle for longer.
+_FLOOR, _BAYESIAN_WEIGHTS_FLOOR = 0.02, 0.2
+
+# The floor shrinks with every step, and is never far above what an update would move: otherwise
+# it would soon be all that is left to improve.
+_SHRINKAGE = 0.97
+_FLOOR_TO_RESIDUAL = 25.0
+
+
+@dataclass(frozen=True)
+class AcceleratedState:
+    """The best point so far, the way that led to it, and how far to follow it.
+
+    Attributes
+    ----------
+    weights, topics : Posterior
+    counts : Counts
+        The expected counts at this point.
+    objective, residual : float
+        At this point.
+    passes : int
+        Passes over the data so far.
+    previous : Counts or None
+        The expected counts at the point before. ``None``: the next step is a plain one.
+    momentum : float
+        The power to which the next step takes the last change of the counts.
+    floor : float
+        The present floor as a part of the first one.
+    """
+
+    weights: Posterior
+    topics: Posterior
+    counts: Counts
+    objective: float
+    residual: float
+    passes: int
+    previous: Counts | None
+    momentum: float
+    floor: float
+
+
+@dataclass(frozen=True)
+class Accelerated:
+    r"""Follow the way of the expected counts, for any pair of priors: one pass an iteration.
+
+    The joint update lets the priors absorb the expected counts :math:`c_n` of the present point.
+    Here they absorb
+
+    .. math:: c_n \cdot (c_n / c_{n-1})^{\text{momentum}}
+
+    instead, scaled to the totals of each sample and each feature, which all expected counts share.
+    Entries are kept above a floor that shrinks as the fit settles: momentum alone would drive them
+    to zero, from where no update brings them back.
+
+    The pass at the new point gives its objective too. If that is higher than before, the step is
+    forgotten and the next one is plain, without momentum and floor. A plain step never makes the
+    objective worse, so neither does the fit.
+
+    The weights absorb their counts with the totals of the topics as they were, the topics with
+    those of the new weights. Both lower the same majorizer one after the other, so one pass is
+    enough for topics that are not normalised as well.
+    """
+
+    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
+        """Evaluate the starting point."""
+        start = problem.evaluate(weights, topics, passes=0)
+        return _accepted(start, previous=start.counts, momentum=_FIRST_MOMENTUM, floor=1.0)
+
+    def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
+        """Both M steps with counts taken further, then one pass."""
+        plain = state.previous is None
+        counts = _taken_further(problem, state)
+        weights = problem.absorb_weights(counts.weights, state.topics)
+        topics = problem.absorb_topics(counts.topics, state.topics, weights)
+        new = problem.evaluate(weights, topics, state.passes + 1)
+        if plain or new.objective <= state.objective:
+            return _accepted(
+                new,
+                previous=state.counts,
+                momentum=min(_MOST_MOMENTUM, _GROWTH * state.momentum),
+                floor=_SHRINKAGE * state.floor,
+            )
+        return replace(
+            state,
+            passes=new.passes,
+            previous=None,
+            momentum=max(_LEAST_MOMENTUM, state.momentum / 2),
+            floor=state.floor / 2,
+        )
+
+
+def _accepted(point: State, *, previous: Counts, momentum: float, floor: float) -> AcceleratedState:
+    return AcceleratedState(
+        point.weights,
+        point.topics,
+        point.counts,
+        point.objective,
+        point.residual,
+        point.passes,
+        previous,
+        momentum,
+        min(floor, _FLOOR_TO_RESIDUAL * point.residual),
+    )
+
+
+def _taken_further(problem: Problem, state: AcceleratedState) -> Counts:
+    """Extrapolate the counts of both sides, or copy them for a plain step."""
+    counts, X = state.counts, problem.X
+    if state.previous is None:
+        return counts._replace(
+            weights=counts.weights.copy(order="K"), topics=counts.topics.copy(order="K")
+        )
+    complete = X.missing is None  # else proportions have counts that were filled in as well
+    sample_totals = X.sample_totals if complete else row_sums(counts.weights)
+    feature_totals = X.feature_totals if complete else row_sums(counts.topics.T)
+    weights_floor = _BAYESIAN_WEIGHTS_FLOOR if problem.weights.bayesian else _FLOOR
+    by_component = state.floor / problem.n_components
+    weights = extrapolated(
+        counts.weights,
+        state.previous.weights,
+        sample_totals,
+        momentum=state.momentum,
+        floor=weights_floor * by_component,
+    )
+    if not problem.topics.learned:
+        return counts._replace(weights=weights)
+    topics = extrapolated(
+        counts.topics.T,
+        state.previous.topics.T,
+        feature_totals,
+        momentum=state.momentum,
+        floor=_FLOOR * by_component,
+    )
+    return counts._replace(weights=weights, topics=topics.T)
