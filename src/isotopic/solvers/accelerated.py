@@ -70,8 +70,8 @@ class Accelerated:
     forgotten and the next one is plain, without momentum and floor. A plain step never makes the
     objective worse, so neither does the fit.
 
-    The weights absorb their counts with the totals of the topics as they were, the topics with
-    those of the new weights. Both lower the same majorizer one after the other, so one pass is
+    The topics absorb their counts with the totals of the weights as they were, the weights with
+    those of the new topics. Both lower the same majorizer one after the other, so one pass is
     enough for topics that are not normalised as well.
     """
 
@@ -84,8 +84,8 @@ class Accelerated:
         """Both M steps with counts taken further, then one pass."""
         plain = state.previous is None
         counts = _taken_further(problem, state)
-        weights = problem.absorb_weights(counts.weights, state.topics)
-        topics = problem.absorb_topics(counts.topics, state.topics, weights)
+        topics = problem.absorb_topics(counts.topics, state.topics, state.weights)
+        weights = problem.absorb_weights(counts.weights, topics)
         new = problem.evaluate(weights, topics, state.passes + 1)
         if plain or new.objective <= state.objective:
             return _accepted(
