@@ -21,7 +21,7 @@ _FEWEST_ROWS, _MOST_ROWS = 256, 4096
 _PART = 2**14
 
 # Sums of counts, and their products with factors, must stay finite, and shares of them positive.
-_LARGEST_TOTAL = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e305}
+_LARGEST_TOTAL = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e150}
 _SMALLEST = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-300}
 
 
@@ -194,6 +194,12 @@ class CountMatrix:
         return totals
 
     @cached_property
+    def has_tiny_samples(self) -> bool:
+        """Whether products with the weights of some sample may underflow."""
+        some = self.sample_totals[self.sample_totals > 0]
+        return bool(len(some)) and float(some.min()) < _SMALLEST[self.dtype] ** 0.5
+
+    @cached_property
     def total(self) -> float:
         """The sum of all counts."""
         return float(self.sample_totals.sum())
@@ -217,7 +223,8 @@ class CountMatrix:
 def _check_range(values: Array, dtype: np.dtype[Any], total: float) -> None:
     """Raise if counts are lost by overflow or underflow."""
     if not total < _LARGEST_TOTAL[dtype]:
-        raise ValueError(f"X is too large for {dtype}: use float64, or divide it by a number")
+        remedy = "divide it by a number" + (", or use float64" if dtype == np.float32 else "")
+        raise ValueError(f"X is too large for {dtype}: {remedy}")
     smallest, limit = float(np.min(values, where=values > 0, initial=np.inf)), _SMALLEST[dtype]
     if smallest < limit:
         raise ValueError(

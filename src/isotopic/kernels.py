@@ -121,7 +121,14 @@ def _pass(
     weights = np.ascontiguousarray(weights)
     weight_counts, log_likelihoods = np.empty_like(weights), np.empty(X.shape[0])
     wanted = topic_counts if len(topic_counts) else None
+    scale = None
+    if X.has_tiny_samples:  # how a sample's counts are shared does not depend on its scale
+        scale = np.max(weights, axis=1, where=weights > 0, initial=0)
+        scale[scale == 0] = 1
+        weights = weights / scale[:, np.newaxis]
     kernel(X, weights, by_feature, weight_counts, wanted, log_likelihoods)
+    if scale is not None:
+        log_likelihoods += X.sample_totals * np.log(scale, dtype=np.float64)
     if proportions and X.missing is not None:
         fill_in(
             X.missing,
