@@ -21,7 +21,7 @@ _FEWEST_ROWS, _MOST_ROWS = 256, 4096
 _PART = 2**14
 
 # Sums of counts, and their products with factors, must stay finite, and shares of them positive.
-_LARGEST_TOTAL = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e150}
+_LARGEST_TOTAL = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e305}
 _SMALLEST = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-300}
 
 
