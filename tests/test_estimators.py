@@ -342,7 +342,7 @@ def test_a_failed_refit_leaves_the_earlier_model(rng):
         ({"n_components": 2.5}, "n_components"),
         ({"max_iter": -1}, "max_iter"),
         ({"tol": -1.0}, "tol"),
-        ({"solver": "newton"}, "solver must be one of 'auto', 'accelerated', 'joint', 'alternating'"),
+        ({"solver": "newton"}, "solver must be one of 'auto', 'accelerated', 'joint'"),
         ({"init": "clever"}, "init"),
         ({"init": (np.ones((12, 3)),)}, "pair"),
         ({"init": (np.ones((12, 2)), np.ones((3, 9)))}, r"init weights have shape \(12, 2\)"),

@@ -314,6 +314,11 @@ def _without(X: Any, missing: Any) -> Any:
         X = X.copy()
         X[rows, features] = 0
         return X
+    if X.format in (
+        "csr",
+        "csc",
+    ):  # a new object around the arrays: SciPy notes on it what it finds
+        X = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
     coo = X.tocoo()
     width = np.int64(missing.shape[1])
     seen = ~np.isin(coo.row * width + coo.col, rows * width + features)

@@ -32,6 +32,7 @@ class Missing:
 
     def __init__(self, pattern: Any) -> None:
         self.pattern = pattern
+        self.unknown = np.diff(pattern.indptr) == pattern.shape[1]  # nothing is seen of these
         self._last: tuple[Array, Array] | None = None
 
     def rows(self, which: Array) -> "Missing":

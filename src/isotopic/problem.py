@@ -85,7 +85,9 @@ class Pair:
         if missing is None or self.weights.normalized:
             return totals
         unseen = topics.effective if self.topics.normalized else topics.mean
-        return np.maximum(totals - missing.reach(unseen), 0.0)  # below zero by rounding only
+        seen = np.maximum(totals - missing.reach(unseen), 0.0)  # below zero by rounding only
+        seen[missing.unknown] = 0.0
+        return seen
 
     def objective(
         self,
@@ -200,7 +202,8 @@ class Problem(Pair):
         missing, filled_in = self.X.missing, self.weights.normalized
         if missing is None or filled_in or not (self.topics.normalized and self.topics.learned):
             return counts
-        expected = topics.effective * missing.sums(weights.mean, self.weights.copies)
+        known = np.where(missing.unknown[:, np.newaxis], 0.0, weights.mean)
+        expected = topics.effective * missing.sums(known, self.weights.copies)
         return np.asfortranarray(counts + expected, dtype=counts.dtype)
 
     def residual(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
