@@ -406,6 +406,13 @@ def test_an_interrupted_fit_leaves_a_usable_model():
     assert run.stdout == "usable\n"
 
 
+def test_rare_features_are_not_lost_at_the_start(rng):
+    """A random share near zero in every component underflowed, and the counts were lost."""
+    X = np.eye(3000, dtype=np.float32)[:, :3000].reshape(300, 10, 3000).sum(axis=1)
+    model = LDA(2, alpha=0.1, eta=1e-3, max_iter=3, tol=0, random_state=0).fit(X)
+    assert np.isfinite(model.objective_)
+
+
 def test_planted_topics_are_found(rng):
     topics = np.repeat(np.eye(4), 5, axis=1) / 5
     weights = rng.dirichlet(np.full(4, 0.1), 300) * 200
