@@ -12,6 +12,7 @@ from problems import random_counts, random_factors, sparse_counts
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info
 
@@ -45,21 +46,37 @@ def model(request):
     return clone(request.param).set_params(max_iter=30, tol=0, random_state=0)
 
 
-def expected_failures(model):
-    """A sample of LDA can have several maxima; the fit may end in another than transform."""
-    if not isinstance(model, LDA):
-        return {}
-    names = ("check_transformer_general", "check_transformer_data_not_an_array")
-    return dict.fromkeys(names, "the bound of a sample has several maxima")
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [m.set_params(tol=1e-6, max_iter=5000) for m in map(clone, MODELS)],
-    expected_failed_checks=expected_failures,
+    [NMF(), PLSA(), LDA(), GammaPoisson(), TopicModel()]
+    + [m.set_params(tol=1e-6, max_iter=5000) for m in map(clone, MODELS)]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+# Those that scikit-learn runs on its own estimators only.
+@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_dataframe_column_names_consistency,
+        estimator_checks.check_global_output_transform_pandas,
+        estimator_checks.check_global_set_output_transform_polars,
+        estimator_checks.check_inplace_ensure_writeable,
+        estimator_checks.check_param_validation,
+        estimator_checks.check_readonly_memmap_input,
+        estimator_checks.check_set_output_transform,
+        estimator_checks.check_set_output_transform_pandas,
+        estimator_checks.check_set_output_transform_polars,
+        estimator_checks.check_transformer_get_feature_names_out,
+        estimator_checks.check_transformer_get_feature_names_out_pandas,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_checks_of_scikit_learns_own_estimators(model, check):
+    check(type(model).__name__, model)
 
 
 @pytest.mark.parametrize("form", ["sparse", "dense"])
@@ -89,9 +106,10 @@ def test_a_start_and_its_continuation_are_one_fit(rng, model):
 
 def test_transform_agrees_with_the_fit_at_its_end(rng, model):
     X = random_counts(rng, 40, 12, mean=3.0)
-    model.set_params(max_iter=20000, tol=1e-9).fit(X)
+    weights = model.set_params(max_iter=20000, tol=1e-9).fit_transform(X)
+    np.testing.assert_array_equal(model.transform(X), weights)
     if model._priors()[0].bayesian:
-        pytest.skip("a sample's bound can have several maxima")
+        return  # a sample's bound can have several maxima, and weights_ be at another one
     scale = model.weights_.max(axis=1, keepdims=True)
     np.testing.assert_allclose(model.transform(X) / scale, model.weights_ / scale, atol=2e-3)
 

@@ -8,7 +8,7 @@ of priors; one kernel shares out the counts, and each prior makes of its counts 
 from isotopic import datasets, generative
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
-from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson, TopicModel
+from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
 from isotopic.kernels import Counts, expected_counts
 from isotopic.objectives import (
     gamma_poisson_bound,
@@ -18,7 +18,7 @@ from isotopic.objectives import (
     plsa_log_likelihood,
 )
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
-from isotopic.solvers import Alternating, JointEM
+from isotopic.solvers import Accelerated, Alternating, JointEM
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
@@ -27,7 +27,9 @@ __all__ = [
     "LDA",
     "NMF",
     "PLSA",
+    "Accelerated",
     "Alternating",
+    "Checkpoint",
     "CountMatrix",
     "Counts",
     "Dirichlet",
@@ -46,6 +48,7 @@ __all__ = [
     "generative",
     "lasso_kl",
     "lda_bound",
+    "load",
     "plsa_log_likelihood",
     "verify",
 ]

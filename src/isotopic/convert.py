@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from isotopic.counts import Array
-from isotopic.estimators.base import BaseTopicModel
+from isotopic.estimators.base import BaseTopicModel, kept_sides
+from isotopic.estimators.knowledge import informed
 from isotopic.init import explained_counts
-from isotopic.priors import Dirichlet, Free, Gamma, Prior, Simplex
+from isotopic.priors import Dirichlet, Free, Gamma, Posterior, Prior, Simplex, Weighted
 from isotopic.problem import Pair
 
 Model = TypeVar("Model", bound=BaseTopicModel)
@@ -61,41 +61,73 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
     target: Any = _with_settings_of(model, to) if isinstance(to, type) else clone(to)
     if not isinstance(target, BaseTopicModel):
         raise TypeError(f"to must be a model of this package or its class, not {to!r}")
-    source, pair = Pair(*model._fitted_priors), Pair(*target._priors())
-    pair.weights.check(model.weights_.shape)
-    pair.topics.check(model.components_.shape)
+    source, pair = Pair(*model._fitted_priors), _informed_pair(target, model)
     reason = _why_not_exact(source, pair)
+    if model._has_missing:
+        reason = "the counts that fill its missing entries are not those of the other model"
     if reason:
         name = type(target).__name__
         raise ValueError(
             f"{type(model).__name__} to {name} is not an exact relation: {reason}. "
             f"For a warm start use {name}(..., init=model).fit(X)"
         )
+    weight_counts, topic_counts = explained_counts(model)
+    totals = pair.topics.first_totals(len(model.components_))
+    weights = pair.weights.absorb(weight_counts.copy("C"), totals)  # takes over what it absorbs
+    if model._copies is not None:
+        repeated = Weighted(pair.weights, model._copies)
+        pair, weights = Pair(repeated, pair.topics), repeated.repeated(weights)
+    topics = pair.topics.absorb(topic_counts.copy("F"), pair.weights_totals(weights))
+    log_likelihood = model._log_likelihood + _likelihood_gain(model, weights, topics)
+    objective = pair.objective(weights, topics, log_likelihood, model._saturated_divergence)
+    target.__dict__.update(kept_sides(Pair(target._priors()[0], pair.topics), weights, topics))
     target.n_components = len(model.components_)
-    weights, topics = pair.absorb(*_as_kept(*explained_counts(model, model.sample_totals_)))
-    # The likelihoods differ by how the rows of the effective product are scaled.
-    before = model._effective_weights @ model._effective_components.sum(axis=1)
-    after = weights.effective @ topics.effective.sum(axis=1)
-    totals, some = model.sample_totals_, model.sample_totals_ > 0
-    log_likelihood = model._log_likelihood + float(
-        (totals[some] * np.log(after[some] / before[some])).sum()
-    )
-    target._keep_sides(pair, weights, topics)
-    target.objective_ = pair.objective(weights, topics, log_likelihood, model._saturated_divergence)
+    target.objective_, target._log_likelihood = objective, log_likelihood
     target.history_ = model.history_.copy()
-    target.history_["objective"] += target.objective_ - model.objective_
-    target._log_likelihood = log_likelihood
-    for name in ("n_iter_", "converged_", "sample_totals_", "_saturated_divergence"):
-        setattr(target, name, getattr(model, name))
-    for name in ("n_features_in_", "feature_names_in_"):
+    target.history_["objective"] += objective - model.objective_
+    for name in _SAME_FOR_BOTH:
         if hasattr(model, name):
             setattr(target, name, getattr(model, name))
     return target
 
 
-def _as_kept(weight_counts: Array, topic_counts: Array) -> tuple[Array, Array]:
-    """Copy into the layout of the kernels: priors take over what they absorb."""
-    return weight_counts.copy("C"), topic_counts.copy("F")
+_SAME_FOR_BOTH = (
+    "n_iter_",
+    "converged_",
+    "sample_totals_",
+    "n_features_in_",
+    "feature_names_in_",
+    "_saturated_divergence",
+    "_feature_totals",
+    "_copies",
+    "_has_missing",
+)
+
+
+def _informed_pair(target: BaseTopicModel, model: BaseTopicModel) -> Pair:
+    """Give the priors that the target would have, fitted to the model's data."""
+    weights, topics = target._priors()
+    weights.check(model.weights_.shape)
+    topics = informed(
+        topics,
+        model.components_.shape,
+        model.components_.dtype,
+        model._feature_totals,
+        fixed_topics=target.fixed_topics,
+        seeds=target.seeds,
+        forbidden=target.forbidden,
+        feature_names=getattr(model, "feature_names_in_", None),
+    )
+    return Pair(weights, topics)
+
+
+def _likelihood_gain(model: BaseTopicModel, weights: Posterior, topics: Posterior) -> float:
+    """Compare the likelihoods: they differ by how the rows of the effective product are scaled."""
+    before = model._effective_weights @ model._effective_components.sum(axis=1)
+    after = weights.effective @ topics.effective.sum(axis=1)
+    totals = model.sample_totals_ * (1.0 if model._copies is None else model._copies)
+    some = totals > 0
+    return float((totals[some] * np.log(after[some] / before[some])).sum())
 
 
 # What does not make a model another one.
@@ -104,6 +136,11 @@ _SETTINGS_OF_ANY_FIT = (
     "max_iter",
     "tol",
     "n_init",
+    "warm_start",
+    "fixed_topics",
+    "seeds",
+    "forbidden",
+    "missing",
     "n_jobs",
     "random_state",
     "callbacks",
@@ -132,13 +169,13 @@ def _concentration(prior: Prior) -> Any:
 def _why_not_exact(source: Pair, target: Pair) -> str:
     """Say why two pairs of priors are not equivalent; nothing if they are."""
     both_factors = _is_factor(source.topics) and _is_factor(target.topics)
-    if not (both_factors or _same(source.topics, target.topics)):
+    if not (both_factors or source.topics == target.topics):
         return "their topics have different priors"
     if not all(p.topics.normalized or isinstance(p.weights, Free) for p in (source, target)):
         return "only free weights are equivalent when the topics carry a scale"
     if source.weights.bayesian != target.weights.bayesian:
         return "one has a prior on the weights, the other has none"
-    if source.weights.bayesian and not _same(source.weights, target.weights):
+    if source.weights.bayesian and source.weights != target.weights:
         return _why_not_same_posterior(source.weights, target.weights)
     return ""
 
@@ -154,9 +191,3 @@ def _why_not_same_posterior(a: Prior, b: Prior) -> str:
 
 def _is_factor(prior: Prior) -> bool:
     return isinstance(prior, (Free, Simplex))
-
-
-def _same(a: Prior, b: Prior) -> bool:
-    return type(a) is type(b) and all(
-        np.array_equal(value, getattr(b, name)) for name, value in vars(a).items()
-    )

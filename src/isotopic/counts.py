@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy import sparse, special
 
 from isotopic._core import native
-
-Array: TypeAlias = NDArray[Any]
+from isotopic.arrays import Array
+from isotopic.missing import Missing
 
 # A block's entries are about as many as keeps its ratios and weights in a second-level cache, and
 # enough that a feature occurs several times in it.
@@ -20,8 +20,9 @@ _FEWEST_ROWS, _MOST_ROWS = 256, 4096
 # Sums over all entries are made in parts of this many.
 _PART = 2**14
 
-# Sums of counts, and their products with factors, must stay finite.
+# Sums of counts, and their products with factors, must stay finite, and shares of them positive.
 _LARGEST_TOTAL = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e305}
+_SMALLEST = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-300}
 
 
 class CountMatrix:
@@ -38,18 +39,27 @@ class CountMatrix:
     dtype : float32, float64 or None
         The precision of everything computed from it. ``None``: float32 if that is what ``X`` has,
         float64 otherwise.
+    missing : array-like or sparse matrix of bool of shape (samples, features) or None
+        Where it is true the count was not seen, and what ``X`` has there is not looked at.
 
     Attributes
     ----------
     shape : tuple of int
     dtype : dtype
+    missing : Missing or None
+        Where entries are missing.
+    copies : ndarray of shape (samples,) or None
+        How often each sample counts; see :meth:`repeated`.
     sample_totals : ndarray of shape (samples,), float64
         The sum of each row.
     total : float
         The sum of all counts.
     """
 
-    def __init__(self, X: Any, dtype: DTypeLike | None = None) -> None:
+    copies: Array | None = None
+    missing: Missing | None = None
+
+    def __init__(self, X: Any, dtype: DTypeLike | None = None, *, missing: Any = None) -> None:
         given: Any = X if sparse.issparse(X) else np.asarray(X)
         if given.ndim != 2:
             raise ValueError(f"X must have two dimensions, samples x features; it has {given.ndim}")
@@ -62,6 +72,10 @@ class CountMatrix:
         if self.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"X has {self.shape[1]} features; at most 2**31 - 1 are possible")
         self.is_sparse = sparse.issparse(given)
+        if missing is not None:
+            pattern = _pattern(missing, self.shape)
+            self.missing = Missing(pattern)
+            given = _without(given, pattern)
         if self.is_sparse:
             csr = _canonical(given, self.dtype)
             self._keep(
@@ -73,14 +87,43 @@ class CountMatrix:
             _check_values(given, lambda position: position)
             with np.errstate(over="ignore"):  # the total tells
                 self.dense = np.ascontiguousarray(given, dtype=self.dtype)
-        if not self.total < _LARGEST_TOTAL[self.dtype]:
+        _check_range(self.values if self.is_sparse else self.dense, self.dtype, self.total)
+        self._check_shares()
+
+    def _check_shares(self) -> None:
+        """Raise if a feature's share of the counts would be lost by underflow."""
+        limit, totals = _SMALLEST[self.dtype] * self.total, self.feature_totals
+        rarest = float(np.min(totals, where=totals > 0, initial=np.inf))
+        if rarest < limit:
             raise ValueError(
-                f"X is too large for {self.dtype}: use float64, or divide it by a number"
+                f"the counts of X are too different for {self.dtype}: a feature has {rarest:.3g} "
+                f"of {self.total:.3g}, a share below {_SMALLEST[self.dtype]}. Leave such features "
+                "out, or scale the columns"
             )
 
     def as_sparse(self) -> "CountMatrix":
         """Give the same counts in sparse form."""
-        return self if self.is_sparse else CountMatrix(sparse.csr_array(self.dense))
+        if self.is_sparse:
+            return self
+        other = CountMatrix(sparse.csr_array(self.dense))
+        other.missing, other.copies = self.missing, self.copies
+        return other
+
+    def repeated(self, copies: Array) -> "CountMatrix":
+        """Let each sample count as often as ``copies`` (positive, whole or not) says."""
+        other = CountMatrix.__new__(CountMatrix)
+        other.shape, other.dtype, other.is_sparse = self.shape, self.dtype, self.is_sparse
+        other.missing, other.copies = self.missing, copies
+        lengths = np.diff(self.row_starts) if self.is_sparse else None
+        scale = copies[:, np.newaxis] if lengths is None else np.repeat(copies, lengths)
+        with np.errstate(over="ignore"):  # looked for below
+            values = scale * (self.dense if lengths is None else self.values)
+        _check_range(values, self.dtype, float(values.sum()))
+        if self.is_sparse:
+            other._keep(self.row_starts, self.features, values.astype(self.dtype))
+        else:
+            other.dense = values.astype(self.dtype)
+        return other
 
     def _keep(self, row_starts: Array, features: Array, values: Array) -> None:
         self.row_starts, self.features, self.values = row_starts, features, values
@@ -100,14 +143,19 @@ class CountMatrix:
             other = cls.__new__(cls)
             other.shape, other.dtype, other.is_sparse = X.shape, np.dtype(dtype), True
             other._keep(X.row_starts, X.features, X.values.astype(dtype))
-            return other
-        return cls(X.dense, dtype)
+        else:
+            other = cls(X.dense, dtype)
+        other.copies = X.copies
+        other.missing = X.missing
+        return other
 
     def rows(self, which: Array) -> "CountMatrix":
         """Select rows by index."""
         part = CountMatrix.__new__(CountMatrix)
         part.shape = (len(which), self.shape[1])
         part.dtype, part.is_sparse = self.dtype, self.is_sparse
+        part.missing = None if self.missing is None else self.missing.rows(which)
+        part.copies = None if self.copies is None else self.copies[which]
         if self.is_sparse:
             lengths = np.diff(self.row_starts)[which]
             starts = np.append(0, np.cumsum(lengths))
@@ -155,12 +203,27 @@ class CountMatrix:
         """The sum of ``x log x - x``: what the generalized KL divergence adds to the likelihood."""
         values = self.values if self.is_sparse else self.dense.ravel()
         wide = (values[part].astype(np.float64) for part in self._parts(len(values)))
-        return sum((float((special.xlogy(x, x) - x).sum()) for x in wide), 0.0)
+        value = sum((float((special.xlogy(x, x) - x).sum()) for x in wide), 0.0)
+        if self.copies is not None:  # the values are copies * x, the sum copies * (x log x - x)
+            value -= float(self.sample_totals @ np.log(self.copies))
+        return value
 
     def _parts(self, n: int | None = None) -> Iterator[slice]:
         """Cut the entries into pieces whose temporaries are small."""
         n = len(self.values) if n is None else n
         return (slice(begin, begin + _PART) for begin in range(0, n, _PART))
+
+
+def _check_range(values: Array, dtype: np.dtype[Any], total: float) -> None:
+    """Raise if counts are lost by overflow or underflow."""
+    if not total < _LARGEST_TOTAL[dtype]:
+        raise ValueError(f"X is too large for {dtype}: use float64, or divide it by a number")
+    smallest, limit = float(np.min(values, where=values > 0, initial=np.inf)), _SMALLEST[dtype]
+    if smallest < limit:
+        raise ValueError(
+            f"X has a count of {smallest:.3g}, below {limit} and too small for {dtype}: multiply "
+            "it by a number"
+        )
 
 
 def _precision(dtype: np.dtype[Any]) -> DTypeLike:
@@ -169,6 +232,7 @@ def _precision(dtype: np.dtype[Any]) -> DTypeLike:
 
 def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
     """CSR with sorted distinct indices and no zeros, sharing memory with X where it can."""
+    _check_indices(X)
     if X.format not in ("csr", "csc", "coo"):  # others have no plain list of values
         X = X.tocoo()
     _check_values(X.data, lambda entry: _coordinates(X, entry))
@@ -184,6 +248,69 @@ def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
         csr = csr.copy()
         csr.eliminate_zeros()
     return csr
+
+
+def _check_indices(X: Any, name: str = "X") -> None:
+    """Raise if a sparse matrix points outside itself; SciPy does not look."""
+    if X.format in ("csr", "csc", "bsr"):
+        groups, width = X.shape if X.format != "csc" else X.shape[::-1]
+        if X.format == "bsr":
+            groups, width = groups // X.blocksize[0], width // X.blocksize[1]
+        pointers, indices = X.indptr, X.indices
+        good = len(pointers) == groups + 1 and pointers[0] == 0
+        good = good and np.all(np.diff(pointers) >= 0)
+        good = good and pointers[-1] == len(indices) == len(X.data)
+        good = good and _within(indices, width)
+    elif X.format == "coo":
+        good = all(len(c) == len(X.data) for c in X.coords) and all(
+            _within(index, size) for index, size in zip(X.coords, X.shape, strict=True)
+        )
+    else:
+        return
+    if not good:
+        raise ValueError(f"the indices of {name}, a {X.format} matrix of {X.shape}, are damaged")
+
+
+def _within(indices: Array, size: int) -> bool:
+    return len(indices) == 0 or bool(indices.min() >= 0 and indices.max() < size)
+
+
+def read_mask(given: Any, shape: tuple[int, int]) -> Any:
+    """Check a mask of missing entries: boolean, of the shape of the data."""
+    try:
+        mask: Any = given if sparse.issparse(given) else np.asarray(given)
+    except ValueError:
+        raise ValueError("missing_mask must be an array; its rows differ in length") from None
+    if mask.dtype != np.bool_:
+        raise TypeError(
+            f"missing_mask must be boolean, not {mask.dtype}; it is true where an entry is missing"
+        )
+    if mask.shape != shape:
+        raise ValueError(f"missing_mask has shape {mask.shape}, X has {shape}")
+    if sparse.issparse(mask):
+        _check_indices(mask, "missing_mask")
+    return mask
+
+
+def _pattern(missing: Any, shape: tuple[int, int]) -> Any:
+    """Read a mask as ones at the missing entries."""
+    pattern = sparse.csr_array(read_mask(missing, shape))
+    pattern.sum_duplicates()
+    pattern.eliminate_zeros()
+    return pattern.astype(np.float64)
+
+
+def _without(X: Any, missing: Any) -> Any:
+    """Put zeros where entries are missing."""
+    rows, features = missing.nonzero()
+    if isinstance(X, np.ndarray):
+        X = X.copy()
+        X[rows, features] = 0
+        return X
+    coo = X.tocoo()
+    width = np.int64(missing.shape[1])
+    seen = ~np.isin(coo.row * width + coo.col, rows * width + features)
+    return sparse.coo_array((coo.data[seen], (coo.row[seen], coo.col[seen])), shape=missing.shape)
 
 
 def _coordinates(X: Any, entry: tuple[int, ...]) -> tuple[int, int]:

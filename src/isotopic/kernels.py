@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isotopic._core import native
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
+from isotopic.missing import fill_in
 from isotopic.threads import current_threads, one_blas_thread
 
 # Dense data is worked on in row blocks of about this many bytes.
@@ -85,26 +87,34 @@ def expected_counts(X: ArrayLike | CountMatrix, weights: ArrayLike, topics: Arra
 
 
 def one_pass(
-    X: CountMatrix, weights: Array, topics: Array, *, weights_only: bool = False
+    X: CountMatrix,
+    weights: Array,
+    topics: Array,
+    *,
+    weights_only: bool = False,
+    proportions: bool = False,
 ) -> Counts:
     """Compute :func:`expected_counts` of factors that are known to be good.
 
-    With ``weights_only`` the topics' counts are left out (empty), at about half the cost.
+    With ``weights_only`` the topics' counts are left out (empty), at about half the cost. Whether
+    the weights are ``proportions`` matters to missing entries only: these are filled in then.
     """
     by_feature = np.ascontiguousarray(topics.T)
     topic_counts = np.empty_like(by_feature[:0] if weights_only else by_feature)
-    weight_counts, log_likelihoods = _pass(X, weights, by_feature, topic_counts)
+    weight_counts, log_likelihoods = _pass(X, weights, by_feature, topic_counts, proportions)
     return Counts(weight_counts, topic_counts.T, float(log_likelihoods.sum()))
 
 
-def row_pass(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array, Array]:
+def row_pass(
+    X: CountMatrix, weights: Array, topics: Array, *, proportions: bool = False
+) -> tuple[Array, Array]:
     """Compute the weights' expected counts and the log-likelihood of each row on its own."""
     by_feature = np.ascontiguousarray(topics.T)
-    return _pass(X, weights, by_feature, by_feature[:0])
+    return _pass(X, weights, by_feature, by_feature[:0], proportions)
 
 
 def _pass(
-    X: CountMatrix, weights: Array, by_feature: Array, topic_counts: Array
+    X: CountMatrix, weights: Array, by_feature: Array, topic_counts: Array, proportions: bool
 ) -> tuple[Array, Array]:
     """Fill ``topic_counts`` unless it is empty; return the weights' counts and log-likelihoods."""
     kernel = _sparse_pass if X.is_sparse else _dense_pass
@@ -112,6 +122,16 @@ def _pass(
     weight_counts, log_likelihoods = np.empty_like(weights), np.empty(X.shape[0])
     wanted = topic_counts if len(topic_counts) else None
     kernel(X, weights, by_feature, weight_counts, wanted, log_likelihoods)
+    if proportions and X.missing is not None:
+        fill_in(
+            X.missing,
+            X.sample_totals,
+            weights,
+            by_feature.T,
+            weight_counts,
+            None if wanted is None else wanted.T,
+            log_likelihoods,
+        )
     return weight_counts, log_likelihoods
 
 
@@ -195,7 +215,7 @@ def table(array: Array) -> tuple[Array, bool]:
 
 def effective_factor(
     parameters: Array, counts: Array, offsets: Array | None = None
-) -> tuple[Array, float]:
+) -> tuple[Array, Array]:
     r"""Effective factor of Dirichlet or Gamma posteriors, and what it adds to their bound.
 
     Parameters
@@ -209,8 +229,9 @@ def effective_factor(
     -------
     effective : ndarray of shape (rows, columns)
         :math:`\exp(\psi(\text{parameters}) - \text{offsets})`.
-    term : float
-        The sum of :math:`\log\Gamma(\text{parameters}) - \text{counts}\,\psi(\text{parameters})`.
+    terms : ndarray
+        The sums of :math:`\log\Gamma(\text{parameters}) - \text{counts}\,\psi(\text{parameters})`
+        over each row, or over each column if those are what is contiguous.
     """
     parameters, turned = table(parameters)
     counts = np.ascontiguousarray(counts.T if turned else counts)
@@ -219,7 +240,7 @@ def effective_factor(
     native.effective_factor(
         parameters, counts, by_row, by_column, effective, terms, current_threads()
     )
-    return (effective.T if turned else effective), float(terms.sum())
+    return (effective.T if turned else effective), terms
 
 
 def gamma_functions(x: Array) -> tuple[Array, Array]:

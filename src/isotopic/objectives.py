@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Prior, Simplex
 from isotopic.problem import Problem
 

@@ -3,13 +3,14 @@
 Here stand the objective and the optimality residual of any pair.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.kernels import Counts, one_pass, row_sums
+from isotopic.missing import Missing
 from isotopic.priors import Posterior, Prior, Totals
 
 
@@ -22,28 +23,20 @@ class State:
     weights, topics : Posterior
     counts : Counts
         The expected counts at this point. The next step takes them over: look at them before.
+    objective : float
+        What is minimised, at this point; see :meth:`Pair.objective`.
     residual : float
         The optimality residual at this point; see :meth:`Problem.residual`.
     passes : int
         Passes over the data that were made to reach this point.
     """
 
-    problem: "Problem"
     weights: Posterior
     topics: Posterior
     counts: Counts
+    objective: float
     residual: float
     passes: int
-
-    @cached_property
-    def objective(self) -> float:
-        """The objective at this point; see :meth:`Pair.objective`."""
-        return self.problem.objective(
-            self.weights,
-            self.topics,
-            self.counts.log_likelihood,
-            self.problem.X.saturated_divergence,
-        )
 
 
 @dataclass(frozen=True)
@@ -80,18 +73,15 @@ class Pair:
         """Give the sums over samples, as the topics see them; normalised topics do not ask."""
         if self.topics.normalized:
             return 1.0
-        return row_sums(weights.mean.T)[:, np.newaxis]
+        return self._scale_of(weights)[:, np.newaxis]
 
-    def topics_totals(self, topics: Posterior) -> Totals:
-        """Give the sums over features, as the weights see them."""
-        if self.topics.normalized:
-            return 1.0
-        return row_sums(topics.mean)
-
-    def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
-        """Make the weights, then the topics, of counts that were shared out already."""
-        weights = self.weights.absorb(weight_counts, 1.0)
-        return weights, self.topics.absorb(topic_counts, self.weights_totals(weights))
+    def topics_totals(self, topics: Posterior, missing: Missing | None = None) -> Totals:
+        """Give the sums over features, as the weights see them: without those they cannot show."""
+        totals = 1.0 if self.topics.normalized else row_sums(topics.mean)
+        if missing is None or self.weights.normalized:
+            return totals
+        # Never below zero but by rounding.
+        return np.maximum(totals - missing.reach(topics.effective), 0.0)
 
     def objective(
         self,
@@ -99,6 +89,7 @@ class Pair:
         topics: Posterior,
         log_likelihood: float,
         saturated_divergence: float,
+        missing: Missing | None = None,
     ) -> float:
         r"""Compute what is minimised.
 
@@ -113,9 +104,19 @@ class Pair:
         (Lasso), minus the log-likelihood (PLSA), minus the variational bound (LDA, Gamma-Poisson).
         """
         value = -log_likelihood + weights.term + topics.term
-        if not self.weights.normalized:
-            value += float((row_sums(weights.mean.T) * self.topics_totals(topics)).sum())
+        totals = self.topics_totals(topics, missing)
+        if np.ndim(totals) == 2:  # for each sample
+            value += float(self._scale_of(replace(weights, mean=weights.mean * totals)).sum())
+        elif not self.weights.normalized:
+            value += float((self._scale_of(weights) * totals).sum())
         return value + (saturated_divergence if self.is_divergence else 0.0)
+
+    def _scale_of(self, weights: Posterior) -> Array:
+        """Sum the weights of each component over the samples, each as often as it counts."""
+        copies = self.weights.copies
+        if copies is None:
+            return row_sums(weights.mean.T)
+        return np.asarray(copies @ weights.mean.astype(np.float64, copy=False))
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,13 @@ class Problem(Pair):
 
     def check_solvable(self) -> None:
         """Raise if there is no minimum to be found."""
-        if {self.weights.scale, self.topics.scale} == {"free", "pulled"}:
+        scales = {self.weights.scale, self.topics.scale}
+        if "pushed" in scales and "held" not in scales:
+            raise ValueError(
+                "seeds push topics up that carry a scale, and nothing holds it: normalise the "
+                "topics (Simplex or Dirichlet), or give the weights a Gamma prior"
+            )
+        if scales == {"free", "pulled"}:
             raise ValueError(
                 "a penalty on one side has no minimum when the other side is Free: the scale would "
                 "run from one into the other. Normalise the other side (Simplex or Dirichlet), or "
@@ -148,11 +155,49 @@ class Problem(Pair):
 
     def evaluate(self, weights: Posterior, topics: Posterior, passes: int) -> State:
         """Make a pass over the data at this point."""
-        counts = one_pass(
-            self.X, weights.effective, topics.effective, weights_only=not self.topics.learned
+        counts = self.expected_counts(weights, topics, weights_only=not self.topics.learned)
+        objective = self.objective(
+            weights, topics, counts.log_likelihood, self.X.saturated_divergence, self.X.missing
         )
         residual = self.residual(weights, topics, counts)
-        return State(self, weights, topics, counts, residual, passes)
+        return State(weights, topics, counts, objective, residual, passes)
+
+    def expected_counts(
+        self, weights: Posterior, topics: Posterior, *, weights_only: bool = False
+    ) -> Counts:
+        """Share out the counts at this point: a pass over the data."""
+        return one_pass(
+            self.X,
+            weights.effective,
+            topics.effective,
+            weights_only=weights_only,
+            proportions=self.weights.normalized,
+        )
+
+    def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
+        """Make the weights, then the topics, of counts that were shared out already."""
+        weights = self.weights.absorb(weight_counts, self.topics.first_totals(self.n_components))
+        return weights, self.topics.absorb(topic_counts, self.weights_totals(weights))
+
+    def absorb_weights(self, counts: Array, topics: Posterior) -> Posterior:
+        """Make the weights of their expected counts; these are handed over."""
+        return self.weights.absorb(counts, self.topics_totals(topics, self.X.missing))
+
+    def absorb_topics(self, counts: Array, topics: Posterior, weights: Posterior) -> Posterior:
+        """Make topics of the expected counts at ``topics``, next to new ``weights``.
+
+        With normalised topics the weights do not matter, unless entries are missing.
+        """
+        counts = self._with_unseen(counts, weights, topics)
+        return self.topics.absorb(counts, self.weights_totals(weights))
+
+    def _with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
+        """Add the counts that Poisson models expect where entries are missing."""
+        missing = self.X.missing
+        if missing is None or self.weights.normalized or not self.topics.learned:
+            return counts
+        expected = missing.expected(weights.mean, topics.effective, self.weights.copies)
+        return np.asfortranarray(counts + expected, dtype=counts.dtype)
 
     def residual(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
         r"""Compute the optimality residual: the share of the counts that an update would move.
@@ -163,7 +208,11 @@ class Problem(Pair):
         positive entries hold, and free of scale.
         """
         gaps = (
-            self.weights.gap(weights, counts.weights, self.topics_totals(topics)),
-            self.topics.gap(topics, counts.topics, self.weights_totals(weights)),
+            self.weights.gap(weights, counts.weights, self.topics_totals(topics, self.X.missing)),
+            self.topics.gap(
+                topics,
+                self._with_unseen(counts.topics, weights, topics),
+                self.weights_totals(weights),
+            ),
         )
         return max(gaps) / self.X.total if self.X.total > 0 else 0.0

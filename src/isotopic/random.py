@@ -1,5 +1,6 @@
 """One kind of random numbers for the whole package."""
 
+from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
@@ -15,4 +16,10 @@ def generator(random_state: Seed) -> np.random.Generator:
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    whole = isinstance(random_state, Integral) and int(random_state) >= 0
+    if not (random_state is None or whole or isinstance(random_state, np.random.Generator)):
+        raise ValueError(
+            "random_state must be None, a whole number of at least 0, a Generator or a "
+            f"RandomState, not {random_state!r}"
+        )
     return np.random.default_rng(random_state)

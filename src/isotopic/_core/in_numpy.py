@@ -143,7 +143,7 @@ def extrapolate(
     to: Array,
     threads: int,
 ) -> None:
-    """Counts taken further along the way that they went, each row scaled to its total."""
+    """Take counts further along the way that they went, each row scaled to its total."""
     smallest = np.finfo(latest.dtype).tiny
     positive = latest >= smallest
     moved = positive & (previous >= smallest)

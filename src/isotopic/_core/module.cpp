@@ -1,4 +1,7 @@
 // The Python face of the core: shapes are checked, the GIL is released, Ctrl-C is heard.
+//
+// A pass reads the features and the index by feature without looking at them first. Both must come
+// from column_index() or a matrix that was checked when it was made.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -6,6 +9,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
@@ -25,6 +30,12 @@ template <class T> using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::de
 
 void require(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(what);
+}
+
+// Whether positions start at zero, never go back, and end at `last`.
+bool ascends(const In<int64_t>& positions, size_t last) {
+    const int64_t *begin = positions.data(), *end = begin + positions.size();
+    return begin != end && *begin == 0 && size_t(end[-1]) == last && std::is_sorted(begin, end);
 }
 
 bool signal_pending() {
@@ -50,7 +61,16 @@ template <class V> nb::object array_of(V&& values) {
 }
 
 nb::tuple column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts, In<int32_t> features) {
-    require(block_rows.size() > 0, "block_rows is empty");
+    require(n_features >= 0 && n_features <= std::numeric_limits<int32_t>::max(), "n_features is not a number of features");
+    require(ascends(row_starts, features.size()), "row_starts do not ascend from 0 to the number of entries");
+    require(ascends(block_rows, row_starts.size() - 1), "block_rows do not ascend from 0 to the number of samples");
+    for (size_t b = 0; b + 1 < block_rows.size(); ++b) {
+        const int64_t first = block_rows.data()[b], last = block_rows.data()[b + 1];
+        require(last - first <= int64_t(1) << 16, "a block has more than 2^16 samples");
+        require(row_starts.data()[last] - row_starts.data()[first] < int64_t(1) << 32, "a block has 2^32 entries or more");
+    }
+    require(std::all_of(features.data(), features.data() + features.size(), [&](int32_t v) { return v >= 0 && v < n_features; }),
+            "a feature is not between 0 and n_features");
     ColumnIndex index;
     {
         nb::gil_scoped_release nogil;
@@ -61,25 +81,36 @@ nb::tuple column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t
                           array_of(std::move(index.entry_order)));
 }
 
+using ByFeature = std::tuple<In<int64_t>, In<int32_t>, In<uint32_t>, In<uint16_t>, In<uint32_t>>;
+
+// Whether the parts of an index have the lengths that they have for so many blocks and entries.
+bool has_lengths(const ByFeature& index, size_t n_blocks, size_t n_entries) {
+    const auto& [block_columns, column_features, column_starts, entry_rows, entry_order] = index;
+    return block_columns.size() == n_blocks + 1 && ascends(block_columns, column_features.size()) &&
+           column_starts.size() == column_features.size() + n_blocks && entry_rows.size() == n_entries &&
+           entry_order.size() == n_entries;
+}
+
 template <class T>
 void bind_expected_counts(nb::module_& m) {
     m.def(
         "expected_counts",
         [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In<int64_t> block_rows,
-           std::optional<std::tuple<In<int64_t>, In<int32_t>, In<uint32_t>, In<uint16_t>, In<uint32_t>>> by_feature,
-           In2<T> weights, In2<T> topics, Out2<T> weight_counts, std::optional<Out2<T>> topic_counts,
-           Out<double> log_likelihoods, Workspace& workspace, int threads) {
+           std::optional<ByFeature> by_feature, In2<T> weights, In2<T> topics, Out2<T> weight_counts,
+           std::optional<Out2<T>> topic_counts, Out<double> log_likelihoods, Workspace& workspace, int threads) {
             const size_t n_samples = weights.shape(0), n_features = topics.shape(0), components = weights.shape(1);
             require(components > 0 && topics.shape(1) == components, "weights and topics differ in components");
-            require(row_starts.size() == n_samples + 1 && block_rows.size() > 0, "row_starts or block_rows has a wrong length");
-            require(features.size() == values.size() && int64_t(values.size()) == row_starts.data()[n_samples],
-                    "features and values do not match row_starts");
+            require(row_starts.size() == n_samples + 1 && ascends(row_starts, values.size()) && features.size() == values.size(),
+                    "row_starts, features and values do not fit");
+            require(ascends(block_rows, n_samples), "block_rows do not ascend from 0 to the number of samples");
             require(weight_counts.shape(0) == n_samples && weight_counts.shape(1) == components &&
                         log_likelihoods.size() == n_samples,
                     "weight_counts or log_likelihoods has a wrong shape");
             require(!topic_counts || (topic_counts->shape(0) == n_features && topic_counts->shape(1) == components),
                     "topic_counts has a wrong shape");
             require(!topic_counts || by_feature, "topic_counts need the index by feature");
+            require(!by_feature || has_lengths(*by_feature, block_rows.size() - 1, values.size()),
+                    "the index by feature is of another matrix");
             Matrix<T> x{int64_t(n_samples), int64_t(n_features), int64_t(block_rows.size()) - 1, row_starts.data(),
                         features.data(), values.data(), block_rows.data(), nullptr, nullptr, nullptr, nullptr, nullptr};
             if (by_feature) {

@@ -25,16 +25,17 @@ template <class T> inline void split(vec<T> x, vec<T>& mantissa, vec<T>& exponen
 }
 
 // 1 / x for x that is not subnormal. Division is the slowest instruction there is, so the widest
-// level refines an estimate of 14 bits (Newton's method doubles them each time) instead.
+// level refines an estimate of 14 bits (Newton's method doubles them each time) instead. The steps
+// are fused whatever the compiler contracts: of a large x, the correction alone would be subnormal.
 #ifdef __AVX512F__
 inline vec<double> reciprocal(vec<double> x) {
-    vec<double> r = (vec<double>)_mm512_maskz_rcp14_pd(0xff, (__m512d)x);
-    for (int i = 0; i < 2; ++i) r += r * (1.0 - x * r);
-    return r;
+    __m512d r = _mm512_maskz_rcp14_pd(0xff, (__m512d)x);
+    for (int i = 0; i < 2; ++i) r = _mm512_fmadd_pd(r, _mm512_fnmadd_pd((__m512d)x, r, _mm512_set1_pd(1.0)), r);
+    return (vec<double>)r;
 }
 inline vec<float> reciprocal(vec<float> x) {
-    vec<float> r = (vec<float>)_mm512_maskz_rcp14_ps(0xffff, (__m512)x);
-    return r + r * (1.0f - x * r);
+    const __m512 r = _mm512_maskz_rcp14_ps(0xffff, (__m512)x);
+    return (vec<float>)_mm512_fmadd_ps(r, _mm512_fnmadd_ps((__m512)x, r, _mm512_set1_ps(1.0f)), r);
 }
 #else
 inline vec<double> reciprocal(vec<double> x) { return 1.0 / x; }

@@ -1,16 +1,18 @@
 """The named models: each is a pair of priors."""
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from isotopic.counts import Array
+from isotopic.arrays import Array
 from isotopic.estimators.base import BaseTopicModel, documented
 from isotopic.priors import Dirichlet, Free, Gamma, Prior, Simplex
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class NMF(BaseTopicModel):
     r"""Non-negative matrix factorization under the Kullback-Leibler divergence.
 
@@ -42,43 +44,19 @@ class NMF(BaseTopicModel):
     (1189, 5)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    normalize: bool = True
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseTopicModel._parameter_constraints,
         "normalize": ["boolean"],
     }
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        normalize: bool = True,
-        solver: Any = "auto",
-        init: Any = "random",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        n_init: int = 1,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.normalize = normalize
-        self.solver = solver
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
 
     def _priors(self) -> tuple[Prior, Prior]:
         return Free(), Simplex() if self.normalize else Free()
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class PLSA(BaseTopicModel):
     r"""Probabilistic latent semantic analysis.
 
@@ -107,36 +85,12 @@ class PLSA(BaseTopicModel):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        solver: Any = "auto",
-        init: Any = "random",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        n_init: int = 1,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
-
     def _priors(self) -> tuple[Prior, Prior]:
         return Simplex(), Simplex()
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class LDA(BaseTopicModel):
     r"""Latent Dirichlet allocation, inferred variationally.
 
@@ -170,43 +124,16 @@ class LDA(BaseTopicModel):
     (1189, 5)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    alpha: float | Array | None = None
+    eta: float | Array | None = None
+    estimate: str = "variational"
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseTopicModel._parameter_constraints,
         "alpha": ["array-like", Real, None],
         "eta": ["array-like", Real, None],
         "estimate": [StrOptions({"variational"})],
     }
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        alpha: float | Array | None = None,
-        eta: float | Array | None = None,
-        estimate: str = "variational",
-        solver: Any = "auto",
-        init: Any = "random",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        n_init: int = 1,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.eta = eta
-        self.estimate = estimate
-        self.solver = solver
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
 
     def _priors(self) -> tuple[Prior, Prior]:
         alpha = 1 / self.n_components if self.alpha is None else self.alpha
@@ -214,6 +141,7 @@ class LDA(BaseTopicModel):
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class GammaPoisson(BaseTopicModel):
     r"""Gamma-Poisson factorization, inferred variationally.
 
@@ -243,40 +171,14 @@ class GammaPoisson(BaseTopicModel):
     (1189, 5)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    shape: float | Array = 1.0
+    rate: float | Array = 1.0
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseTopicModel._parameter_constraints,
         "shape": ["array-like", Real],
         "rate": ["array-like", Real],
     }
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        shape: float | Array = 1.0,
-        rate: float | Array = 1.0,
-        solver: Any = "auto",
-        init: Any = "random",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        n_init: int = 1,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.shape = shape
-        self.rate = rate
-        self.solver = solver
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
 
     def _priors(self) -> tuple[Prior, Prior]:
         return Gamma(self.shape, self.rate), Simplex()

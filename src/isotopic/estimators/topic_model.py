@@ -1,5 +1,6 @@
 """The general estimator."""
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from isotopic.estimators.base import BaseTopicModel, documented
@@ -7,6 +8,7 @@ from isotopic.priors import Free, Prior, Simplex
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class TopicModel(BaseTopicModel):
     r"""Parts of count data, with any prior on either side.
 
@@ -36,40 +38,14 @@ class TopicModel(BaseTopicModel):
     (5, 4346)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseTopicModel._parameter_constraints,
-        "weights": [object],
-        "topics": [object],
-    }
+    weights: Prior | None = None
+    topics: Prior | None = None
 
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        weights: Prior | None = None,
-        topics: Prior | None = None,
-        solver: Any = "auto",
-        init: Any = "random",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        n_init: int = 1,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.weights = weights
-        self.topics = topics
-        self.solver = solver
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseTopicModel._parameter_constraints,
+        "weights": "no_validation",  # priors are known by what they do
+        "topics": "no_validation",
+    }
 
     def _priors(self) -> tuple[Prior, Prior]:
         return (

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from isotopic.kernels import Counts, extrapolated
+from isotopic.kernels import Counts, extrapolated, row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 
@@ -84,8 +84,8 @@ class Accelerated:
         """Both M steps with counts taken further, then one pass."""
         plain = state.previous is None
         counts = _taken_further(problem, state)
-        topics = problem.topics.absorb(counts.topics, problem.weights_totals(state.weights))
-        weights = problem.weights.absorb(counts.weights, problem.topics_totals(topics))
+        topics = problem.absorb_topics(counts.topics, state.topics, state.weights)
+        weights = problem.absorb_weights(counts.weights, topics)
         new = problem.evaluate(weights, topics, state.passes + 1)
         if plain or new.objective <= state.objective:
             return _accepted(
@@ -103,9 +103,7 @@ class Accelerated:
         )
 
 
-def _accepted(
-    point: State, *, previous: Counts, momentum: float, floor: float
-) -> AcceleratedState:
+def _accepted(point: State, *, previous: Counts, momentum: float, floor: float) -> AcceleratedState:
     return AcceleratedState(
         point.weights,
         point.topics,
@@ -126,12 +124,15 @@ def _taken_further(problem: Problem, state: AcceleratedState) -> Counts:
         return counts._replace(
             weights=counts.weights.copy(order="K"), topics=counts.topics.copy(order="K")
         )
+    complete = X.missing is None  # else proportions have counts that were filled in as well
+    sample_totals = X.sample_totals if complete else row_sums(counts.weights)
+    feature_totals = X.feature_totals if complete else row_sums(counts.topics.T)
     weights_floor = _BAYESIAN_WEIGHTS_FLOOR if problem.weights.bayesian else _FLOOR
     by_component = state.floor / problem.n_components
     weights = extrapolated(
         counts.weights,
         state.previous.weights,
-        X.sample_totals,
+        sample_totals,
         momentum=state.momentum,
         floor=weights_floor * by_component,
     )
@@ -140,7 +141,7 @@ def _taken_further(problem: Problem, state: AcceleratedState) -> Counts:
     topics = extrapolated(
         counts.topics.T,
         state.previous.topics.T,
-        X.feature_totals,
+        feature_totals,
         momentum=state.momentum,
         floor=_FLOOR * by_component,
     )

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from isotopic.kernels import one_pass
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 
@@ -21,7 +20,7 @@ class Alternating:
 
     def step(self, problem: Problem, state: State) -> State:
         """One side's M step, a pass, the other side's M step, a pass."""
-        topics = problem.topics.absorb(state.counts.topics, problem.weights_totals(state.weights))
-        counts = one_pass(problem.X, state.weights.effective, topics.effective, weights_only=True)
-        weights = problem.weights.absorb(counts.weights, problem.topics_totals(topics))
+        topics = problem.absorb_topics(state.counts.topics, state.topics, state.weights)
+        counts = problem.expected_counts(state.weights, topics, weights_only=True)
+        weights = problem.absorb_weights(counts.weights, topics)
         return problem.evaluate(weights, topics, state.passes + 2)

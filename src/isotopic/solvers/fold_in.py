@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.kernels import row_pass
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
@@ -54,7 +55,10 @@ class FoldIn:
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> FoldInState:
         """Sweep over all samples once."""
-        counts, log_likelihoods = row_pass(problem.X, weights.effective, topics.effective)
+        proportions = problem.weights.normalized
+        counts, log_likelihoods = row_pass(
+            problem.X, weights.effective, topics.effective, proportions=proportions
+        )
         rows = np.arange(problem.X.shape[0])
         moving = problem.X.sample_totals > 0
         return FoldInState(
@@ -66,10 +70,12 @@ class FoldIn:
         X, rows, moving = state.X, state.rows, state.moving
         if 2 * np.count_nonzero(moving) < len(rows):  # worth making a smaller matrix
             X, rows, moving = X.rows(np.flatnonzero(moving)), rows[moving], moving[moving]
-        totals = problem.topics_totals(state.topics)
+        totals = problem.topics_totals(state.topics, X.missing)
         old = state.counts[rows]
         effective = problem.weights.rows(rows).absorb(old.copy(), totals).effective
-        new, log_likelihoods = row_pass(X, effective, state.topics.effective)
+        new, log_likelihoods = row_pass(
+            X, effective, state.topics.effective, proportions=problem.weights.normalized
+        )
         moved = np.abs(new - old).sum(axis=1) / np.maximum(X.sample_totals, np.finfo(float).tiny)
         counts, all_log_likelihoods = state.counts.copy(), state.log_likelihoods.copy()
         counts[rows[moving]] = new[moving]

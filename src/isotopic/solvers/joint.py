@@ -27,7 +27,6 @@ class JointEM:
 
     def step(self, problem: Problem, state: State) -> State:
         """Both M steps, then one pass."""
-        totals = problem.topics_totals(state.topics)
-        weights = problem.weights.absorb(state.counts.weights, totals)
-        topics = problem.topics.absorb(state.counts.topics, totals=1.0)
+        weights = problem.absorb_weights(state.counts.weights, state.topics)
+        topics = problem.absorb_topics(state.counts.topics, state.topics, weights)
         return problem.evaluate(weights, topics, state.passes + 1)

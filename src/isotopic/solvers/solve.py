@@ -69,7 +69,7 @@ class Solution(Generic[S]):
 def solve(
     problem: Problem,
     solver: Solver[S],
-    start: tuple[Posterior, Posterior],
+    start: tuple[Posterior, Posterior] | Solution[S],
     *,
     max_iter: int,
     tol: float,
@@ -81,8 +81,8 @@ def solve(
     ----------
     problem : Problem
     solver : Solver
-    start : pair of Posterior
-        The weights and topics to start from.
+    start : pair of Posterior, or Solution
+        The weights and topics to start from, or where an earlier run of the same loop was.
     max_iter : int
     tol : float
         With 0, exactly ``max_iter`` iterations are made.
@@ -95,12 +95,17 @@ def solve(
     """
     problem.check_solvable()
     began = time.perf_counter()
-    state = solver.init(problem, *start)
-    del start  # its memory may be wanted
     rows: list[tuple[int, int, float, float, float]] = []
-    converged = interrupted = False
+    if isinstance(start, Solution):
+        state, rows = start.state, start.history.tolist()
+        began -= rows[-1][2] if rows else 0.0
+    else:
+        state = solver.init(problem, *start)
+    del start  # its memory may be wanted
+    converged = bool(rows) and tol > 0 and state.residual <= tol
+    interrupted = False
     try:
-        for iteration in range(1, max_iter + 1):
+        for iteration in range(len(rows) + 1, 1 if converged else max_iter + 1):
             state = solver.step(problem, state)
             seconds = time.perf_counter() - began
             row = (iteration, state.passes, seconds, state.objective, state.residual)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import gammaln
 
-from isotopic.counts import Array
+from isotopic.arrays import Array
 from isotopic.kernels import expected_counts
 from isotopic.objectives import generalized_kl, lda_bound
 from isotopic.verify import transcriptions as paper

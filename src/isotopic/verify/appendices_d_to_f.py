@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from isotopic import generative
-from isotopic.counts import Array
+from isotopic.arrays import Array
 from isotopic.objectives import (
     gamma_poisson_bound,
     generalized_kl,

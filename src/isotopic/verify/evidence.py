@@ -10,7 +10,8 @@ from scipy import sparse
 from scipy.special import xlogy
 from sklearn.base import clone
 
-from isotopic.counts import Array, CountMatrix
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson, TopicModel
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.priors import Lasso, Simplex

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.special import gammaln, roots_genlaguerre, roots_jacobi
 
-from isotopic.counts import Array
+from isotopic.arrays import Array
 
 Cell: TypeAlias = tuple[int, ...]
 Distribution: TypeAlias = dict[Cell, float]

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
+from isotopic.arrays import Array
 from isotopic.convert import convert
-from isotopic.counts import Array
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.objectives import generalized_kl, lasso_kl, lda_bound, plsa_log_likelihood
 from isotopic.verify import exact

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.special import digamma, gammaln, rel_entr, xlogy
 
-from isotopic.counts import Array
+from isotopic.arrays import Array
 
 Point: TypeAlias = tuple[Array, Array]
 Step: TypeAlias = Callable[[Array, Array, Array], Point]

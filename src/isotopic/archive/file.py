@@ -1,0 +1,159 @@
+"""The file: a manifest and its arrays, which appear complete or not at all."""
+
+import json
+import os
+import secrets
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import metadata
+from typing import IO, Any
+
+from isotopic.archive.arrays import write_array
+from isotopic.archive.checks import checked, checked_object, distinct
+from isotopic.archive.decode import Decoder
+from isotopic.archive.encode import Encoder
+from isotopic.archive.members import Members, member_of
+
+_FORMAT = "isotopic"
+_FORMAT_VERSION = 1
+
+_MANIFEST = "manifest.json"
+_MANIFEST_KEYS = {"format", "format_version", "kind", "package_version", "tree", "strings"}
+
+
+def write(
+    path: str | os.PathLike[str], kind: str, tree: Any, types: Mapping[str, type] | None = None
+) -> None:
+    """Save a tree of values; the file appears complete or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+        An existing file is replaced, once the new one is complete and on the disk.
+    kind : str
+        What the file holds, such as ``"model"``. :func:`read` asks for the same.
+    tree : object
+        ``None``, bool, int, float, str; lists, tuples, dicts with str or int keys; NumPy scalars
+        and arrays of numbers or strings; SciPy's CSR, CSC and COO; Generator and RandomState;
+        dataclasses (their init fields), NamedTuples, and objects with ``__archive__() -> dict``
+        whose class has the classmethod ``__from_archive__(dict)``. An array that occurs twice is
+        stored once.
+    types : mapping of str to type or None
+        The classes that :func:`read` will know, by name; others are refused. ``None``: any.
+
+    Raises
+    ------
+    TypeError
+        If something in the tree cannot be saved. The message names its place.
+    ValueError
+        If the tree is nested too deeply, or a str in it is not valid Unicode.
+    """
+    encoder = Encoder(types)
+    manifest = {
+        "format": _FORMAT,
+        "format_version": _FORMAT_VERSION,
+        "kind": kind,
+        "package_version": metadata.version("isotopic"),
+        "tree": encoder.encode(tree, (kind,)),
+        "strings": encoder.strings,
+    }
+    text = json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False)
+    with _replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
+        # A ZipInfo has a fixed date: the same tree gives the same bytes.
+        archive.writestr(zipfile.ZipInfo(_MANIFEST), text)
+        for name, array in encoder.arrays.items():
+            with archive.open(zipfile.ZipInfo(member_of(name)), "w", force_zip64=True) as member:
+                write_array(member, array)
+
+
+def read(path: str | os.PathLike[str], kind: str, types: Mapping[str, type]) -> Any:
+    """Load a tree of values that :func:`write` saved.
+
+    Parameters
+    ----------
+    path : str or path-like
+    kind : str
+        What the file must hold.
+    types : mapping of str to type
+        The classes that may be made, by the names that they have in the file.
+
+    Returns
+    -------
+    tree : object
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, is no such file, holds something else or a class that is not in
+        ``types``, or was written by a newer isotopic.
+    """
+    with open(path, "rb") as file:
+        try:
+            return _read(file, kind, types)
+        except MemoryError:  # sizes are checked before: the memory is really used up
+            raise
+        except Exception as error:  # nobody lists what zipfile, json and NumPy raise on damage
+            reason = str(error) if isinstance(error, ValueError) else f"damaged file: {error!r}"
+            raise ValueError(f"{os.fspath(path)}: {reason}") from error
+
+
+@contextmanager
+def _replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Give a new file that takes the path's place when it is complete."""
+    target = os.path.realpath(path)  # a link stays, and what it leads to is replaced
+    temporary = os.path.join(os.path.dirname(target), f".isotopic-{secrets.token_hex(8)}.tmp")
+    file = open(temporary, "xb")  # noqa: SIM115  closed below, on every way out
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def _read(file: IO[bytes], kind: str, types: Mapping[str, type]) -> Any:
+    try:
+        archive = zipfile.ZipFile(file)
+    except zipfile.BadZipFile as error:
+        raise ValueError("not a ZIP archive, or one that is cut short") from error
+    with archive:
+        members = Members(archive, os.fstat(file.fileno()).st_size)
+        manifest = _manifest(members, kind)
+        strings = manifest["strings"]
+        decoder = Decoder(types, members, strings)
+        tree = decoder.decode(manifest["tree"])
+        mentioned = {member_of(name) for name in decoder.arrays.keys() - strings.keys()}
+        surplus = members.names - mentioned - {_MANIFEST} | strings.keys() - decoder.arrays.keys()
+        if surplus:
+            raise ValueError(f"the tree does not mention {sorted(surplus)}")
+        return tree
+
+
+def _manifest(members: Members, kind: str) -> dict[str, Any]:
+    """Read and check everything in the manifest but the tree."""
+    try:
+        manifest = json.loads(members.text(_MANIFEST), object_pairs_hook=distinct)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{_MANIFEST} is not JSON: {error}") from error
+    except RecursionError as error:
+        raise ValueError(f"{_MANIFEST} is nested too deeply") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        raise ValueError("not a file of isotopic")
+    version = manifest.get("format_version")
+    if type(version) is not int or version < 1:
+        raise ValueError(f"format_version must be a positive integer, not {version!r}")
+    if version > _FORMAT_VERSION:
+        raise ValueError(
+            f"written by a newer isotopic (file format {version}); upgrade isotopic to read it"
+        )
+    manifest = checked_object(manifest, _MANIFEST_KEYS)
+    if manifest["kind"] != kind:
+        raise ValueError(f"the file holds a {manifest['kind']!r}, not a {kind!r}")
+    checked(manifest["package_version"], str)
+    checked(manifest["strings"], dict)
+    return manifest

@@ -1,0 +1,65 @@
+"""SciPy's sparse arrays and matrices."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from isotopic.archive.arrays import Array
+from isotopic.archive.checks import checked, checked_object, checked_shape
+from isotopic.archive.containers import encode_fields
+from isotopic.archive.place import Decode, Encode, Place, show
+
+PARTS = {
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "coo": ("data", "row", "col"),
+}
+SPARSE: dict[str, type] = {
+    f"{layout}_{flavour}": getattr(sparse, f"{layout}_{flavour}")
+    for layout in PARTS
+    for flavour in ("array", "matrix")
+}
+
+
+def encode_sparse(matrix: Any, place: Place, encode: Encode) -> dict[str, Any]:
+    """Give the class, the shape and the arrays."""
+    if matrix.ndim != 2:
+        raise TypeError(f"{show(place)}: a sparse array of {matrix.ndim} dimensions, not 2")
+    parts = {name: getattr(matrix, name) for name in PARTS[matrix.format]}
+    head = {"class": type(matrix).__name__, "shape": [int(n) for n in matrix.shape]}
+    return head | encode_fields(parts, place, encode)
+
+
+def decode_sparse(content: Any, depth: int, decode: Decode) -> Any:
+    """Undo ``encode_sparse``."""
+    name = checked(checked(content, dict).get("class"), str)
+    if name not in SPARSE:
+        raise ValueError(f"the sparse class {name!r} is not known here")
+    names = PARTS[name[:3]]
+    content = checked_object(content, {"class", "shape", *names})
+    parts = [decode(content[part], depth + 1) for part in names]
+    if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+        raise ValueError(f"the parts of a {name} must be arrays of one dimension")
+    return _assembled(name, checked_shape(content["shape"]), parts)
+
+
+def _assembled(name: str, shape: tuple[int, ...], parts: list[Array]) -> Any:
+    """Put a sparse array together; indices that point outside would read foreign memory."""
+    if len(shape) != 2:
+        raise ValueError(f"a sparse array has two dimensions, not the shape {shape}")
+    # Files of a machine with the other byte order are read too.
+    parts = [part.astype(part.dtype.newbyteorder("="), copy=False) for part in parts]
+    data, first, second = parts
+    layout, cls = name[:3], SPARSE[name]
+    if not {first.dtype, second.dtype} <= {np.dtype(np.int32), np.dtype(np.int64)}:
+        raise ValueError("the indices of a sparse array must be int32 or int64")
+    if layout == "coo":
+        made = cls((data, (first, second)), shape=shape)  # looks at every index
+    else:
+        made = cls((data, first, second), shape=shape)
+        made.check_format(full_check=True)
+    # SciPy takes smaller integers where they do; the array had these.
+    for part, array in zip(PARTS[layout], parts, strict=True):
+        setattr(made, part, array)
+    return made

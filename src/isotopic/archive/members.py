@@ -1,0 +1,61 @@
+"""The members of a ZIP archive from a stranger."""
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+from isotopic.archive.arrays import Array, read_array
+
+
+def member_of(array: str) -> str:
+    """Give the member that holds the array of that name."""
+    return f"{array}.npy"
+
+
+class Members:
+    """The members of an archive, none of which can be larger than the file says and is.
+
+    Parameters
+    ----------
+    archive : ZipFile
+    size : int
+        Bytes of the whole file.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
+        self._archive = archive
+        infos = archive.infolist()
+        self.names = {info.filename for info in infos}
+        if len(self.names) < len(infos):
+            raise ValueError("several members have the same name")
+        # All together, so that members cannot share bytes either.
+        if sum(info.compress_size for info in infos) > size:
+            raise ValueError("the members claim to be larger than the file")
+
+    def text(self, name: str) -> str:
+        """Read a member as UTF-8."""
+        with self._open(name) as (stream, _):
+            return stream.read().decode()
+
+    def array(self, name: str) -> Array:
+        """Read the array of that name."""
+        member = member_of(name)
+        with self._open(member) as (stream, size):
+            return read_array(stream, size, member)
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[tuple[IO[bytes], int]]:
+        """Give a stream of the member and its size; its checksum is checked at the end."""
+        if name not in self.names:
+            raise ValueError(f"the member {name} is missing")
+        info = self._archive.getinfo(name)
+        encrypted = info.flag_bits & 1
+        stored = info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
+        if encrypted or not stored:
+            raise ValueError(f"the member {name} is compressed or encrypted")
+        try:
+            with self._archive.open(info) as stream:
+                yield stream, info.file_size
+        except (zipfile.BadZipFile, EOFError) as error:
+            raise ValueError(f"the member {name} is damaged: {error!r}") from error

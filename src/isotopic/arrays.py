@@ -1,0 +1,44 @@
+"""Numbers that users give, read and named if they are not good."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+
+
+def as_numbers(name: str, given: Any) -> Array:
+    """Read an array of real numbers, in float64.
+
+    Raises
+    ------
+    TypeError, ValueError
+        That name the parameter: text, complex numbers, ragged lists and masked arrays are no
+        numbers.
+    """
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask would be lost")
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise ValueError(f"{name} must be an array; its rows differ in length") from None
+    if array.dtype.kind == "O":
+        if any(isinstance(value, (str, bytes)) for value in array.flat):
+            raise TypeError(f"{name} must hold numbers, not text")
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"{name} must hold numbers, not {given!r:.100}") from None
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold numbers; its dtype is {array.dtype}")
+    with np.errstate(over="ignore"):  # longdouble: infinity is looked for by those who ask
+        return array.astype(np.float64)
+
+
+def first_not_finite(array: Array) -> tuple[int, ...] | None:
+    """Find the first entry that is negative, NaN or infinite."""
+    bad = ~((array >= 0) & (array < np.inf))
+    if not bad.any():
+        return None
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), array.shape))

@@ -1,0 +1,318 @@
+"""What a fitted model can tell: of new samples, of its topics, of its own certainty."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from isotopic import generative
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
+from isotopic.estimators.data import read_sample_weight
+from isotopic.init import uniform_start
+from isotopic.kernels import normalized, row_pass
+from isotopic.priors import Fixed, Posterior
+from isotopic.problem import Problem
+from isotopic.random import Seed, generator
+from isotopic.responsibilities import Responsibilities
+from isotopic.solvers import FoldIn, solve
+from isotopic.table import Table
+from isotopic.threads import use_threads
+
+# New samples are inferred until an update moves less than this share of a sample's total.
+_FOLD_IN_TOL = 1e-6
+_FOLD_IN_MAX_ITER = 5000
+
+
+class Inference:
+    """The methods of a fitted model."""
+
+    components_: Array
+    weights_: Array
+    n_jobs: int | None
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Multiply weights with the topics: the counts that are expected.
+
+        Proportions (PLSA, LDA) give distributions over the features; times the totals of the
+        samples these are the expected counts.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Weights.
+
+        Returns
+        -------
+        expected : ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        weights = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if weights.shape[1] != len(self.components_):
+            raise ValueError(
+                f"X has {weights.shape[1]} columns; weights have one for each of the "
+                f"{len(self.components_)} components"
+            )
+        return np.asarray(weights @ self.components_.astype(weights.dtype, copy=False))
+
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, missing_mask: Any = None
+    ) -> float:
+        r"""Mean log-likelihood of a count.
+
+        .. math:: \sum_{dv} x_{dv} \log p_{dv} \Big/ \sum_{dv} x_{dv}, \qquad
+            p_{dv} \propto (\text{weights topics})_{dv}
+
+        with each sample's inferred weights (the mean of a Bayesian side) and
+        :math:`\sum_v p_{dv} = 1`, so that all models are measured alike. The weights are inferred
+        from the counts that are scored, so more components are seldom worse: this score compares
+        models of one size, and does not tell how many components there are.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each sample counts.
+        missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
+            True where an entry is missing.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        counts = self._read_new(X, missing_mask)
+        copies = read_sample_weight(sample_weight, counts.shape[0])
+        times = np.ones(counts.shape[0]) if copies is None else copies
+        total = float(counts.sample_totals @ times)
+        if total == 0:
+            raise ValueError("X has no counts to score")
+        weights, topics = self._infer(counts).mean, self.components_.astype(counts.dtype)
+        shares = normalized(np.ascontiguousarray(weights * topics.sum(axis=1)))
+        with use_threads(self.n_jobs):
+            by_sample = row_pass(counts, shares, normalized(topics), proportions=True)[1]
+        some = times > 0
+        impossible = np.count_nonzero(np.isneginf(by_sample[some]))
+        if impossible:
+            warnings.warn(
+                f"{impossible} samples have counts of features that no topic has, so the score is "
+                "-inf. A prior on the topics, such as LDA's eta, gives every feature a chance",
+                UserWarning,
+                stacklevel=2,
+            )
+        return float(by_sample[some] @ times[some]) / total
+
+    def perplexity(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, missing_mask: Any = None
+    ) -> float:
+        """``exp(-score)``: among how many features, equally likely, a count is as good as drawn.
+
+        Parameters
+        ----------
+        X, y, sample_weight, missing_mask
+            As for :meth:`score`.
+
+        Returns
+        -------
+        perplexity : float
+            Lower is better.
+        """
+        return float(np.exp(-self.score(X, y, sample_weight, missing_mask=missing_mask)))
+
+    def posterior(self, X: Any, *, missing_mask: Any = None) -> Responsibilities:
+        """Tell which component explains each count.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
+            True where an entry is missing.
+
+        Returns
+        -------
+        posterior : Responsibilities
+            ``posterior[d]`` and each step of a loop over it give the ``features`` of sample ``d``,
+            their ``counts``, and the ``probabilities`` (n_entries x n_components).
+        """
+        counts = self._read_new(X, missing_mask)
+        effective = self._infer(counts).effective
+        return Responsibilities(counts, effective, self._effective_components)
+
+    def sample(self, n_samples: int = 1, *, random_state: Seed = None) -> Any:
+        """Draw new samples from the model.
+
+        Their weights come from the prior if there is one, else they are those of fitted samples,
+        drawn with replacement. So are the totals of models of proportions.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, Generator, RandomState or None, default=None
+
+        Returns
+        -------
+        X : sparse array of shape (n_samples, n_features)
+            Whole counts.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_samples, Integral) or n_samples < 1:
+            raise ValueError(f"n_samples must be a whole number of at least 1, not {n_samples!r}")
+        rng = generator(random_state)
+        copies = np.ones(len(self.weights_)) if self._copies is None else self._copies
+        like = rng.choice(len(copies), size=int(n_samples), p=copies / copies.sum())
+        prior = self._fitted_priors[0].rows(like)
+        weights = prior.draw(self.weights_[like].astype(np.float64), rng)
+        topics = self.components_.astype(np.float64)
+        if not prior.normalized:
+            return generative.poisson(weights, topics, random_state=rng)
+        totals = np.rint(self.sample_totals_[like]).astype(np.int64)
+        shares, topics = normalized(weights), normalized(topics)
+        return generative.multinomial(shares, topics, totals, random_state=rng)
+
+    def top_terms(self, n: int = 10, *, feature_names: Any = None) -> Table:
+        """List the strongest features of each topic.
+
+        Parameters
+        ----------
+        n : int, default=10
+            How many of each.
+        feature_names : array-like of str of shape (n_features,) or None, default=None
+            By default those of the ``X`` that was fitted, else ``x0``, ``x1``, ...
+
+        Returns
+        -------
+        table : Table
+            With the columns ``topic``, ``rank``, ``term`` and ``weight``: the feature's share of
+            its topic. ``pandas.DataFrame(table)`` takes it as it is.
+        """
+        check_is_fitted(self)
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"n must be a whole number of at least 1, not {n!r}")
+        n_topics = len(self.components_)
+        names = self._feature_names(feature_names)
+        shares = normalized(self.components_)
+        order = np.argsort(-shares, axis=1, kind="stable")[:, : int(n)]
+        return Table(
+            topic=np.repeat(np.arange(n_topics), order.shape[1]),
+            rank=np.tile(np.arange(1, order.shape[1] + 1), n_topics),
+            term=names[order.ravel()],
+            weight=np.take_along_axis(shares, order, axis=1).ravel(),
+        )
+
+    def credible_interval(
+        self,
+        side: str = "weights",
+        *,
+        level: float = 0.9,
+        X: Any = None,
+        missing_mask: Any = None,
+    ) -> tuple[Array, Array]:
+        """Give the posterior's interval for each entry of a Bayesian side.
+
+        Parameters
+        ----------
+        side : {"weights", "components"}, default="weights"
+        level : float, default=0.9
+            The probability of the interval; as much is left below it as above.
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
+            The samples whose weights are asked for; by default those that were fitted.
+        missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
+            True where an entry of ``X`` is missing.
+
+        Returns
+        -------
+        lower, upper : ndarray
+            Of the shape of the side.
+
+        Notes
+        -----
+        The variational posterior is narrower than the true one; for proportions (LDA) the more so
+        the more entries are missing. The topics' intervals are those of the topics' own posterior,
+        which only a model with a prior on the topics has.
+        """
+        check_is_fitted(self)
+        if not (isinstance(side, str) and side in ("weights", "components")):
+            raise ValueError(f"side must be 'weights' or 'components', not {side!r}")
+        if not (isinstance(level, Real) and 0 < level < 1):
+            raise ValueError(f"level must lie between 0 and 1, not {level!r}")
+        prior = self._fitted_priors[0 if side == "weights" else 1]
+        if not prior.bayesian:
+            raise ValueError(
+                f"the {side} of this {type(self).__name__} are a point estimate, without a "
+                "posterior; give them a Dirichlet or Gamma prior"
+            )
+        if X is not None and side == "components":
+            raise ValueError("X is for the intervals of weights; the topics have theirs from fit")
+        posterior = self._kept(side) if X is None else self._infer(self._read_new(X, missing_mask))
+        tail = (1 - level) / 2
+        return prior.quantile(posterior, tail), prior.quantile(posterior, 1 - tail)
+
+    def _kept(self, side: str) -> Posterior:
+        mean = getattr(self, f"{side}_")
+        parameters = getattr(self, f"{side}_posterior_")
+        return Posterior(
+            mean, mean, parameters=parameters, rates=getattr(self, f"{side}_posterior_rate_")
+        )
+
+    def _feature_names(self, given: Any) -> Array:
+        if given is None:
+            given = getattr(self, "feature_names_in_", None)
+        n_features = self.components_.shape[1]
+        if given is None:
+            given = [f"x{i}" for i in range(n_features)]
+        names = np.asarray(given, dtype=object)
+        if names.shape != (n_features,):
+            raise ValueError(f"{names.size} feature_names were given for {n_features} features")
+        return names
+
+    def _read_new(self, X: Any, missing_mask: Any = None) -> CountMatrix:
+        check_is_fitted(self)
+        # Sparse, because its rows do not see each other.
+        return self._read(X, reset=False, missing_mask=missing_mask).as_sparse()
+
+    def _infer(self, counts: CountMatrix, which: Array | None = None) -> Posterior:
+        """Find the posterior of the weights of samples; ``which`` of those fitted, if they are."""
+        counts = counts.as_sparse()
+        weights_prior, topics_prior = self._fitted_priors
+        if which is not None:
+            weights_prior = weights_prior.rows(which)
+        topics = Posterior(
+            self.components_.astype(counts.dtype, copy=False),
+            self._effective_components.astype(counts.dtype, copy=False),
+        )
+        fixed = Fixed(topics, normalized=topics_prior.normalized)
+        problem = Problem(weights_prior, fixed, counts, len(self.components_))
+        with use_threads(self.n_jobs):
+            solution = solve(
+                problem,
+                FoldIn(_FOLD_IN_TOL),
+                uniform_start(counts, problem, topics),
+                max_iter=_FOLD_IN_MAX_ITER,
+                tol=_FOLD_IN_TOL,
+            )
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        if not solution.converged and counts.total > 0:
+            warnings.warn(
+                f"the weights of some samples still move by {solution.state.residual:.1e} of their "
+                f"total after {_FOLD_IN_MAX_ITER} updates",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        found: Posterior = weights_prior.absorb(
+            solution.state.counts, problem.topics_totals(topics, counts.missing)
+        )
+        return found
+
+    # What the estimator itself has.
+    _fitted_priors: Any
+    _effective_components: Array
+    _copies: Array | None
+    sample_totals_: Array
+
+    def _read(self, X: Any, *, reset: bool, missing_mask: Any = None) -> CountMatrix:
+        raise NotImplementedError

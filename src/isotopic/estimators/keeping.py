@@ -1,0 +1,123 @@
+"""Saving a model in a file, and loading it again."""
+
+import os
+import warnings
+from dataclasses import fields
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from isotopic import archive, priors, solvers
+from isotopic.kernels import Counts
+from isotopic.problem import State
+
+# What may be made when a file is read.
+TYPES: dict[str, type] = {
+    cls.__name__: cls
+    for cls in (
+        priors.Dirichlet,
+        priors.Fixed,
+        priors.Forbidden,
+        priors.Free,
+        priors.Gamma,
+        priors.Held,
+        priors.Lasso,
+        priors.Posterior,
+        priors.Seeded,
+        priors.Simplex,
+        priors.Weighted,
+        *solvers.SOLVERS.values(),
+        solvers.AcceleratedState,
+        solvers.Solution,
+        Counts,
+        State,
+    )
+}
+
+# The models that files may hold, where they are all known.
+MODELS: dict[str, type] = {}
+
+_PRIVATE = (
+    "_fitted_priors",
+    "_effective_weights",
+    "_effective_components",
+    "_weights_explained",
+    "_components_explained",
+    "_copies",
+    "_feature_totals",
+    "_has_missing",
+    "_log_likelihood",
+    "_saturated_divergence",
+)
+
+
+class Keeping:
+    """A model that can be kept in a file."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the fitted model in a file, without pickle.
+
+        :func:`isotopic.load` gives back the same bits: parameters, priors, feature names, history
+        and all. ``callbacks`` are code and are left out, with a warning. An existing file is
+        replaced once the new one is complete.
+
+        Parameters
+        ----------
+        path : str or path-like
+        """
+        check_is_fitted(self)
+        archive.write(path, "model", self, TYPES | MODELS)
+
+    def __archive__(self) -> dict[str, Any]:
+        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        if parameters["callbacks"] is not None:
+            warnings.warn("callbacks are code and are not saved", UserWarning, stacklevel=4)
+            parameters["callbacks"] = None
+        parameters = {name: _storable(value) for name, value in parameters.items()}
+        kept = {
+            name: value
+            for name, value in vars(self).items()
+            if name in _PRIVATE or _is_public_result(name)
+        }
+        return {"parameters": parameters, "fitted": kept}
+
+    @classmethod
+    def __from_archive__(cls, content: dict[str, Any]) -> Self:
+        parameters, fitted = content["parameters"], content["fitted"]
+        known = {item.name for item in fields(cls)}  # type: ignore[arg-type]
+        unknown = (set(parameters) - known) | {
+            name for name in fitted if not (name in _PRIVATE or _is_public_result(name))
+        }
+        if unknown:
+            raise ValueError(f"{cls.__name__} has no {', '.join(sorted(map(str, unknown)))}")
+        model = cls(**parameters)
+        if fitted:
+            _check_shapes(fitted)
+        model.__dict__.update(fitted)
+        return model
+
+
+def _storable(value: Any) -> Any:
+    """Say a setting in what a file can hold."""
+    if hasattr(value, "columns"):  # a data frame
+        return np.asarray(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=repr)
+    if isinstance(value, dict):
+        return {
+            int(key) if isinstance(key, Integral) else key: _storable(item)
+            for key, item in value.items()
+        }
+    return value
+
+
+def _is_public_result(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
+
+
+def _check_shapes(fitted: dict[str, Any]) -> None:
+    n_components, n_features = fitted["components_"].shape
+    if n_features != fitted["n_features_in_"] or fitted["weights_"].shape[1] != n_components:
+        raise ValueError("the arrays of the model do not fit each other")

@@ -1,0 +1,68 @@
+"""Where a fit starts: at random, near what a quick look at the data finds, or from what is given.
+
+A strategy shares the counts out over the components, and the priors absorb them: so every strategy
+serves every model.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
+from isotopic.init.kmeans import kmeans
+from isotopic.init.nndsvd import nndsvd
+from isotopic.init.spectral import spectral
+from isotopic.init.start import (
+    Start,
+    absorbed,
+    explained_counts,
+    random_counts,
+    random_start,
+    start_from_arrays,
+    start_from_model,
+    uniform_start,
+)
+from isotopic.problem import Problem
+
+__all__ = [
+    "STRATEGIES",
+    "Start",
+    "Strategy",
+    "explained_counts",
+    "random_start",
+    "start_from_arrays",
+    "start_from_model",
+    "strategy_start",
+    "uniform_start",
+]
+
+# Expected counts of the weights (samples x components) and of the topics (components x features).
+Strategy: TypeAlias = Callable[[CountMatrix, int, np.random.Generator], tuple[Array, Array]]
+
+STRATEGIES: dict[str, Strategy] = {
+    "random": random_counts,
+    "nndsvd": nndsvd,
+    "spectral": spectral,
+    "kmeans": kmeans,
+}
+
+
+def strategy_start(problem: Problem, name: str, rng: np.random.Generator) -> Start:
+    """Share the counts out by a named strategy, and let the priors absorb them.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : {"random", "nndsvd", "spectral", "kmeans"}
+    rng : Generator
+        Moves on. The start is the same for the same state of it, with any number of threads.
+
+    Returns
+    -------
+    weights, topics : Posterior
+    """
+    if name not in STRATEGIES:
+        raise ValueError(f"init={name!r} is not a strategy; choose one of {', '.join(STRATEGIES)}")
+    return absorbed(problem, *STRATEGIES[name](problem.X, problem.n_components, rng))

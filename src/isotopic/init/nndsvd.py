@@ -1,0 +1,68 @@
+"""NNDSVD: topics from a singular value decomposition (Boutsidis & Gallopoulos, 2008)."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
+
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
+from isotopic.init.profiles import profiles
+from isotopic.init.sharing import counts_from_topics
+from isotopic.threads import one_blas_thread
+
+
+def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    r"""Share the counts out by the non-negative parts of singular vectors.
+
+    Of each pair of singular vectors of
+
+    .. math:: x_{dv} / \sqrt{n_d}, \qquad n_d = \sum_v x_{dv},
+
+    the positive or the negative parts make a topic, whichever have the larger product of norms.
+    Divided by the root of its total, a sample has the same Poisson noise as any other, and a few
+    large samples do not take all components. The zeros are filled, as in the variant NNDSVDa, here
+    from the overall profile. The weights are inferred from the counts: mostly that starts a fit
+    lower than the other half of the decomposition does.
+
+    Parameters
+    ----------
+    X : CountMatrix of shape (samples, features)
+    n_components : int
+    rng : Generator
+        For the randomized decomposition, and for topics beyond the rank of ``X``.
+
+    Returns
+    -------
+    weight_counts : ndarray of shape (samples, components)
+    topic_counts : ndarray of shape (components, features)
+        See :func:`~isotopic.init.sharing.counts_from_topics`.
+    """
+    empty = np.zeros((0, X.shape[1]))
+    topics = _singular_topics(X, n_components, rng) if X.total > 0 else empty
+    return counts_from_topics(X, topics, n_components, rng)
+
+
+def _singular_topics(X: CountMatrix, n_components: int, rng: np.random.Generator) -> Array:
+    """Find as many topics as there are singular values beyond rounding, and at most so many."""
+    seed = int(rng.integers(2**31))
+    with one_blas_thread:
+        equal_noise = sparse.diags_array(np.sqrt(X.sample_totals / X.total)) @ profiles(X)
+        left, values, right = randomized_svd(
+            equal_noise, min(n_components, *X.shape), random_state=seed
+        )
+    rank = np.count_nonzero(values > values[0] * max(X.shape) * np.finfo(np.float64).eps)
+    return _larger_parts(left[:, :rank].T, right[:rank])
+
+
+def _larger_parts(left: Array, right: Array) -> Array:
+    """Of pairs of vectors (in rows), take the parts of the right ones with the sign that weighs."""
+    signs = np.where(_weight(left, right) >= _weight(-left, -right), 1, -1)
+    parts: Array = np.maximum(signs[:, np.newaxis] * right, 0)
+    return parts
+
+
+def _weight(left: Array, right: Array) -> Array:
+    """Multiply the squared norms of the positive parts."""
+    one, other = (np.square(np.maximum(side, 0)).sum(axis=1) for side in (left, right))
+    weight: Array = one * other
+    return weight

@@ -1,0 +1,63 @@
+"""From the topics that a strategy found to counts that every prior can absorb."""
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
+from isotopic.kernels import normalized, one_pass, row_pass
+
+# A multiplicative update cannot leave zero. So every topic has a part of the overall profile, and
+# a part of every total goes to all components alike.
+_OVERALL_PART = 0.1
+_EVEN_PART = 0.01
+
+# More passes fit the weights closer to topics that are yet to change.
+_WEIGHT_PASSES = 5
+
+
+def counts_from_topics(
+    X: CountMatrix, found: Array, n_components: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Infer weights for the topics, and share the counts out by both.
+
+    Parameters
+    ----------
+    X : CountMatrix of shape (samples, features)
+    found : ndarray of shape (at most n_components, features)
+        Non-negative and of any scale. Rows of zeros were not found. Random topics take the place
+        of all that are missing.
+    n_components : int
+    rng : Generator
+
+    Returns
+    -------
+    weight_counts : ndarray of shape (samples, components)
+        Rows sum to the samples' totals.
+    topic_counts : ndarray of shape (components, features)
+        Columns sum to the features' totals. Both are positive wherever these are.
+    """
+    topics = np.asfortranarray(_completed(X, found, n_components, rng), X.dtype)
+    weights = np.full((X.shape[0], n_components), 1 / n_components, X.dtype)
+    for _ in range(_WEIGHT_PASSES):
+        weights = normalized(row_pass(X, weights, topics)[0], in_place=True)
+    counts = one_pass(X, weights, topics)
+    weight_counts = _shared_out(X.sample_totals, counts.weights)
+    return weight_counts, _shared_out(X.feature_totals, counts.topics.T).T
+
+
+def _completed(X: CountMatrix, found: Array, n_components: int, rng: np.random.Generator) -> Array:
+    """Normalise the topics that were found, mix in the overall profile, and add random ones."""
+    overall = normalized(X.feature_totals[np.newaxis])
+    found = normalized(found[found.any(axis=1)])
+    shape = (n_components - len(found), X.shape[1])
+    random = normalized(overall * rng.exponential(size=shape))
+    return np.vstack([(1 - _OVERALL_PART) * found + _OVERALL_PART * overall, random])
+
+
+def _shared_out(totals: Array, counts: Array) -> Array:
+    """Split each total in proportion to a row of counts, and a part of it evenly."""
+    shares = normalized(np.ascontiguousarray(counts, np.float64), in_place=True)
+    shares *= 1 - _EVEN_PART
+    shares += _EVEN_PART / shares.shape[1]
+    shares *= totals[:, np.newaxis]
+    return shares

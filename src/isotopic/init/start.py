@@ -1,0 +1,136 @@
+"""Random starts, and starts from factors or models that someone has."""
+
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array, as_numbers
+from isotopic.counts import CountMatrix
+from isotopic.priors import Posterior
+from isotopic.problem import Pair, Problem
+
+Start = tuple[Posterior, Posterior]
+
+
+def random_counts(
+    X: CountMatrix, n_components: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Share the counts out at random.
+
+    Each feature's total is weighted by an independent exponential for each component: its sum is
+    the total on average. Each sample's total is shared equally, and the first pass tells the
+    components apart. So a sample's place in the data, and how often it stands there, do not
+    matter; and fits end lower than from random shares of the samples.
+    """
+    topic_counts = rng.exponential(1 / n_components, size=(X.shape[1], n_components))
+    topic_counts *= X.feature_totals[:, np.newaxis]
+    return equal_shares(X, n_components), topic_counts.T
+
+
+def equal_shares(X: CountMatrix, n_components: int) -> Array:
+    """Share each sample's total equally."""
+    return np.repeat(X.sample_totals[:, np.newaxis] / n_components, n_components, 1)
+
+
+def random_start(problem: Problem, rng: np.random.Generator) -> Start:
+    """Share the counts out at random, and let the priors absorb them."""
+    return absorbed(problem, *random_counts(problem.X, problem.n_components, rng))
+
+
+def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
+    """Take given factors, or given parameters of a Bayesian side.
+
+    Topics that are to be normalised and are not hand their scale to the weights where these are
+    a factor, so that the product stays what was given (Lemma 4.1).
+    """
+    dtype, components = problem.X.dtype, problem.n_components
+    weights = _given("weights", weights, (problem.X.shape[0], components), problem.weights.bayesian)
+    topics = _given("topics", topics, (components, problem.X.shape[1]), problem.topics.bayesian)
+    points = not (problem.weights.bayesian or problem.topics.bayesian)
+    if points and problem.topics.normalized and problem.topics.learned:
+        weights = weights * topics.sum(axis=1)
+    scaled = not (problem.topics.normalized or problem.topics.bayesian)
+    first = problem.weights.at(weights.astype(dtype), topics.sum(axis=1) if scaled else 1.0)
+    second = problem.topics.at(
+        np.asfortranarray(topics, dtype=dtype), problem.weights_totals(first)
+    )
+    return first, second
+
+
+def start_from_model(problem: Problem, model: Any, which: Array | None = None) -> Start:
+    """Let both priors absorb the counts that a fitted model of any kind explains.
+
+    ``which`` of the model's samples the problem has, if not all.
+    """
+    if not hasattr(model, "components_"):
+        raise ValueError(f"init={model!r} is not fitted; fit it first")
+    if not hasattr(model, "weights_"):
+        raise TypeError(
+            f"init={model!r} is not a model of this package; give its factors as "
+            "init=(weights, topics)"
+        )
+    given, needed = model.components_.shape, (problem.n_components, problem.X.shape[1])
+    if given != needed:
+        raise ValueError(f"init is a model with topics {given}; this fit needs {needed}")
+    copies = np.ones(problem.X.shape[0]) if problem.X.copies is None else problem.X.copies
+    totals = problem.X.sample_totals / copies
+    weight_counts, topic_counts = explained_counts(model)
+    if which is not None and len(weight_counts) > which[-1]:
+        weight_counts = weight_counts[which]
+    if len(weight_counts) == len(totals):
+        weight_counts = weight_counts.copy("K")
+    else:  # other samples: only the topics are of use
+        weight_counts = np.zeros((len(totals), problem.n_components))
+    # A sample that the model knew nothing of starts anywhere: from zero it could not leave.
+    unknown = (weight_counts.sum(axis=1) <= 0) & (totals > 0)
+    weight_counts[unknown] = totals[unknown, np.newaxis] / problem.n_components
+    weight_counts *= copies[:, np.newaxis]
+    return absorbed(problem, weight_counts, topic_counts.copy("K"))
+
+
+def explained_counts(model: Any) -> tuple[Array, Array]:
+    """Find the expected counts that a fitted model of any kind stands for.
+
+    The weights' are those of each sample counted once. A prior that absorbs them turns one model
+    into another as the paper's lemmas say.
+    """
+    weights_prior, topics_prior = model._fitted_priors
+    pair = Pair(weights_prior, topics_prior)
+    weights = Posterior(
+        model.weights_, model._effective_weights, explained=model._weights_explained
+    )
+    topics = Posterior(
+        model.components_, model._effective_components, explained=model._components_explained
+    )
+    weight_counts = weights_prior.implied(weights, model.sample_totals_, pair.topics_totals(topics))
+    copies = np.ones(len(model.weights_)) if model._copies is None else model._copies
+    scale = np.asarray(copies @ model.weights_)[:, np.newaxis]
+    topic_counts = topics_prior.implied(topics, copies @ weight_counts, scale)
+    return weight_counts, topic_counts
+
+
+def absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> Start:
+    """Let the priors absorb counts that were shared out."""
+    dtype = problem.X.dtype
+    return problem.absorb(
+        np.ascontiguousarray(weight_counts, dtype), np.asfortranarray(topic_counts, dtype)
+    )
+
+
+def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:
+    """Share each sample's total equally: where the inference for new samples begins."""
+    counts = equal_shares(X, problem.n_components)
+    totals = problem.topics_totals(topics, X.missing)
+    weights = problem.weights.absorb(counts.astype(X.dtype), totals)
+    return weights, topics
+
+
+def _given(name: str, values: Any, shape: tuple[int, int], bayesian: bool) -> Array:
+    array = as_numbers(f"init {name}", values)
+    if array.shape != shape:
+        raise ValueError(f"init {name} have shape {array.shape}; this fit needs {shape}")
+    good = (array > 0 if bayesian else array >= 0) & (array < np.inf)
+    if not good.all():
+        what = "positive (they are posterior parameters)" if bayesian else "non-negative"
+        raise ValueError(f"init {name} must be finite and {what}")
+    return array

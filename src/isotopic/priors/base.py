@@ -1,0 +1,145 @@
+"""What a prior is, and what it gives."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+import numpy as np
+
+from isotopic.arrays import Array
+
+# The other side's sums: a number, or one for each component, shaped to broadcast over this side.
+Totals: TypeAlias = Array | float
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What is known of one side.
+
+    Attributes
+    ----------
+    mean : ndarray
+        The factor itself, or its posterior mean.
+    effective : ndarray
+        What the next pass multiplies: the factor itself, or ``exp(E[log])``.
+    terms : ndarray or None
+        What this side adds to the objective, in parts that are to be added up. Those of the
+        weights are one for each sample.
+    parameters, rates : ndarray or None
+        Of a Bayesian side: Dirichlet parameters, or Gamma shapes and rates.
+    explained : ndarray or None
+        Of a Bayesian side: ``parameters`` minus the prior's, the counts it stands for.
+    """
+
+    mean: Array
+    effective: Array
+    terms: Array | None = None
+    parameters: Array | None = None
+    rates: Array | None = None
+    explained: Array | None = None
+
+    @property
+    def term(self) -> float:
+        """What this side adds to the objective."""
+        return 0.0 if self.terms is None else float(self.terms.sum())
+
+
+class Prior(Protocol):
+    """What solvers and problems ask of a prior."""
+
+    @property
+    def normalized(self) -> bool:
+        """Whether rows sum to one, so that the other side's totals are one."""
+
+    @property
+    def bayesian(self) -> bool:
+        """Whether this side is a distribution rather than a point."""
+
+    @property
+    def learned(self) -> bool:
+        """Whether this side moves at all."""
+
+    @property
+    def scale(self) -> str:
+        """What this side thinks of its own scale.
+
+        ``"free"``, ``"pulled"`` to zero, ``"pushed"`` to infinity, or ``"held"``.
+        """
+
+    @property
+    def copies(self) -> Array | None:
+        """How often each row counts; ``None``: once."""
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Take ``values`` as the factor, or as the posterior's parameters."""
+
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
+        """Make the optimal use of expected counts (the M step).
+
+        The counts are handed over: their memory may become the factor's.
+        """
+
+    def gap(
+        self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
+    ) -> float:
+        """Measure in counts how far the posterior is from what it would make of these counts.
+
+        With ``copies`` a row's counts are those of so many samples like it.
+        """
+
+    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+        """Find counts that the posterior could have been made of; ``mass`` is their row sums."""
+
+    def first_totals(self, n_rows: int) -> Totals:
+        """Give row sums that this side can be made to have, before it is made."""
+
+    def draw(self, like: Array, rng: np.random.Generator) -> Array:
+        """Draw a factor of the shape of ``like``; without a distribution it is ``like`` itself."""
+
+    def rows(self, which: Array) -> "Prior":
+        """Give the prior of some rows only."""
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Raise if the settings do not fit a side of that shape."""
+
+
+class Side:
+    """What a side is unless it says otherwise."""
+
+    normalized: ClassVar[bool] = False
+    bayesian: ClassVar[bool] = False
+    learned: ClassVar[bool] = True
+    scale: ClassVar[str] = "held"
+    copies: ClassVar[Array | None] = None
+
+    def first_totals(self, n_rows: int) -> Totals:
+        """Any scale will do."""
+        return 1.0
+
+    def draw(self, like: Array, rng: np.random.Generator) -> Array:
+        """Nothing to draw from: take what there is."""
+        return like
+
+    def rows(self, which: Array) -> Any:
+        """Every row has the same."""
+        return self
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Nothing to check."""
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both are of one kind and have the same settings, arrays included."""
+        return type(self) is type(other) and all(
+            _equal(value, vars(other)[name]) for name, value in vars(self).items()
+        )
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return bool(a == b) if isinstance(a, Side) else np.array_equal(a, b)
+
+
+def as_column(values: Array) -> Array:
+    """Shape one number for each row to broadcast over the row."""
+    return np.asarray(values)[:, np.newaxis]

@@ -1,0 +1,333 @@
+"""Priors around priors: what a user knows of some samples, topics or features beforehand."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.kernels import row_sums
+from isotopic.priors.base import Posterior, Prior, Side, Totals, as_column
+from isotopic.priors.bayesian import Bayesian
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed(Side):
+    """A side that is known: it absorbs nothing. Used to infer the weights of new samples."""
+
+    posterior: Posterior = field(repr=False)
+    normalized: bool  # type: ignore[misc]
+    learned: ClassVar[bool] = False
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Check that it is of that shape."""
+        if self.posterior.mean.shape != shape:
+            raise ValueError(f"a fixed side of shape {self.posterior.mean.shape} is not {shape}")
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Give what is known."""
+        return self.posterior
+
+    absorb = at
+
+    def gap(
+        self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
+    ) -> float:
+        """Nothing is left to do."""
+        return 0.0
+
+    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+        """Any counts will do."""
+        return np.asarray(posterior.mean * as_column(mass))
+
+
+class _Around(Side):
+    """A prior that changes one thing about another, and is like it in the rest."""
+
+    prior: Prior
+
+    @property
+    def normalized(self) -> bool:  # type: ignore[override]
+        """Whether rows sum to one."""
+        return self.prior.normalized
+
+    @property
+    def bayesian(self) -> bool:  # type: ignore[override]
+        """Whether this side is a distribution."""
+        return self.prior.bayesian
+
+    @property
+    def learned(self) -> bool:  # type: ignore[override]
+        """Whether this side moves."""
+        return self.prior.learned
+
+    @property
+    def scale(self) -> str:  # type: ignore[override]
+        """What this side thinks of its scale."""
+        return self.prior.scale
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Check the settings of the prior."""
+        self.prior.check(shape)
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Take what the prior takes."""
+        return self.prior.at(values, totals)
+
+    def gap(
+        self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
+    ) -> float:
+        """Measure what the prior measures."""
+        return self.prior.gap(posterior, counts, totals, copies)
+
+    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+        """Find the prior's counts."""
+        return self.prior.implied(posterior, mass, totals)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted(_Around):
+    """Samples that count more or less than once.
+
+    A sample that counts twice has the weights of one that counts once, and gives the topics twice
+    its counts: as if it stood in the data twice.
+
+    Parameters
+    ----------
+    prior : Prior
+        Of the weights of a sample that counts once.
+    copies : ndarray of shape (samples,)
+        How often each sample counts; positive.
+    """
+
+    prior: Prior
+    copies: Array = field(repr=False)  # type: ignore[misc]
+
+    def rows(self, which: Array) -> Self:
+        """Give the prior of some samples only."""
+        return replace(self, prior=self.prior.rows(which), copies=self.copies[which])
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Take the weights of each sample, counted once."""
+        return self.repeated(self.prior.at(values, totals))
+
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
+        """Absorb the counts of all copies of each sample."""
+        each = counts / as_column(self.copies.astype(counts.dtype))
+        return self.repeated(self.prior.absorb(each, totals))
+
+    def gap(
+        self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
+    ) -> float:
+        """Measure over all copies."""
+        return self.prior.gap(posterior, counts, totals, self.copies)
+
+    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+        """Find the counts of all copies."""
+        each = self.prior.implied(posterior, mass / self.copies, totals)
+        return np.asarray(each * as_column(self.copies))
+
+    def repeated(self, posterior: Posterior) -> Posterior:
+        """Count what each sample adds to the objective as often as the sample counts."""
+        if posterior.terms is None:
+            return posterior
+        return replace(posterior, terms=posterior.terms * self.copies)
+
+
+@dataclass(frozen=True, eq=False)
+class Held(_Around):
+    """Topics of which the first ones are given and held, and the others learned.
+
+    Parameters
+    ----------
+    prior : Prior
+        Of the topics that are learned.
+    held : ndarray of shape (held topics, features)
+    """
+
+    prior: Prior
+    held: Array = field(repr=False)
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Check the settings of the prior."""
+        self.prior.check((shape[0] - len(self.held), shape[1]))
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Take the topics that are learned."""
+        return self._joined(self.prior.at(self._learned(values), self._learned(totals)), values)
+
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
+        """Let the topics that are learned absorb theirs."""
+        learned = self.prior.absorb(self._learned(counts), self._learned(totals))
+        return self._joined(learned, counts)
+
+    def gap(
+        self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
+    ) -> float:
+        """Measure the topics that are learned."""
+        learned = self._learned_part(posterior)
+        return self.prior.gap(learned, self._learned(counts), self._learned(totals))
+
+    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+        """Share the mass of the topics that are held out as they are."""
+        counts = posterior.mean * as_column(mass)
+        learned = self._learned_part(posterior)
+        counts[len(self.held) :] = self.prior.implied(
+            learned, self._learned(mass), self._learned(totals)
+        )
+        return np.asarray(counts)
+
+    def quantile(self, posterior: Posterior, probability: float) -> Array:
+        """Give the quantiles of what is learned; what is held is certain."""
+        prior: Any = self.prior
+        learned = prior.quantile(self._learned_part(posterior), probability)
+        return np.concatenate([self.held, learned])
+
+    def first_totals(self, n_rows: int) -> Totals:
+        """Topics that are held have the sums that they have."""
+        if self.normalized:
+            return 1.0
+        return np.append(self.held.sum(axis=1), np.ones(n_rows - len(self.held)))
+
+    def _learned(self, side: Any) -> Any:
+        """Give the part of what there is for each topic, in the layout of the kernels."""
+        return side if np.ndim(side) == 0 else np.asfortranarray(side[len(self.held) :])
+
+    def _learned_part(self, posterior: Posterior) -> Posterior:
+        names = ("mean", "effective", "parameters", "rates", "explained")
+        parts = {name: getattr(posterior, name) for name in names}
+        learned: dict[str, Any] = {
+            name: None if part is None else self._learned(part) for name, part in parts.items()
+        }
+        return Posterior(**learned)
+
+    def _joined(self, learned: Posterior, counts: Array) -> Posterior:
+        """Put the given topics before those learned; only these have a posterior."""
+
+        def joined(held: Any, part: Array | None) -> Array | None:
+            if part is None:
+                return None
+            whole = np.empty((len(self.held) + len(part), part.shape[1]), part.dtype, "F")
+            whole[: len(self.held)], whole[len(self.held) :] = held, part
+            return whole
+
+        mean = joined(self.held, learned.mean)
+        point = learned.effective is learned.mean
+        effective = mean if point else joined(self.held, learned.effective)
+        assert mean is not None
+        assert effective is not None
+        return Posterior(
+            mean,
+            effective,
+            learned.terms,
+            joined(np.nan, learned.parameters),
+            joined(np.nan, learned.rates),
+            joined(counts[: len(self.held)], learned.explained),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Seeded(_Around):
+    r"""A point that expects some counts beforehand.
+
+    .. math:: \text{term} = -\sum \text{pseudo-counts} \cdot \log(\text{factor})
+
+    which is what so many counts, all explained by their own component, would add.
+
+    Parameters
+    ----------
+    prior : Prior
+    pseudo_counts : ndarray
+        Of the shape of the side, non-negative.
+    """
+
+    prior: Prior
+    pseudo_counts: Array = field(repr=False)
+
+    @property
+    def scale(self) -> str:  # type: ignore[override]
+        """Seeds push up what carries a scale."""
+        return "held" if self.prior.normalized else "pushed"
+
+    def rows(self, which: Array) -> Self:
+        """Give the prior of some rows only."""
+        some = self.pseudo_counts[which]
+        return replace(self, prior=self.prior.rows(which), pseudo_counts=some)
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Take what the prior takes."""
+        return self._with_term(self.prior.at(values, totals))
+
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
+        """Absorb these counts and those expected beforehand."""
+        return self._with_term(self.prior.absorb(self._all(counts), totals))
+
+    def gap(
+        self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
+    ) -> float:
+        """Measure with the counts that were expected beforehand."""
+        return self.prior.gap(posterior, self._all(counts), totals)
+
+    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+        """Take away what was expected beforehand."""
+        whole = self.prior.implied(posterior, mass + self.pseudo_counts.sum(axis=1), totals)
+        return np.asarray(np.maximum(whole - self.pseudo_counts, 0))  # below zero by rounding only
+
+    def _all(self, counts: Array) -> Array:
+        return np.asarray(counts + self.pseudo_counts.astype(counts.dtype))
+
+    def _with_term(self, posterior: Posterior) -> Posterior:
+        some = self.pseudo_counts > 0
+        with np.errstate(divide="ignore"):  # an impossible seed: infinitely bad, and said so
+            logs = np.log(posterior.effective[some], dtype=np.float64)
+        own = np.array([-float(self.pseudo_counts[some] @ logs)])
+        terms = own if posterior.terms is None else np.append(posterior.terms, own)
+        return replace(posterior, terms=terms)
+
+
+@dataclass(frozen=True, eq=False)
+class Forbidden(_Around):
+    """A point some entries of which are zero for certain.
+
+    Parameters
+    ----------
+    prior : Prior
+    forbidden : ndarray of bool
+        Of the shape of the side.
+    """
+
+    prior: Prior
+    forbidden: Array = field(repr=False)
+
+    def rows(self, which: Array) -> Self:
+        """Give the prior of some rows only."""
+        return replace(self, prior=self.prior.rows(which), forbidden=self.forbidden[which])
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Take what the prior takes, of the other entries."""
+        return self.prior.at(self._allowed(values.copy("K")), totals)
+
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
+        """Absorb the counts of the other entries."""
+        return self.prior.absorb(self._allowed(counts), totals)
+
+    def _allowed(self, values: Array) -> Array:
+        values[self.forbidden] = 0
+        if self.normalized:  # a row without any says nothing and becomes uniform where it may
+            empty = row_sums(values) == 0
+            values[empty] = ~self.forbidden[empty]
+        return values
+
+
+def seeded(prior: Prior, pseudo_counts: Array) -> Prior:
+    """Give the prior that expects these counts beforehand."""
+    if isinstance(prior, Bayesian):
+        return prior.seeded(pseudo_counts)
+    return Seeded(prior, pseudo_counts)
+
+
+def forbidding(prior: Prior, forbidden: Array) -> Prior:
+    """Give the prior that keeps these entries at zero."""
+    if isinstance(prior, Bayesian):
+        return prior.forbidding(forbidden)
+    return Forbidden(prior, forbidden)

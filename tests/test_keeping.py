@@ -1,0 +1,334 @@
+"""Saved models, and fits that survive their process."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+
+import numpy as np
+import pytest
+from problems import random_counts, sparse_counts
+from scipy import sparse
+from sklearn.base import clone
+
+import isotopic
+from isotopic import (
+    LDA,
+    NMF,
+    PLSA,
+    Checkpoint,
+    Dirichlet,
+    Gamma,
+    GammaPoisson,
+    JointEM,
+    Lasso,
+    TopicModel,
+)
+from isotopic.problem import Problem
+
+MODELS = [
+    NMF(3),
+    NMF(3, normalize=False, init="nndsvd"),
+    PLSA(3, solver=JointEM()),
+    LDA(3, alpha=[0.1, 0.2, 0.3], eta=0.2),
+    GammaPoisson(3, fixed_topics=np.full((1, 9), 1 / 9)),
+    TopicModel(3, weights=Lasso(0.5), seeds={0: [1, 2]}, forbidden={1: [3]}),
+    TopicModel(3, weights=Gamma(0.5, 0.5), topics=Dirichlet(0.5), random_state=3),
+]
+
+
+@pytest.fixture(params=MODELS, ids=lambda m: str(m)[:50])
+def model(request):
+    return clone(request.param).set_params(max_iter=12, tol=0)
+
+
+def assert_same(a, b):
+    assert type(a) is type(b)
+    assert vars(a).keys() == vars(b).keys()
+    for name, value in vars(a).items():
+        other = vars(b)[name]
+        if isinstance(value, np.ndarray):
+            assert value.dtype == other.dtype
+            np.testing.assert_array_equal(value, other)
+        else:
+            assert str(value) == str(other), name
+
+
+def test_a_saved_model_comes_back_bit_for_bit(rng, model, tmp_path):
+    X = random_counts(rng)
+    model.set_params(random_state=0).fit(X, sample_weight=rng.random(12))
+    model.save(tmp_path / "model.isotopic")
+    loaded = isotopic.load(tmp_path / "model.isotopic")
+    assert_same(model, loaded)
+    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+    refit = clone(loaded).fit(X)
+    np.testing.assert_array_equal(refit.components_, clone(model).fit(X).components_)
+
+
+def test_names_generators_and_starts_are_kept(rng, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(random_counts(rng, 12, 3), columns=["sea", "ship", "star"])
+    start = LDA(2, max_iter=3, tol=0, random_state=0).fit(X)
+    model = NMF(2, init=start, random_state=np.random.default_rng(5), max_iter=3, tol=0).fit(X)
+    model.save(tmp_path / "m")
+    loaded = isotopic.load(str(tmp_path / "m"))
+    assert list(loaded.feature_names_in_) == ["sea", "ship", "star"]
+    assert loaded.random_state.bit_generator.state == model.random_state.bit_generator.state
+    np.testing.assert_array_equal(loaded.init.components_, start.components_)
+    assert list(loaded.top_terms(1)["term"]) == list(model.top_terms(1)["term"])
+
+
+def test_callbacks_are_left_out_with_a_warning(rng, tmp_path):
+    model = NMF(2, callbacks=print, max_iter=1, tol=0).fit(random_counts(rng))
+    with pytest.warns(UserWarning, match="callbacks are code"):
+        model.save(tmp_path / "m")
+    assert isotopic.load(tmp_path / "m").callbacks is None
+
+
+def test_what_is_not_a_whole_model_is_refused(rng, tmp_path):
+    path = tmp_path / "m"
+    NMF(2, max_iter=1, tol=0).fit(random_counts(rng)).save(path)
+    content = path.read_bytes()
+    for bad in (b"", b"no zip", content[:-30], content[: len(content) // 2]):
+        path.write_bytes(bad)
+        with pytest.raises(ValueError, match=str(path)):
+            isotopic.load(path)
+    with pytest.raises(FileNotFoundError):
+        isotopic.load(tmp_path / "nothing")
+
+
+def test_a_file_from_the_future_says_so(rng, tmp_path):
+    path, other = tmp_path / "m", tmp_path / "n"
+    NMF(2, max_iter=1, tol=0).fit(random_counts(rng)).save(path)
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(other, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "manifest.json":
+                content = content.replace(b'"format_version": 1', b'"format_version": 99')
+            new.writestr(name, content)
+    with pytest.raises(ValueError, match="newer"):
+        isotopic.load(other)
+
+
+def test_what_fit_takes_can_be_saved(rng, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    names = [f"f{i}" for i in range(9)]
+    X = pandas.DataFrame(random_counts(rng), columns=names)
+    held = pandas.DataFrame(rng.dirichlet(np.ones(9), 1), columns=names)
+    model = NMF(3, fixed_topics=held, seeds={np.int64(1): {"f1", "f2"}}, max_iter=2, tol=0).fit(X)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(isotopic.load(tmp_path / "m").components_, model.components_)
+
+
+def test_what_load_would_refuse_is_not_saved(rng, tmp_path):
+    class Own(NMF):
+        pass
+
+    model = Own(2, max_iter=1, tol=0).fit(random_counts(rng))
+    with pytest.raises(TypeError, match="a Own cannot be saved"):
+        model.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+# Checkpoints
+
+
+def stop_after(n):
+    return lambda at: at.iteration >= n
+
+
+def test_a_resumed_fit_ends_with_the_same_bits(rng, model, tmp_path):
+    X = random_counts(rng)
+    whole = clone(model).set_params(max_iter=12, random_state=0).fit(X)
+    path = tmp_path / "fit"
+    clone(model).set_params(random_state=0, callbacks=stop_after(5)).fit(X, checkpoint=path)
+    rest = clone(model).set_params(random_state=0).fit(X, checkpoint=path)
+    np.testing.assert_array_equal(rest.components_, whole.components_)
+    np.testing.assert_array_equal(rest.weights_, whole.weights_)
+    np.testing.assert_array_equal(rest.history_["objective"], whole.history_["objective"])
+    assert np.all(np.diff(rest.history_["seconds"]) > 0)
+    again = clone(model).set_params(random_state=0).fit(X, checkpoint=path)
+    np.testing.assert_array_equal(again.components_, whole.components_)
+
+
+def test_a_finished_fit_can_go_further(rng, tmp_path):
+    X = random_counts(rng)
+    path = tmp_path / "fit"
+    NMF(3, max_iter=5, tol=0, random_state=0).fit(X, checkpoint=path)
+    more = NMF(3, max_iter=9, tol=0, random_state=0).fit(X, checkpoint=path)
+    whole = NMF(3, max_iter=9, tol=0, random_state=0).fit(X)
+    np.testing.assert_array_equal(more.components_, whole.components_)
+
+
+@pytest.mark.parametrize("seed", [0, None])
+def test_restarts_go_on_where_they_were(rng, tmp_path, seed):
+    X = random_counts(rng)
+    path = tmp_path / "fit"
+    calls = []
+
+    def crash(at):
+        calls.append(at)
+        if len(calls) == 17:
+            raise RuntimeError("power cut")
+
+    model = NMF(3, n_init=4, max_iter=6, tol=0, random_state=seed, callbacks=crash)
+    with pytest.raises(RuntimeError, match="power cut"):
+        model.fit(X, checkpoint=Checkpoint(path, seconds=0))
+    model.set_params(callbacks=calls.append).fit(X, checkpoint=path)
+    assert len(calls) == 17 + 8  # the 17th was not written down
+    if seed is not None:
+        whole = NMF(3, n_init=4, max_iter=6, tol=0, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.components_, whole.components_)
+
+
+def test_a_checkpoint_of_another_fit_is_refused(rng, tmp_path):
+    X = random_counts(rng)
+    path = tmp_path / "fit"
+    LDA(3, max_iter=2, tol=0).fit(X, checkpoint=path)
+    before = path.read_bytes()
+    for model, data, what in (
+        (NMF(3), X, "of a LDA"),
+        (LDA(2), X, "another n_components"),
+        (LDA(3, alpha=0.7), X, "another alpha"),
+        (LDA(3, init="nndsvd"), X, "another start"),
+        (LDA(3), X + 1, "other data"),
+        (LDA(3), X.astype(np.float32), "other data"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            model.fit(data, checkpoint=path)
+    assert path.read_bytes() == before
+
+
+def test_settings_are_compared_by_what_they_say(rng, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, path = random_counts(rng), tmp_path / "fit"
+    held = rng.dirichlet(np.ones(9), 1)
+    mask = np.zeros((3, 9), dtype=bool)
+    other_mask = mask.copy()
+    other_mask[0, 0] = True
+    pairs = [
+        ({"random_state": 1}, {"random_state": 2}),
+        (
+            {"fixed_topics": pandas.DataFrame(held)},
+            {"fixed_topics": pandas.DataFrame(held[:, ::-1])},
+        ),
+        ({"topics": Dirichlet(0.1, mask)}, {"topics": Dirichlet(0.1, other_mask)}),
+        ({"seeds": {0: {1, 2}}}, {"seeds": {0: {1, 3}}}),
+    ]
+    for first, second in pairs:
+        settings = {"max_iter": 2, "tol": 0, "random_state": 0}
+        TopicModel(3, **(settings | first)).fit(X, checkpoint=path)
+        TopicModel(3, **(settings | first)).fit(X, checkpoint=path)
+        with pytest.raises(ValueError, match="another"):
+            TopicModel(3, **(settings | second)).fit(X, checkpoint=path)
+        path.unlink()
+    sparse_X = sparse.csr_array(X)
+    NMF(2, max_iter=1, tol=0).fit(sparse_X, checkpoint=path)
+    wider = sparse.csr_array((sparse_X.data, sparse_X.indices, sparse_X.indptr), shape=(12, 11))
+    with pytest.raises(ValueError, match="other data"):
+        NMF(2, max_iter=1, tol=0).fit(wider, checkpoint=path)
+
+
+def test_fewer_iterations_than_were_made_are_refused(rng, tmp_path):
+    X, path = random_counts(rng), tmp_path / "fit"
+    NMF(3, max_iter=5, tol=0).fit(X, checkpoint=path)
+    with pytest.raises(ValueError, match="has made 5 iterations"):
+        NMF(3, max_iter=3, tol=0).fit(X, checkpoint=path)
+
+
+def test_several_starts_are_compared_at_the_same_length(rng, tmp_path):
+    X, path = random_counts(rng), tmp_path / "fit"
+    NMF(3, n_init=2, max_iter=3, tol=0).fit(X, checkpoint=path)
+    with pytest.raises(ValueError, match="another max_iter"):
+        NMF(3, n_init=2, max_iter=9, tol=0).fit(X, checkpoint=path)
+
+
+def test_an_interrupted_step_does_not_spoil_the_checkpoint(rng, tmp_path, monkeypatch):
+    """The priors take over the counts of the point before."""
+    X, path = random_counts(rng), tmp_path / "fit"
+    whole = NMF(3, max_iter=9, tol=0, random_state=0, solver="joint").fit(X)
+    right, calls = Problem.absorb_topics, []
+
+    def interrupt(self, counts, topics, weights):
+        result = right(self, counts, topics, weights)
+        calls.append(1)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return result
+
+    model = NMF(3, max_iter=9, tol=0, random_state=0, solver="joint")
+    with monkeypatch.context() as patch:
+        patch.setattr(Problem, "absorb_topics", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, checkpoint=path)
+    assert model.n_iter_ == 4
+    np.testing.assert_array_equal(model.fit(X, checkpoint=path).components_, whole.components_)
+
+
+def test_a_full_disk_does_not_end_the_fit(rng, tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(isotopic.archive, "write", full)
+    with pytest.warns(UserWarning, match="No space left"):
+        model = NMF(3, max_iter=5, tol=0).fit(random_counts(rng), checkpoint=tmp_path / "fit")
+    assert model.n_iter_ == 5
+
+
+def test_a_checkpoint_is_not_a_model(rng, tmp_path):
+    path = tmp_path / "fit"
+    NMF(2, max_iter=1, tol=0).fit(random_counts(rng), checkpoint=path)
+    with pytest.raises(ValueError, match="checkpoint"):
+        isotopic.load(path)
+
+
+KILLED = """
+import sys, numpy as np
+from scipy import sparse
+from isotopic import LDA, Checkpoint
+X = sparse.random_array((600, 300), density=0.1, format="csr", rng=np.random.default_rng(0))
+model = LDA(8, alpha=0.1, eta=0.1, max_iter=3000, tol=0, random_state=0)
+model.fit(X, checkpoint=Checkpoint(sys.argv[1], seconds=0.05))
+model.save(sys.argv[2])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_killed_fit_is_resumed_with_the_same_bits(tmp_path):
+    path, out = tmp_path / "fit", tmp_path / "model"
+    command = [sys.executable, "-c", KILLED, str(path), str(out)]
+    for _ in range(2):  # killed twice, at any moment, also while it writes
+        process = subprocess.Popen(command)
+        written = path.stat().st_mtime_ns if path.exists() else 0
+        deadline = time.monotonic() + 60
+        while not (path.exists() and path.stat().st_mtime_ns > written):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert not out.exists()
+    subprocess.run(command, check=True, timeout=120)
+    resumed = isotopic.load(out)
+    fresh = tmp_path / "other"
+    subprocess.run([*command[:3], str(fresh), str(tmp_path / "whole")], check=True, timeout=120)
+    whole = isotopic.load(tmp_path / "whole")
+    np.testing.assert_array_equal(resumed.components_, whole.components_)
+    np.testing.assert_array_equal(resumed.weights_posterior_, whole.weights_posterior_)
+    assert resumed.n_iter_ == 3000
+    assert [p.name for p in pathlib.Path(tmp_path).iterdir() if "tmp" in p.name] == []
+
+
+def test_warm_start_goes_on(rng):
+    X = sparse_counts(rng, 60, 40, 0.3)
+    whole = LDA(3, max_iter=12, tol=0, random_state=0, solver="joint").fit(X)
+    warm = LDA(3, max_iter=6, tol=0, random_state=0, solver="joint", warm_start=True)
+    warm.fit(X).fit(X)
+    np.testing.assert_allclose(warm.components_, whole.components_, rtol=1e-6)
+    warm.fit(X[:20])  # other samples: the topics go on
+    assert warm.weights_.shape == (20, 3)
+    with pytest.raises(ValueError, match="topics"):
+        warm.fit(X[:, :30])

@@ -1,0 +1,126 @@
+"""Who watches a fit: lines, a live bar, and scikit-learn's callbacks."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from problems import random_counts
+from sklearn.pipeline import make_pipeline
+
+from isotopic import LDA, NMF
+
+CODE = """
+import numpy as np
+from isotopic import NMF
+X = np.random.default_rng(0).poisson(2.0, (30, 12))
+NMF(3, max_iter=25, tol=0, verbose=10, n_init=2, random_state=0).fit(X)
+"""
+
+
+def run_on_a_terminal(code):
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    reader, writer = pty.openpty()
+    termios.tcsetwinsize(writer, (24, 120))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=writer, stderr=writer)
+    os.close(writer)
+    seen = b""
+    while True:
+        try:
+            part = os.read(reader, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        seen += part
+    assert process.wait(timeout=60) == 0
+    return seen.decode()
+
+
+def test_a_terminal_gets_a_live_line():
+    pytest.importorskip("tqdm")
+    seen = run_on_a_terminal(CODE)
+    assert "25/25" in seen
+    assert "residual" in seen
+    assert "iteration" not in seen
+
+
+def test_a_terminal_without_tqdm_gets_lines():
+    seen = run_on_a_terminal("import sys; sys.modules['tqdm'] = None\n" + CODE)
+    assert seen.count("iteration    10") == 2
+
+
+def test_a_log_gets_lines():
+    run = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+    assert run.stdout.count("\n") == 4
+    assert run.stderr == ""
+
+
+class Recorder:
+    """A callback in scikit-learn's protocol."""
+
+    def __init__(self, stop_at=None, fail_at=None):
+        self.calls, self.objectives = [], []
+        self.stop_at, self.fail_at = stop_at, fail_at
+
+    def setup(self, estimator, context):
+        self.calls.append("setup")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.calls.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
+        self.calls.append(f"end {context.task_name}")
+        if context.task_name != "iteration":
+            return False
+        assert fitted_estimator.transform(X).shape == (len(X), 3)
+        self.objectives.append(fitted_estimator.objective_)
+        if len(self.objectives) == self.fail_at:
+            raise RuntimeError("failed")
+        return len(self.objectives) == self.stop_at
+
+    def teardown(self, estimator, context):
+        self.calls.append("teardown")
+
+
+needs_callbacks = pytest.mark.skipif(
+    not hasattr(NMF, "set_callbacks"), reason="scikit-learn before 1.9 has no callbacks"
+)
+
+
+@needs_callbacks
+def test_scikit_learns_callbacks_see_every_iteration(rng):
+    X, recorder = random_counts(rng), Recorder()
+    model = LDA(3, max_iter=4, tol=0, random_state=0).set_callbacks(recorder).fit(X)
+    assert recorder.calls[:3] == ["setup", "begin fit", "begin iteration"]
+    assert recorder.calls[-2:] == ["end fit", "teardown"]
+    assert recorder.calls.count("end iteration") == 4
+    np.testing.assert_array_equal(recorder.objectives, model.history_["objective"])
+
+
+@needs_callbacks
+def test_scikit_learns_callbacks_can_stop_a_fit(rng):
+    model = NMF(3, max_iter=10, tol=0).set_callbacks(Recorder(stop_at=2)).fit(random_counts(rng))
+    assert model.n_iter_ == 2
+
+
+@needs_callbacks
+def test_a_callback_that_fails_is_torn_down_and_leaves_the_model(rng):
+    X, recorder = random_counts(rng), Recorder(fail_at=2)
+    model = NMF(3, max_iter=5, tol=0, random_state=0).fit(X)
+    before = model.components_
+    with pytest.raises(RuntimeError, match="failed"):
+        model.set_callbacks(recorder).fit(X + 1)
+    assert recorder.calls[-1] == "teardown"
+    assert model.components_ is before
+
+
+@needs_callbacks
+def test_callbacks_reach_a_model_in_a_pipeline(rng):
+    recorder = Recorder()
+    recorder.max_propagation_depth = None
+    pipeline = make_pipeline(NMF(3, max_iter=3, tol=0))
+    pipeline.set_callbacks(recorder).fit(random_counts(rng))
+    assert recorder.calls.count("end iteration") == 3
+    assert recorder.calls.count("teardown") == 1
