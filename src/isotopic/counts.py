@@ -167,6 +167,18 @@ class CountMatrix:
             part.dense = self.dense[which]
         return part
 
+    def only_features(self, which: Array) -> "CountMatrix":
+        """Leave all counts of other features out (of sparse data); the shape stays."""
+        if which.all():
+            return self
+        kept = which[self.features]
+        before = np.append(0, np.cumsum(kept))
+        part = CountMatrix.__new__(CountMatrix)
+        part.shape, part.dtype, part.is_sparse = self.shape, self.dtype, True
+        part.missing, part.copies = self.missing, self.copies
+        part._keep(before[self.row_starts], self.features[kept], self.values[kept])
+        return part
+
     @cached_property
     def by_feature(self) -> Any:
         """Each block's entries ordered by feature, for the sums over samples."""

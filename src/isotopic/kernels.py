@@ -291,7 +291,12 @@ def normalized(array: Array, *, in_place: bool = False) -> Array:
 
 
 def extrapolated(
-    latest: Array, previous: Array, totals: Array, *, momentum: float, floor: float
+    latest: Array,
+    previous: Array,
+    totals: Array,
+    *,
+    momentum: Array | float,
+    floor: Array | float,
 ) -> Array:
     r"""Take expected counts further along the way that they went, in the logarithms.
 
@@ -306,9 +311,11 @@ def extrapolated(
         Expected counts of samples, or of features, one after the other.
     totals : ndarray of shape (rows,)
         The counts of each row, which its components share.
-    momentum, floor : float
+    momentum, floor : float or ndarray of shape (rows,)
+        The momentum lies between 0 and 1.
     """
     latest, previous = np.ascontiguousarray(latest), np.ascontiguousarray(previous)
+    momentums, floors = (np.full(len(latest), setting, np.float64) for setting in (momentum, floor))
     to = np.empty_like(latest)
-    native.extrapolate(latest, previous, totals, momentum, floor, to, current_threads())
+    native.extrapolate(latest, previous, totals, momentums, floors, to, current_threads())
     return to

@@ -55,8 +55,8 @@ def extrapolate(
     latest: NDArray[Any],
     previous: NDArray[Any],
     totals: _Doubles,
-    momentum: float,
-    floor: float,
+    momentum: _Doubles,
+    floor: _Doubles,
     to: NDArray[Any],
     threads: int,
 ) -> None: ...

@@ -138,8 +138,8 @@ def extrapolate(
     latest: Array,
     previous: Array,
     totals: Array,
-    momentum: float,
-    floor: float,
+    momentum: Array,
+    floor: Array,
     to: Array,
     threads: int,
 ) -> None:
@@ -150,9 +150,9 @@ def extrapolate(
     wide = latest.astype(np.float64)
     with np.errstate(over="ignore", under="ignore"):
         change = np.divide(wide, previous, out=np.ones_like(wide), where=moved)
-        further = wide * np.clip(change, 1e-300, 1e300) ** momentum
-    most = totals[:, np.newaxis]
-    further = np.where(positive, np.maximum(np.minimum(further, most), floor * most), 0)
+        further = wide * np.clip(change, 1e-300, 1e300) ** momentum[:, np.newaxis]
+    most, least = totals[:, np.newaxis], (floor * totals)[:, np.newaxis]
+    further = np.where(positive, np.maximum(np.minimum(further, most), least), 0)
     sums = further.sum(axis=1)
     by = np.divide(totals, sums, out=np.ones_like(sums), where=sums > 0)
     to[:] = further * by[:, np.newaxis]

@@ -10,6 +10,7 @@ template <class T> constexpr int lanes = simd<T>::lanes;
 
 template <class T> void pad(const Topics<T>& t, int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) {
+        if (t.wanted && !t.wanted[v]) continue;
         const T* from = t.given + v * t.components;
         T* to = t.topics + v * t.padded;
         for (int64_t k = 0; k < t.components; ++k) to[k] = from[k];
@@ -375,7 +376,7 @@ template <class T> void extrapolate(const Extrapolation<T>& e, int64_t begin, in
     const vec<double> most = fill<double>(1e300), least = fill<double>(1e-300);  // no change is larger
     for (int64_t i = begin; i < end; ++i) {
         const int64_t row = i * e.columns;
-        const vec<double> total = fill<double>(e.totals[i]), floor = e.floor * total;
+        const vec<double> total = fill<double>(e.totals[i]), floor = e.floor[i] * total;
         vec<double> sums = vec<double>{};
         along_row(e.columns, [&](Place k) {
             const vec<double> latest = get<T>(e.latest + row, k), previous = get<T>(e.previous + row, k);
@@ -383,7 +384,7 @@ template <class T> void extrapolate(const Extrapolation<T>& e, int64_t begin, in
             vec<double> change = moved ? latest * reciprocal(moved ? previous : fill<double>(1.0)) : fill<double>(1.0);
             change = change < most ? change : most;
             change = change > least ? change : least;
-            vec<double> further = latest * rough_power(change, e.momentum);
+            vec<double> further = latest * rough_power(change, e.momentum[i]);
             further = further < total ? further : total;
             further = further > floor ? further : floor;
             further = positive ? further : vec<double>{};

@@ -42,6 +42,7 @@ template <class T> struct Block {
 // Factors of features x components between the caller's arrays and padded ones.
 template <class T> struct Topics {
     int64_t components, padded;
+    const bool* wanted;  // which features; null: all of them
     const T* given;
     T* topics;
     T* topic_sums;
@@ -64,8 +65,7 @@ template <class T> struct Extrapolation {
     int64_t columns;
     const T* latest;       // rows x columns
     const T* previous;     // rows x columns
-    const double* totals;  // what each row sums to
-    double momentum, floor;
+    const double *totals, *momentum, *floor;  // of each row
     T* to;  // rows x columns
 };
 

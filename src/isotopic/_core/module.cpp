@@ -195,16 +195,16 @@ template <class T> void bind_elementwise(nb::module_& m) {
 
     m.def(
         "extrapolate",
-        [](In2<T> latest, In2<T> previous, In<double> totals, double momentum, double floor, Out2<T> to, int threads) {
+        [](In2<T> latest, In2<T> previous, In<double> totals, In<double> momentum, In<double> floor, Out2<T> to, int threads) {
             const size_t rows = latest.shape(0), columns = latest.shape(1);
             require(previous.shape(0) == rows && previous.shape(1) == columns && to.shape(0) == rows &&
-                        to.shape(1) == columns && totals.size() == rows,
+                        to.shape(1) == columns && totals.size() == rows && momentum.size() == rows && floor.size() == rows,
                     "latest, previous, totals and the result differ in shape");
             nb::gil_scoped_release nogil;
-            extrapolate<T>({int64_t(columns), latest.data(), previous.data(), totals.data(), momentum, floor, to.data()},
+            extrapolate<T>({int64_t(columns), latest.data(), previous.data(), totals.data(), momentum.data(), floor.data(), to.data()},
                            int64_t(rows), threads);
         },
-        "latest"_a.noconvert(), "previous"_a.noconvert(), "totals"_a.noconvert(), "momentum"_a, "floor"_a,
+        "latest"_a.noconvert(), "previous"_a.noconvert(), "totals"_a.noconvert(), "momentum"_a.noconvert(), "floor"_a.noconvert(),
         "to"_a.noconvert(), "threads"_a);
 }
 

@@ -68,7 +68,7 @@ template <class T> class Pass {
         T* topic_sums = wants_topics_ ? workspace.get<T>(1, x.n_features * padded) : nullptr;
         T* block_sums = workspace.get<T>(2, most_rows * padded);
         int64_t* cursors = workspace.get<int64_t>(3, most_rows);
-        topics_ = {components, padded, topics, padded_topics, topic_sums, topic_counts};
+        topics_ = {components, padded, features_that_occur(workspace), topics, padded_topics, topic_sums, topic_counts};
         const int64_t range_features = features_in_cache(padded);
         ranges_ = std::max<int64_t>(1, ceil_div(x.n_features, range_features));
         for (int i = 0; i < 2; ++i)
@@ -106,11 +106,22 @@ template <class T> class Pass {
     }
 
   private:
+    // A few samples do not need all topics; null when it is not worth asking.
+    const bool* features_that_occur(Workspace& workspace) const {
+        const int64_t entries = x_.row_starts[x_.n_samples];
+        if (wants_topics_ || entries >= x_.n_features) return nullptr;
+        bool* occurs = workspace.get<bool>(1, x_.n_features);
+        std::fill(occurs, occurs + x_.n_features, false);
+        for (int64_t e = 0; e < entries; ++e) occurs[x_.features[e]] = true;
+        return occurs;
+    }
+
     // Ranges of features pay when the topics are far larger than the second-level cache, and not
-    // when they leave a sample with a handful of entries in each.
+    // when they leave a sample with a handful of entries in each. Where the weights alone are
+    // wanted there is one range, because a sample's bits must not depend on the samples around it.
     int64_t features_in_cache(int64_t padded) const {
         const int64_t bytes = int64_t(padded * sizeof(T)), entries = x_.row_starts[x_.n_samples];
-        if (bytes * x_.n_features <= untiled_bytes) return std::max<int64_t>(1, x_.n_features);
+        if (!wants_topics_ || bytes * x_.n_features <= untiled_bytes) return std::max<int64_t>(1, x_.n_features);
         return std::max({int64_t(1), range_bytes / bytes, int64_t(double(few_entries) * double(x_.n_features) * double(x_.n_samples) / double(std::max<int64_t>(entries, 1)))});
     }
 

@@ -5,20 +5,13 @@ from dataclasses import dataclass, replace
 from isotopic.kernels import Counts, extrapolated, row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
+from isotopic.solvers.momentum import FIRST_MOMENTUM, FLOOR, Schedule
 
-# The momentum grows with every accepted step, and halves when one is rejected.
-_FIRST_MOMENTUM, _LEAST_MOMENTUM, _MOST_MOMENTUM = 0.5, 0.1, 0.98
-_GROWTH = 1.1
+_SCHEDULE = Schedule(most_momentum=0.98, floor_to_residual=25.0)
 
-# The share of a sample's, or a feature's, counts that the floor holds at first, over all
-# components. Bayesian weights give components up for good when they are left to it, so they are
-# held near the middle for longer.
-_FLOOR, _BAYESIAN_WEIGHTS_FLOOR = 0.02, 0.2
-
-# The floor shrinks with every step, and is never far above what an update would move: otherwise
-# it would soon be all that is left to improve.
-_SHRINKAGE = 0.97
-_FLOOR_TO_RESIDUAL = 25.0
+# Bayesian weights give components up for good when they are left to it, so they are held near the
+# middle for longer.
+_BAYESIAN_WEIGHTS_FLOOR = 10 * FLOOR
 
 
 @dataclass(frozen=True)
@@ -78,7 +71,8 @@ class Accelerated:
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
         """Evaluate the starting point."""
         start = problem.evaluate(weights, topics, passes=0)
-        return _accepted(start, previous=start.counts, momentum=_FIRST_MOMENTUM, floor=1.0)
+        floor = min(1.0, _SCHEDULE.floor_to_residual * start.residual)
+        return _accepted(start, start.counts, FIRST_MOMENTUM, floor)
 
     def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
         """Both M steps with counts taken further, then one pass."""
@@ -88,22 +82,19 @@ class Accelerated:
         weights = problem.absorb_weights(counts.weights, topics)
         new = problem.evaluate(weights, topics, state.passes + 1)
         if plain or new.objective <= state.objective:
-            return _accepted(
-                new,
-                previous=state.counts,
-                momentum=min(_MOST_MOMENTUM, _GROWTH * state.momentum),
-                floor=_SHRINKAGE * state.floor,
-            )
+            way = _SCHEDULE.after_success(state.momentum, state.floor, new.residual)
+            return _accepted(new, state.counts, *way)
+        momentum, floor = _SCHEDULE.after_failure(state.momentum, state.floor)
         return replace(
             state,
             passes=new.passes,
             previous=None,
-            momentum=max(_LEAST_MOMENTUM, state.momentum / 2),
-            floor=state.floor / 2,
+            momentum=float(momentum),
+            floor=float(floor),
         )
 
 
-def _accepted(point: State, *, previous: Counts, momentum: float, floor: float) -> AcceleratedState:
+def _accepted(point: State, previous: Counts, momentum: float, floor: float) -> AcceleratedState:
     return AcceleratedState(
         point.weights,
         point.topics,
@@ -112,8 +103,8 @@ def _accepted(point: State, *, previous: Counts, momentum: float, floor: float) 
         point.residual,
         point.passes,
         previous,
-        momentum,
-        min(floor, _FLOOR_TO_RESIDUAL * point.residual),
+        float(momentum),
+        float(floor),
     )
 
 
@@ -127,7 +118,7 @@ def _taken_further(problem: Problem, state: AcceleratedState) -> Counts:
     complete = X.missing is None  # else proportions have counts that were filled in as well
     sample_totals = X.sample_totals if complete else row_sums(counts.weights)
     feature_totals = X.feature_totals if complete else row_sums(counts.topics.T)
-    weights_floor = _BAYESIAN_WEIGHTS_FLOOR if problem.weights.bayesian else _FLOOR
+    weights_floor = _BAYESIAN_WEIGHTS_FLOOR if problem.weights.bayesian else FLOOR
     by_component = state.floor / problem.n_components
     weights = extrapolated(
         counts.weights,
@@ -143,6 +134,6 @@ def _taken_further(problem: Problem, state: AcceleratedState) -> Counts:
         state.previous.topics.T,
         feature_totals,
         momentum=state.momentum,
-        floor=_FLOOR * by_component,
+        floor=FLOOR * by_component,
     )
     return counts._replace(weights=weights, topics=topics.T)

@@ -1,0 +1,284 @@
+"""The accelerated solver and the inference for new samples: promises, then speed in passes."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import random_counts, random_factors, sparse_counts
+from test_algorithms import PAIRS
+
+from isotopic import NMF, Dirichlet, Free, Gamma, Lasso, Simplex
+from isotopic._core import in_numpy, native
+from isotopic.counts import CountMatrix
+from isotopic.init import random_start, start_from_arrays, uniform_start
+from isotopic.kernels import extrapolated, row_pass
+from isotopic.priors import Fixed, Posterior
+from isotopic.problem import Problem
+from isotopic.solvers import Accelerated, Alternating, FoldIn, JointEM, choose_solver, solve
+from isotopic.threads import use_threads
+
+COMPONENTS = 4
+WEIGHTS = [Free(), Lasso(0.7), Simplex(), Dirichlet(0.3), Gamma(0.4, 0.7)]
+
+
+def a_problem(pair, seed, *, n_samples=12, n_features=9, dtype=np.float64):
+    X = random_counts(np.random.default_rng(seed), n_samples, n_features, mean=3.0)
+    return Problem(*pair, CountMatrix(X, dtype), COMPONENTS)
+
+
+def a_start(problem, seed=0):
+    return random_start(problem, np.random.default_rng(seed))
+
+
+def with_topics(rng, X, weights_prior, *, normalized=True):
+    """Make a problem of which the topics are known, some features being in none of them."""
+    topics = random_factors(rng, 1, COMPONENTS, X.shape[1])[1]
+    topics[:, ::7] = 0
+    topics = np.asfortranarray(topics * (1 if normalized else [[2.0], [0.5], [3.0], [1.0]]))
+    topics = topics.astype(X.dtype, copy=False)
+    known = Posterior(topics, topics)
+    return Problem(weights_prior, Fixed(known, normalized), CountMatrix(X), COMPONENTS), known
+
+
+def folded_in(problem, topics, *, tol=1e-6):
+    start = uniform_start(problem.X, problem, topics)
+    return solve(problem, FoldIn(tol), start, max_iter=5000, tol=tol)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+@given(seed=st.integers(0, 2**32 - 1), steps=st.integers(1, 15))
+def test_a_fit_never_ends_worse_than_it_began(pair, seed, steps):
+    problem = a_problem(pair, seed)
+    solver = Accelerated()
+    state = solver.init(problem, *a_start(problem, seed))
+    before = state.objective
+    for _ in range(steps):
+        state = solver.step(problem, state)
+        assert state.objective <= before + 1e-12 * abs(before)
+        before = state.objective
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_what_a_state_holds_belongs_together(pair):
+    problem, solver = a_problem(pair, 1), Accelerated()
+    state = solver.init(problem, *a_start(problem))
+    for _ in range(30):
+        state = solver.step(problem, state)
+        here = problem.evaluate(state.weights, state.topics, passes=0)
+        assert (here.objective, here.residual) == (state.objective, state.residual)
+        np.testing.assert_array_equal(here.counts.weights, state.counts.weights)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_every_pair_converges_in_one_pass_an_iteration(pair):
+    problem = a_problem(pair, 2)
+    solution = solve(problem, Accelerated(), a_start(problem), max_iter=5000, tol=1e-8)
+    assert solution.converged
+    assert solution.history["residual"][-1] <= 1e-8
+    assert np.all(np.diff(solution.history["passes"]) == 1)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (Free(), Simplex()),
+        (Free(), Free()),
+        (Dirichlet(0.1), Simplex()),
+        (Dirichlet(0.1), Dirichlet(0.05)),
+        (Gamma(1.0, 1.0), Simplex()),
+        (Gamma(0.3, 1.0), Gamma(0.3, 1.0)),
+    ],
+    ids=str,
+)
+def test_few_passes_end_no_worse_than_many_plain_ones(rng, pair):
+    weights, topics = random_factors(rng, 150, 6, 80)
+    X = CountMatrix(rng.poisson(4 * weights @ topics**3 / (topics**3).mean()))
+    problem = Problem(*pair, X, 6)
+    plain = JointEM() if problem.joint else Alternating()
+    n_plain = 600 if problem.joint else 300  # of one or two passes
+    fell, fell_plainly = [], []
+    for seed in range(3):
+        began = problem.evaluate(*a_start(problem, seed), passes=0).objective
+        for solver, n_iter, falls in ((Accelerated(), 150, fell), (plain, n_plain, fell_plainly)):
+            state = solve(problem, solver, a_start(problem, seed), max_iter=n_iter, tol=0).state
+            falls.append(began - state.objective)
+    assert np.mean(fell) >= 0.99 * np.mean(fell_plainly)
+
+
+def test_a_settled_fit_is_left_in_peace():
+    problem = a_problem((Dirichlet(0.1), Simplex()), 3)
+    settled = solve(problem, JointEM(), a_start(problem), max_iter=20000, tol=1e-10).state
+    again = solve(problem, Accelerated(), (settled.weights, settled.topics), max_iter=5, tol=0)
+    assert again.state.objective <= settled.objective + 1e-12 * abs(settled.objective)
+    assert again.state.residual < 1e-9
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_same_bits_for_any_number_of_threads(rng, pair):
+    X = CountMatrix(sparse_counts(rng, 700, 203, 0.1))
+    problem = Problem(*pair, X, COMPONENTS)
+    results = []
+    for threads in (1, 2, 3):
+        with use_threads(threads):
+            state = solve(problem, Accelerated(), a_start(problem), max_iter=8, tol=0).state
+        results.append(state)
+    for other in results[1:]:
+        np.testing.assert_array_equal(other.weights.mean, results[0].weights.mean)
+        np.testing.assert_array_equal(other.topics.mean, results[0].topics.mean)
+        assert other.objective == results[0].objective
+
+
+def test_a_stored_state_goes_on_with_the_same_bits():
+    problem, solver = a_problem((Dirichlet(0.1), Simplex()), 4), Accelerated()
+    state = solver.init(problem, *a_start(problem))
+    for _ in range(6):
+        state = solver.step(problem, state)
+    stored = pickle.loads(pickle.dumps(state))
+    for _ in range(20):
+        state, stored = solver.step(problem, state), solver.step(problem, stored)
+    np.testing.assert_array_equal(stored.weights.parameters, state.weights.parameters)
+    np.testing.assert_array_equal(stored.topics.mean, state.topics.mean)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_zeros_stay_zero(rng, dtype):
+    problem = a_problem((Free(), Simplex()), 5, dtype=dtype)
+    weights, topics = random_factors(rng, 12, COMPONENTS, 9)
+    weights[1, 2] = weights[5, 0] = topics[0, 3] = topics[2, 8] = 0
+    start = start_from_arrays(problem, weights, topics)
+    state = solve(problem, Accelerated(), start, max_iter=40, tol=0).state
+    assert np.flatnonzero(state.weights.mean == 0).tolist() == [6, 20]
+    assert np.flatnonzero(state.topics.mean == 0).tolist() == [3, 26]
+
+
+@pytest.mark.parametrize("weights_prior", WEIGHTS, ids=str)
+def test_known_topics_are_left_as_they_are(rng, weights_prior):
+    X = random_counts(rng, 20, 15, mean=2.0)
+    X[:, ::7] = 0
+    problem, topics = with_topics(rng, X, weights_prior)
+    start = uniform_start(problem.X, problem, topics)
+    solution = solve(problem, Accelerated(), start, max_iter=2000, tol=1e-9)
+    assert solution.converged
+    assert solution.state.topics is topics
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_float32_is_fitted_as_well(pair):
+    double, single = (a_problem(pair, 6, dtype=dtype) for dtype in (np.float64, np.float32))
+    ends = [solve(p, Accelerated(), a_start(p), max_iter=1000, tol=1e-5) for p in (double, single)]
+    assert ends[1].state.weights.mean.dtype == ends[1].state.topics.mean.dtype == np.float32
+    assert ends[1].converged
+    assert ends[1].state.objective == pytest.approx(ends[0].state.objective, rel=2e-2)
+
+
+def test_auto_is_accelerated():
+    for pair in ((Free(), Simplex()), (Free(), Free())):
+        assert choose_solver("auto", a_problem(pair, 0)) == Accelerated()
+    assert choose_solver("accelerated", a_problem((Free(), Simplex()), 0)) == Accelerated()
+
+
+def test_a_fit_does_as_many_iterations_as_it_is_told(rng):
+    model = NMF(3, max_iter=17, tol=0, random_state=0).fit(random_counts(rng))
+    assert model.n_iter_ == model.history_["passes"][-1] == 17
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("components", [1, 3, 8, 21])
+def test_extrapolation_is_what_it_says(rng, dtype, components):
+    shape = 40, components
+    latest = rng.gamma(0.3, size=shape).astype(dtype)
+    previous = (latest * np.exp(2 * rng.normal(size=shape))).astype(dtype)
+    latest[rng.random(shape) < 0.2] = 0
+    previous[rng.random(shape) < 0.1] = 0
+    totals, momentum, floor = (rng.random(40) for _ in range(3))
+    floor /= 100
+    further = extrapolated(latest, previous, totals, momentum=momentum, floor=floor)
+    twin = np.empty_like(latest)
+    in_numpy.extrapolate(latest, previous, totals, momentum, floor, twin, 1)
+    np.testing.assert_allclose(further, twin, rtol=1e-6 if dtype == np.float32 else 3e-8)
+    some = latest.any(axis=1)
+    np.testing.assert_allclose(further.sum(axis=1)[some], totals[some], rtol=1e-6)
+    np.testing.assert_array_equal(further == 0, latest == 0)
+    for threads in (2, 3):
+        again = np.empty_like(latest)
+        native.extrapolate(latest, previous, totals, momentum, floor, again, threads)
+        np.testing.assert_array_equal(again, further)
+
+
+def test_without_momentum_and_floor_counts_stay(rng):
+    counts = rng.gamma(1.0, size=(30, 7))
+    stayed = extrapolated(counts, rng.random((30, 7)), counts.sum(axis=1), momentum=0, floor=0)
+    np.testing.assert_allclose(stayed, counts, rtol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weights_prior", WEIGHTS, ids=str)
+def test_a_sample_does_not_see_its_batch(rng, weights_prior, dtype):
+    X = sparse_counts(rng, 60, 45, 0.3, dtype)
+    rows = rng.integers(60, size=400)
+    problem, topics = with_topics(rng, X[rows], weights_prior)
+    with use_threads(2):
+        together = folded_in(problem, topics).state.counts
+    with use_threads(1):
+        np.testing.assert_array_equal(folded_in(problem, topics).state.counts, together)
+        for i in (0, 17, 399):
+            alone = Problem(weights_prior, problem.topics, problem.X.rows(np.array([i])), 4)
+            np.testing.assert_array_equal(folded_in(alone, topics).state.counts[0], together[i])
+
+
+def test_a_sample_does_not_see_its_batch_when_the_topics_exceed_the_caches(rng):
+    X = sparse_counts(rng, 30, 60_000, 0.001)
+    topics = np.asfortranarray(rng.dirichlet(np.full(60_000, 0.3), 17))
+    weights = rng.random((30, 17))
+    together = row_pass(CountMatrix(X), weights, topics)
+    for i in (0, 13, 29):
+        alone = row_pass(CountMatrix(X[[i]]), weights[[i]], topics)
+        for part, whole in zip(alone, together, strict=True):
+            np.testing.assert_array_equal(part[0], whole[i])
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize(
+    "weights_prior", [*WEIGHTS[:3], Dirichlet(2.0), Gamma([1.0, 1.5, 2.0, 3.0], 0.7)], ids=str
+)
+def test_new_samples_get_what_long_plain_em_gives(rng, weights_prior, normalized):
+    """With priors under which a sample has one optimum. EM comes near it, from above."""
+    X = random_counts(rng, 40, 30, mean=2.0)
+    X[:, ::7] = 0
+    problem, topics = with_topics(rng, X, weights_prior, normalized=normalized)
+    found = folded_in(problem, topics, tol=1e-10)
+    assert found.converged
+    totals = problem.topics_totals(topics)
+    weights = uniform_start(problem.X, problem, topics)[0]
+    for _ in range(3000):
+        counts, _ = row_pass(problem.X, weights.effective, topics.effective)
+        weights = weights_prior.absorb(counts, totals)
+    ours = weights_prior.absorb(found.state.counts, totals)
+    here, there = (problem.evaluate(end, topics, passes=0) for end in (ours, weights))
+    assert here.residual <= 1e-10
+    assert here.objective <= there.objective + 1e-10 * abs(there.objective)
+    assert here.objective == pytest.approx(there.objective, rel=1e-6)
+    np.testing.assert_allclose(ours.mean @ topics.mean, weights.mean @ topics.mean, atol=1e-2)
+
+
+def test_new_samples_settle_in_few_passes(rng):
+    X = sparse_counts(rng, 200, 300, 0.2)
+    problem, topics = with_topics(rng, X, Free())
+    found = folded_in(problem, topics)
+    assert found.converged
+    assert found.state.passes < 300
+
+
+def test_samples_without_counts_or_with_unknown_features_only(rng):
+    X = sparse_counts(rng, 12, 28, 0.4).toarray()
+    X[3] = 0
+    X[5], X[5, 7] = 0, 4.0  # a feature that no topic has
+    for weights_prior in WEIGHTS:
+        problem, topics = with_topics(rng, X, weights_prior)
+        sparse_problem = Problem(weights_prior, problem.topics, problem.X.as_sparse(), COMPONENTS)
+        found = folded_in(sparse_problem, topics)
+        assert found.converged
+        np.testing.assert_array_equal(found.state.counts[[3, 5]], 0)
+        assert np.all(np.isfinite(found.state.counts))
