@@ -24,8 +24,9 @@ format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test
+bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --only solution --quick
 
 clean:
 	rm -rf $(VENV) build
@@ -42,6 +43,13 @@ $(VENV)/.built: $(VENV)/.created $(CORE)
 
 $(VENV)/.test: $(VENV)/.built
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+# A peer that cannot be installed is left out of the comparison, which says so.
+$(VENV)/.bench: $(VENV)/.test
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	-$(PYTHON) -m venv $(VENV)/peers/salamander
+	-$(VENV)/peers/salamander/bin/python -m pip install --quiet --disable-pip-version-check salamander-learn
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.built
