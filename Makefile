@@ -31,8 +31,9 @@ format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test
+bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --only solution --quick
 
 fuzz: $(FUZZ)/.built
 	LD_PRELOAD="$(SANITIZERS)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
@@ -59,6 +60,13 @@ $(FUZZ)/.built: $(FUZZ)/.created $(CORE)
 
 $(VENV)/.test: $(VENV)/.built
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+# A peer that cannot be installed is left out of the comparison, which says so.
+$(VENV)/.bench: $(VENV)/.test
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	-$(PYTHON) -m venv $(VENV)/peers/salamander
+	-$(VENV)/peers/salamander/bin/python -m pip install --quiet --disable-pip-version-check salamander-learn
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.built

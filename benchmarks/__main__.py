@@ -1,6 +1,11 @@
-"""Measure and print: ``python -m benchmarks [--only import,memory] [--quick]``."""
+"""Measure and print: ``python -m benchmarks [--only import,memory] [--quick]``.
+
+``--only solution`` runs isotopic against its peers, which takes hours unless the other options or
+``--quick`` say otherwise.
+"""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import (
@@ -14,46 +19,118 @@ from benchmarks import (
     memory,
     real,
     scaling,
+    threads,
 )
-from benchmarks.table import Report, Settings
+from benchmarks.solution import section as solution
+from benchmarks.solution.contestants import PEERS, Contestant
+from benchmarks.table import Report, Section, Settings
 
-MODULES = (against_sklearn, limits, late, scaling, dense, bayes, memory, imports, real)
-SECTIONS = {module.SECTION.name: module.SECTION for module in MODULES}
+MODULES = (against_sklearn, limits, late, scaling, threads, dense, bayes, memory, imports, real)
+ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
+SOLUTION = "solution"
+NAMES = (*ENGINE, SOLUTION)
 RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> None:
     arguments = _arguments()
-    report = Report(machine.facts())
-    for name, fact in report.facts.items():
+    facts = machine.facts()
+    for name, fact in facts.items():
         print(f"{name + ':':<12}{fact}")
-    for name in arguments.only:
-        report.run(SECTIONS[name], Settings(arguments.quick))
-    report.write(RESULTS)
-    print(f"\n{report.summary()}; kept in {RESULTS.parent.name}/{RESULTS.name}/engine.md and .csv")
+    settings = Settings(arguments.quick)
+    engine = [ENGINE[name] for name in arguments.only if name != SOLUTION]
+    if engine:
+        _measure("engine", engine, facts, settings)
+    if SOLUTION in arguments.only:
+        races = solution.section(_plan(arguments), RESULTS)
+        _measure(SOLUTION, [races], facts, settings)
+
+
+def _measure(name: str, sections: list[Section], facts: dict[str, str], settings: Settings) -> None:
+    report = Report(facts)
+    for section in sections:
+        report.run(section, settings)
+        report.write(RESULTS, name)
+    print(f"\n{report.summary()}; kept in {RESULTS.parent.name}/{RESULTS.name}/{name}.md and .csv")
+
+
+def _plan(arguments: argparse.Namespace) -> solution.Plan:
+    """Take the plan, or the quick one, with what was asked for instead."""
+    wanted = ("data", "components", "seconds", "repetitions", "peers")
+    given = {name: getattr(arguments, name) for name in wanted}
+    plan = solution.QUICK if arguments.quick else solution.Plan()
+    return replace(plan, **{name: value for name, value in given.items() if value is not None})
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--only",
-        type=_names,
-        default=list(SECTIONS),
+        type=_sections,
+        default=list(ENGINE),
         metavar="NAMES",
-        help="sections to measure, with commas between them: " + ", ".join(SECTIONS),
+        help="sections to measure, with commas between them: "
+        + ", ".join(NAMES)
+        + f"; by default all but {SOLUTION}",
     )
     parser.add_argument("--quick", action="store_true", help="a third of the repetitions")
+    races = parser.add_argument_group(SOLUTION)
+    races.add_argument("--data", type=_texts, metavar="NAMES", help=", ".join(solution.DATA))
+    races.add_argument("--components", type=_whole_numbers, metavar="NUMBERS", help="20,100")
+    races.add_argument("--seconds", type=_positive, help="for each contestant; 60")
+    races.add_argument("--repetitions", type=_count, help="from different starts; 3")
+    races.add_argument(
+        "--peers",
+        type=_peers,
+        metavar="NAMES",
+        help="or how they begin: " + ", ".join(peer.name for peer in PEERS),
+    )
     return parser.parse_args()
 
 
-def _names(text: str) -> list[str]:
+def _sections(text: str) -> list[str]:
     names = text.split(",")
-    unknown = [name for name in names if name not in SECTIONS]
+    unknown = [name for name in names if name not in NAMES]
     if unknown:
         raise argparse.ArgumentTypeError(
-            f"no section is called {', '.join(unknown)}; there are {', '.join(SECTIONS)}"
+            f"no section is called {', '.join(unknown)}; there are {', '.join(NAMES)}"
         )
     return names
+
+
+def _peers(text: str) -> tuple[Contestant, ...]:
+    beginnings = tuple(text.split(","))
+    unknown = [b for b in beginnings if not any(peer.name.startswith(b) for peer in PEERS)]
+    if unknown:
+        raise argparse.ArgumentTypeError(
+            f"no peer's name begins with {', '.join(unknown)}; there are "
+            + ", ".join(peer.name for peer in PEERS)
+        )
+    return tuple(peer for peer in PEERS if peer.name.startswith(beginnings))
+
+
+def _texts(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def _whole_numbers(text: str) -> tuple[int, ...]:
+    return tuple(_count(part) for part in text.split(","))
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
 
 
 if __name__ == "__main__":

@@ -8,10 +8,17 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from isotopic import generative
+from isotopic import datasets, generative
 
 # A folder of real datasets, each as <name>/<name>.npz; relative to the repository.
 REAL_DATA = Path(__file__).parents[1] / os.environ.get("ISOTOPIC_DATA", "../shared/data")
+
+# Sizes of generated counts, samples and features.
+GENERATED = {
+    "generated_1k": (1_000, 2_000),
+    "generated_5k": (5_000, 10_000),
+    "generated_20k": (20_000, 20_000),
+}
 
 _TRUE_TOPICS = 50
 _MEAN_TOKENS = 223  # makes about 700,000 nonzeros
@@ -37,9 +44,9 @@ def dense_counts(n: int = 2_000):
     return np.random.default_rng(0).poisson(5.0, (n, n)).astype(np.float64)
 
 
-def start_for(X, n_components: int):
+def start_for(X, n_components: int, seed: int = 1):
     """Positive factors whose product has the total of X, each topic summing to one."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     totals = np.asarray(X.sum(axis=1)).reshape(-1, 1)
     weights = rng.dirichlet(np.ones(n_components), X.shape[0]) * totals + 1e-3
     topics = rng.dirichlet(np.full(X.shape[1], 5.0), n_components)
@@ -52,3 +59,14 @@ def real_datasets(only: tuple[str, ...] = ()) -> Iterator[tuple[str, sparse.csr_
     for file in files:
         if not only or file.stem in only:
             yield file.stem, sparse.csr_array(sparse.load_npz(file))
+
+
+def dataset(name: str) -> sparse.csr_array | None:
+    """Find counts by name: bundled, generated, or real where they are present."""
+    if name in GENERATED:
+        n_samples, n_features = GENERATED[name]
+        return lda_like("float64", n_samples, n_features)
+    if name in ("kjv", "kjv_small"):
+        counts = datasets.load_kjv().data
+        return counts[:200] if name == "kjv_small" else counts
+    return next((counts for _, counts in real_datasets((name,))), None)

@@ -114,11 +114,11 @@ class Report:
             measured.others = max(0.0, (_seconds_of_others() - before) / elapsed)
         print(f"  ({measured.remark})", flush=True)
 
-    def write(self, folder: Path) -> None:
-        """Keep the report as ``engine.md`` and ``engine.csv``."""
+    def write(self, folder: Path, name: str) -> None:
+        """Keep the report as ``<name>.md`` and ``<name>.csv``."""
         folder.mkdir(exist_ok=True)
-        (folder / "engine.md").write_text("\n".join(self._markdown()) + "\n")
-        with (folder / "engine.csv").open("w", newline="") as file:
+        (folder / f"{name}.md").write_text("\n".join(self._markdown()) + "\n")
+        with (folder / f"{name}.csv").open("w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(
                 ["section", "what", "value", "unit", "low", "high", "target", "verdict", "detail"]
@@ -132,7 +132,7 @@ class Report:
         return ", ".join(f"{n} {verdict}" for n, verdict in words)
 
     def _markdown(self) -> Iterator[str]:
-        yield "# The engine in numbers\n"
+        yield "# isotopic in numbers\n"
         yield from (f"- {name}: {value}" for name, value in self.facts.items())
         for part in self.sections:
             yield f"\n## {part.section.title}\n"

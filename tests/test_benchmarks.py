@@ -1,0 +1,112 @@
+"""The races against other packages: that they are fair, and that they come to an end."""
+
+import csv
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from benchmarks import data
+from benchmarks.solution import job as jobs
+from benchmarks.solution.contestants import PEERS, Contestant
+from benchmarks.solution.problems import Divergence, Perplexity
+from benchmarks.solution.race import Run
+from benchmarks.solution.section import SNAPSHOTS, Plan, measure
+from isotopic import generalized_kl
+
+SKLEARN = tuple(peer for peer in PEERS if peer.name in ("sklearn-mu", "sklearn-lda-batch"))
+NOBODY = Contestant("nobody", "divergence", "no-such-package", "nowhere:nothing")
+BROKEN = Contestant("broken", "divergence", "scikit-learn", "with_sklearn:no_such_function")
+
+
+def test_a_tiny_race_leaves_snapshots_ratios_and_figures(tmp_path):
+    plan = Plan(("kjv_small", "no_such_data"), (3,), (1,), 0.5, 1, (*SKLEARN, NOBODY, BROKEN))
+    rows = {row.what: row for row in measure(plan, tmp_path)}
+    assert "not installed" in rows.pop("nobody").detail
+    assert "not found" in rows.pop("no_such_data").detail
+    assert "no_such_function" in rows.pop("kjv_small, K=3, 1 thread: broken").detail
+    assert "did not run" in rows.pop("kjv_small, K=3, 1 thread: broken, joint").detail
+    rows.pop("figures", None)
+    peers = ("sklearn-mu", "sklearn-lda-batch")
+    assert set(rows) == {
+        f"kjv_small, K=3, 1 thread: {peer}{way}" for peer in peers for way in ("", ", joint")
+    }
+    assert all(row.value is not None and np.isfinite(row.value) for row in rows.values())
+    assert rows["kjv_small, K=3, 1 thread: sklearn-mu"].value > 0
+    with (tmp_path / SNAPSHOTS).open() as file:
+        snapshots = list(csv.DictReader(file))
+    assert {s["contestant"] for s in snapshots} == {"isotopic", "isotopic-joint", *peers}
+    assert all(float(s["seconds"]) > 0 and float(s["objective"]) > 0 for s in snapshots)
+    if find_spec("matplotlib"):
+        drawn = {file.name for file in tmp_path.glob("*.png")}
+        assert drawn == {"solution_divergence_1.png", "solution_perplexity_1.png"}
+
+
+def test_everybody_who_starts_from_the_same_factors_is_judged_alike(rng):
+    problem = Divergence(data.dataset("kjv_small"), 4)
+    start = problem.job(0, threads=1, seconds=1.0)
+    weights, topics = start.weights, start.topics
+    scales = rng.gamma(2.0, size=4)
+    proportions = weights / weights.sum(axis=1, keepdims=True)
+    expected = problem.objective(weights, topics)
+    assert problem.objective(weights / scales, topics * scales[:, None]) == pytest.approx(expected)
+    assert problem.objective(proportions, topics) == pytest.approx(expected)
+    assert expected <= generalized_kl(start.X, weights, topics)
+
+
+def test_factors_that_are_not_numbers_are_infinitely_bad():
+    problem = Divergence(data.dataset("kjv_small"), 2)
+    start = problem.job(0, threads=1, seconds=1.0)
+    assert problem.objective(np.full_like(start.weights, np.nan), start.topics) == np.inf
+
+
+def test_held_out_halves_share_no_token_with_each_other_or_with_training():
+    counts = data.dataset("kjv_small")
+    train, first, second = Perplexity(counts, 3).parts
+    assert train.shape[0] + first.shape[0] == counts.shape[0]
+    assert min(first.data.min(), second.data.min()) >= 0
+    assert train.sum(axis=0).min() > 0
+    assert train.sum() + first.sum() + second.sum() <= counts.sum()
+
+
+def test_topics_that_know_nothing_have_the_perplexity_of_chance():
+    problem = Perplexity(data.dataset("kjv_small"), 3)
+    n_features = problem.parts[0].shape[1]
+    assert problem.objective(None, np.ones((3, n_features))) == pytest.approx(n_features)
+
+
+def test_a_job_arrives_as_it_was_sent(tmp_path):
+    sent = Divergence(data.dataset("kjv_small"), 3).job(1, threads=2, seconds=0.5)
+    sent.save(tmp_path / "job.npz")
+    got = jobs.Job.load(tmp_path / "job.npz")
+    assert (got.seconds, got.threads, got.seed) == (0.5, 2, 2)
+    assert (got.X != sent.X).nnz == 0
+    np.testing.assert_array_equal(got.weights, sent.weights)
+    np.testing.assert_array_equal(got.topics, sent.topics)
+
+
+def test_the_clock_stands_still_while_factors_are_looked_at(tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(jobs.time, "perf_counter", lambda: now[0])
+    record = jobs.Recorder(2.5, tmp_path)
+
+    def looking():
+        now[0] += 100.0
+        return np.ones((1, 1)), np.ones((1, 1))
+
+    def iterate():
+        record.start()
+        while True:
+            now[0] += 1.0
+            record(looking)
+
+    with pytest.raises(jobs.Finished):
+        iterate()
+    seconds = [float(np.load(file)["seconds"]) for file in sorted(tmp_path.glob("*.npz"))]
+    assert seconds == [1.0, 2.0, 3.0]
+
+
+def test_the_time_to_a_target_is_that_of_the_first_snapshot_as_good():
+    run = Run(NOBODY, np.array([1.0, 2.0, 4.0]), np.array([9.0, 5.0, 5.0]))
+    assert (run.end, run.time_to(run.end)) == (5.0, 2.0)
+    assert run.time_to(4.9) == np.inf
