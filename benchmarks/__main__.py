@@ -6,6 +6,7 @@ from pathlib import Path
 from benchmarks import (
     against_sklearn,
     bayes,
+    convergence,
     dense,
     imports,
     late,
@@ -17,7 +18,7 @@ from benchmarks import (
 )
 from benchmarks.table import Report, Settings
 
-MODULES = (against_sklearn, limits, late, scaling, dense, bayes, memory, imports, real)
+MODULES = (against_sklearn, limits, late, convergence, scaling, dense, bayes, memory, imports, real)
 SECTIONS = {module.SECTION.name: module.SECTION for module in MODULES}
 RESULTS = Path(__file__).parent / "results"
 
