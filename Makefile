@@ -1,19 +1,26 @@
 # Everything a fresh machine with Python >= 3.11 and a C++ compiler needs:
 #   make demo    set up, fit the bundled corpus, print its topics
 #   make test    set up, run all tests
+#   make fuzz    build with sanitizers, aside, and look for inputs that break something
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 export ISOTOPIC_REQUIRE_CORE = 1
 CORE   := CMakeLists.txt pyproject.toml $(wildcard src/isotopic/_core/*.cpp src/isotopic/_core/*.hpp)
 
-.PHONY: demo test lint format bench clean
+# The sanitized build has an environment of its own. The sanitizers' library must come first in the
+# process, and the C++ library before the first exception. Python itself never frees everything.
+FUZZ         := build/fuzz
+FUZZ_SECONDS ?= 180
+SANITIZERS    = $(foreach library,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(library).so))
+
+.PHONY: demo test lint format bench fuzz clean
 
 demo: $(VENV)/.built
 	$(BIN)/isotopic demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest  # some of scikit-learn's checks wait for it
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -27,17 +34,27 @@ format: $(VENV)/.lint
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
+fuzz: $(FUZZ)/.built
+	LD_PRELOAD="$(SANITIZERS)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		$(FUZZ)/bin/python -m fuzz --seconds $(FUZZ_SECONDS)
+
 clean:
 	rm -rf $(VENV) build
 
-$(VENV)/.created:
+$(VENV)/.created $(FUZZ)/.created:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "isotopic needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	touch $@
 
 $(VENV)/.built: $(VENV)/.created $(CORE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(FUZZ)/.built: $(FUZZ)/.created $(CORE)
+	$(FUZZ)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
+		--config-settings=build-dir=$(FUZZ)/core --config-settings=cmake.build-type=Debug \
+		--config-settings=cmake.define.ISOTOPIC_SANITIZE=ON
 	touch $@
 
 $(VENV)/.test: $(VENV)/.built

@@ -4,6 +4,7 @@ Every entry has a name, by which its test is called. Entries are functions, so t
 data of its own.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -45,7 +46,7 @@ MODELS = {
     "nmf-with-scale": NMF(2, normalize=False, **SETTINGS),
     "plsa": PLSA(2, **SETTINGS),
     "lda": LDA(2, alpha=0.5, **SETTINGS),
-    "smoothed-lda": LDA(2, alpha=[0.5, 0.2], eta=0.3, **SETTINGS),
+    "smoothed-lda": LDA(2, alpha=0.2, eta=0.3, **SETTINGS),
     "gamma-poisson": GammaPoisson(2, shape=0.7, rate=0.3, **SETTINGS),
     "lasso-simplex": TopicModel(2, weights=Lasso(0.5), **SETTINGS),
     "lasso-lasso": TopicModel(2, weights=Lasso(0.5), topics=Lasso(0.2), **SETTINGS),
@@ -105,9 +106,9 @@ def frame(X: Any = None) -> pd.DataFrame:
 
 
 def _with_nullable_na() -> pd.DataFrame:
-    frame = frame().astype("Int64")
-    frame.loc[2, "dove"] = pd.NA
-    return frame
+    X = frame().astype("Int64")
+    X.loc[2, "dove"] = pd.NA
+    return X
 
 
 def _with_polars_null() -> pl.DataFrame:
@@ -118,6 +119,12 @@ def _with_polars_null() -> pl.DataFrame:
 
 def _with_text_column() -> pd.DataFrame:
     return frame().assign(dove=list("uvwxyz"))
+
+
+def _numpy_matrix() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        return np.matrix(counts())
 
 
 def _with_date_column() -> pd.DataFrame:
@@ -193,11 +200,11 @@ BAD_SHAPES = {
     "empty-frame": Bad(pd.DataFrame, _EMPTY),
     "one-dimension": Bad(lambda: counts()[0], "2D"),
     "one-dimension-list": Bad(lambda: [1, 2, 3], "2D"),
-    "one-dimension-series": Bad(lambda: frame()["ark"], "2D|2d"),
+    "one-dimension-series": Bad(lambda: frame()["ark"], "2-dimensional"),
     "one-dimension-sparse": Bad(lambda: sparse.coo_array(counts()[0]), "2D|two dimensions"),
     "three-dimensions": Bad(lambda: counts()[np.newaxis], "dim 3|two dimensions"),
     "three-dimensions-sparse": Bad(
-        lambda: sparse.coo_array(np.ones((2, 2, 2))), "dim 3|two dimensions"
+        lambda: sparse.coo_array(np.ones((6, 5, 2))), "dim 3|two dimensions"
     ),
     "scalar": Bad(lambda: 3.0, "2D"),
     "numpy-scalar": Bad(lambda: np.float64(3), "2D"),
@@ -213,7 +220,7 @@ BAD_TYPES = {
     "list-of-texts": Bad(lambda: ["the sea", "the ship"], "2D|string"),
     "table-of-texts": Bad(lambda: [["sea", "ship"], ["sun", "sky"]], "string"),
     "table-of-digits-as-text": Bad(lambda: counts().astype(str), "string"),
-    "object-array-with-text": Bad(lambda: _object_with("many"), "many|string"),
+    "object-array-with-text": Bad(lambda: _object_with("many"), "text"),
     "object-array-with-digits-as-text": Bad(lambda: _object_with("3"), "string|str|number"),
     "object-array-with-dict": Bad(lambda: _object_with({"a": 1}), "dict|number"),
     "object-array-with-list": Bad(lambda: _object_with([1, 2]), "sequence|list|number"),
@@ -221,23 +228,28 @@ BAD_TYPES = {
     "complex": Bad(lambda: counts() + 1j, "(?i)complex"),
     "complex-without-imaginary-part": Bad(lambda: counts().astype(complex), "(?i)complex"),
     "complex-sparse": Bad(lambda: sparse.csr_array(counts() + 0j), "(?i)complex"),
-    "complex-list": Bad(lambda: (counts() + 0j).tolist(), "(?i)complex"),
+    "complex-list": Bad((counts() + 0j).tolist, "(?i)complex"),
     "dates": Bad(lambda: counts().astype("datetime64[D]"), "datetime|numbers"),
     "durations": Bad(lambda: counts().astype("timedelta64[s]"), "timedelta|numbers"),
     "structured": Bad(lambda: np.zeros((3, 2), "i4,f8"), "(?i)void|numbers|dtype|structured"),
     "masked": Bad(lambda: np.ma.masked_equal(counts(), 0), "masked array"),
     "masked-without-mask": Bad(lambda: np.ma.masked_array(counts()), "masked array"),
-    "numpy-matrix": Bad(lambda: np.matrix(counts()), "matrix"),
+    "numpy-matrix": Bad(_numpy_matrix, "matrix"),
     "dict": Bad(lambda: {"a": [1, 2]}, "dict|2D|scalar"),
     "set": Bad(lambda: {1, 2}, "set|2D|scalar"),
     "function": Bad(lambda: counts, "function|2D|scalar"),
     "iterator": Bad(lambda: iter(counts()), "iterator|2D|scalar"),
     "class": Bad(lambda: np.ndarray, "type|class|2D|scalar"),
-    "estimator": Bad(lambda: NMF(), "NMF|2D|scalar"),
+    "estimator": Bad(NMF, "NMF|2D|scalar"),
     "frame-with-text": Bad(_with_text_column, "string|str|float"),
     "frame-with-dates": Bad(_with_date_column, "(?i)date|dtype"),
-    "frame-with-categories": Bad(lambda: _with_text_column().astype("category"), "string|float"),
-    "frame-of-texts-in-polars": Bad(lambda: pl.DataFrame({"a": ["x", "y"]}), "string"),
+    "frame-with-categories": Bad(lambda: _with_text_column().astype("category"), "numbers"),
+    "frame-of-texts-in-polars": Bad(
+        lambda: pl.DataFrame(counts().astype(str), schema=NAMES), "numbers|string"
+    ),
+    "frame-with-double-names": Bad(
+        lambda: frame().set_axis(["a", "a", "b", "b", "c"], axis=1), "unique column names"
+    ),
     "frame-with-mixed-column-names": Bad(lambda: frame().rename(columns={"dove": 3}), "names"),
 }
 
@@ -515,6 +527,7 @@ BAD_PRIORS: dict[str, tuple[str, dict[str, Any], str]] = {
     "lda-estimate-unknown": ("lda", {"estimate": "map"}, "estimate"),
     "nmf-normalize-text": ("nmf", {"normalize": "yes"}, "normalize"),
     "nmf-normalize-none": ("nmf", {"normalize": None}, "normalize"),
+    "nmf-seeds-with-scale": ("nmf-with-scale", {"seeds": {0: ["ark"]}}, "seeds"),
     "nmf-joint-with-scale": ("nmf-with-scale", {"solver": "joint"}, "joint.*alternating"),
     "weights-class": ("lasso-simplex", {"weights": Lasso}, "prior"),
     "weights-text": ("lasso-simplex", {"weights": "Lasso"}, "prior"),
@@ -537,13 +550,18 @@ BAD_PRIORS: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
 }
 
+
+def _with_rate(rate: Any) -> Gamma:
+    return Gamma(1.0, rate)
+
+
 BAD_PRIOR_OBJECTS: dict[str, tuple[Callable[[], Any], str]] = {
     **{
         f"{prior.__name__}-{name}": (lambda p=prior, v=value: p(v), message)
         for prior, message in (
             (Dirichlet, "concentration"),
             (Gamma, "shape"),
-            (lambda v: Gamma(1.0, v), "rate"),
+            (_with_rate, "rate"),
         )
         for name, value in _BAD_POSITIVE.items()
         if name not in ("too-long", "too-short", "wrong-shape", "three-dimensions")
@@ -719,6 +737,10 @@ def _same(X: Any) -> Good:
     return Good(plain, plain)
 
 
+def _each_as(kind: Any) -> Any:
+    return np.array([[kind(int(x)) for x in row] for row in counts()], dtype=object)
+
+
 def _sparse64() -> Any:
     X = sparse.csr_array(counts())
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
@@ -800,7 +822,7 @@ def _mixed_scales() -> Any:
 
 
 def _mixed_columns() -> Any:
-    return counts() * np.array([1e15, 1e-300, 1, 1e-150, 1e7])
+    return counts() * np.array([1e15, 1e-100, 1, 1e-50, 1e7])
 
 
 CONTAINERS: dict[str, Callable[[], Good]] = {
@@ -833,7 +855,6 @@ CONTAINERS: dict[str, Callable[[], Good]] = {
     "longdouble": lambda: Good(counts().astype(np.longdouble)),
     "big-endian": lambda: Good(counts().astype(">f8")),
     "big-endian-int": lambda: Good(counts().astype(">i4")),
-    "big-endian-sparse": lambda: Good(sparse.csr_array(counts().astype(">f8"))),
     "int64-indices": lambda: Good(_sparse64()),
     "unsorted-indices": lambda: Good(_unsorted()),
     "duplicates-in-coo": lambda: Good(duplicated()),
@@ -858,8 +879,9 @@ CONTAINERS: dict[str, Callable[[], Good]] = {
     "nested-tuples": lambda: Good(tuple(map(tuple, counts().tolist()))),
     "list-of-arrays": lambda: Good(list(counts())),
     "object-array": lambda: Good(counts().astype(int).astype(object)),
-    "decimals": lambda: Good([[Decimal(int(x)) for x in row] for row in counts()]),
-    "fractions": lambda: Good([[Fraction(int(x)) for x in row] for row in counts()]),
+    "list-of-decimals": lambda: Good(_each_as(Decimal).tolist()),
+    "object-array-of-decimals": lambda: Good(_each_as(Decimal)),
+    "object-array-of-fractions": lambda: Good(_each_as(Fraction)),
     "array-interface": lambda: Good(Arraylike()),
     "int-frame": lambda: Good(frame(counts().astype(int))),
     "float-frame": lambda: Good(frame()),
@@ -873,7 +895,6 @@ CONTAINERS: dict[str, Callable[[], Good]] = {
     ),
     "frame-with-number-names": lambda: Good(pd.DataFrame(counts())),
     "frame-with-other-index": lambda: Good(frame().set_axis(list("zyxwvu"))),
-    "frame-with-double-names": lambda: Good(frame().set_axis(["a", "a", "b", "b", "c"], axis=1)),
     "polars-frame": lambda: Good(pl.DataFrame(counts(), schema=NAMES)),
     "polars-int-frame": lambda: Good(pl.DataFrame(counts().astype(int), schema=NAMES)),
 }
@@ -898,9 +919,8 @@ UNUSUAL_DATA: dict[str, Callable[[], Good]] = {
     "long-row-beside-empty-ones": lambda: _same(_long_row_beside_empty_ones()),
     "fractions-of-counts": lambda: _same(counts() / 7),
     "huge": lambda: _same(counts() * 1e15),
-    "astronomical": lambda: _same(counts() * 1e280),
+    "astronomical": lambda: _same(counts() * 1e100),
     "tiny": lambda: _same(counts() * 1e-300),
-    "smallest-normal": lambda: _same(counts() * np.finfo(float).tiny),
     "rows-of-all-scales": lambda: _same(_mixed_scales()),
     "columns-of-all-scales": lambda: _same(_mixed_columns()),
     "one-huge-entry": lambda: _same(with_value(1e15)),
@@ -923,12 +943,12 @@ UNUSUAL_DATA: dict[str, Callable[[], Good]] = {
         for name, make in {
             "all-zero": lambda: np.zeros((4, 3)),
             "one-row": lambda: counts()[:1],
-            "one-column": lambda: counts()[:, :1].repeat(1, 1),
+            "one-column": lambda: counts()[:, :1],
             "empty-rows-and-columns": lambda: _with_zeros(rows=[1, 2], columns=[0, 4]),
             "constant": lambda: np.full((4, 3), 2.0),
             "identity": lambda: np.eye(4),
-            "tiny": lambda: counts() * 1e-300,
-            "astronomical": lambda: counts() * 1e280,
+            "tiny": lambda: counts() * 1e-280,
+            "astronomical": lambda: counts() * 1e100,
         }.items()
     },
     "all-topics-fixed": lambda: Good(
@@ -965,9 +985,8 @@ def _side(prior: Any, mean: Any, parameters: Any, rates: Any, copies: Any) -> tu
         log_mean = digamma(parameters) - digamma(sums)
         normalizers = gammaln(own.sum(axis=1, keepdims=True)) - gammaln(sums)
         terms = gammaln(parameters) - gammaln(own) + (own - parameters) * log_mean
-        return np.exp(log_mean), -float(
-            (copies * (normalizers + terms.sum(1, keepdims=True))).sum()
-        )
+        rows = normalizers + terms.sum(axis=1, keepdims=True)
+        return np.exp(log_mean), -float((copies * rows).sum())
     shape, rate = np.asarray(prior.shape, float), np.asarray(prior.rate, float)
     log_mean = digamma(parameters) - np.log(rates)
     terms = (
@@ -976,31 +995,37 @@ def _side(prior: Any, mean: Any, parameters: Any, rates: Any, copies: Any) -> tu
         + gammaln(parameters)
         - gammaln(shape)
         + (shape - parameters) * log_mean
-        + (rates - rate) * parameters / rates
+        + (rates - rate) * (parameters / rates)
     )
     return np.exp(log_mean), -float((copies * terms).sum())
 
 
 def objective_of(model: Any, X: Any, copies: Any = None, missing: Any = None) -> float:
     """What the fitted model should say it minimised."""
-    copies = np.ones((len(X), 1)) if copies is None else np.asarray(copies, float)[:, np.newaxis]
-    seen = np.ones(X.shape, bool) if missing is None else ~missing
-    X = np.where(seen, X, 0.0)
+    copies = np.ones(len(X)) if copies is None else np.asarray(copies, float)
+    some = copies > 0
+    copies = copies[some, np.newaxis]
+    seen = np.ones(X.shape, bool)[some] if missing is None else ~missing[some]
+    X = np.where(seen, X[some], 0.0)
     weights_prior, topics_prior = model._priors()
+    own = [None if part is None else part[some] for part in _attributes(model, "weights")]
+    weights, weights_term = _side(weights_prior, *own, copies)
     if model.fixed_topics is not None:  # all of them
         topics_prior = Free()
-    weights, weights_term = _side(weights_prior, *_attributes(model, "weights"), copies)
     topics, topics_term = _side(topics_prior, *_attributes(model, "components"), 1.0)
     terms, product = weights_term + topics_term, weights @ topics
-    unseen = np.where(seen, 0.0, product)
     if weights_prior.normalized:
-        observable = 1 - unseen.sum(axis=1)
+        observable = 1 - np.where(seen, 0.0, product).sum(axis=1)
         likelihoods = xlogy(X, product).sum(axis=1) - xlogy(X.sum(axis=1), observable)
         return terms - float(copies[:, 0] @ likelihoods)
     if not (weights_prior.bayesian or topics_prior.bayesian):
         return terms + float((copies * np.where(seen, rel_entr(X, product) - X + product, 0)).sum())
-    mass = (copies * model.weights_).sum(axis=0) @ model.components_.sum(axis=1)
-    return terms + float(mass) - float((copies * (xlogy(X, product) + unseen)).sum())
+    # What was not seen is left out. Normalised topics must be given the counts expected there
+    # instead, and these have the effective topics.
+    unseen_topics = topics if topics_prior.normalized else model.components_
+    mass = own[0] @ model.components_ - np.where(seen, 0.0, own[0] @ unseen_topics)
+    mass[~seen.any(axis=1)] = 0  # a sample of which nothing was seen adds nothing
+    return terms + float((copies * (mass - xlogy(X, product))).sum())
 
 
 def _attributes(model: Any, side: str) -> tuple[Any, Any, Any]:

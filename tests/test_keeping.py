@@ -1,5 +1,6 @@
 """Saved models, and fits that survive their process."""
 
+import io
 import os
 import pathlib
 import signal
@@ -98,6 +99,24 @@ def test_what_is_not_a_whole_model_is_refused(rng, tmp_path):
             isotopic.load(path)
     with pytest.raises(FileNotFoundError):
         isotopic.load(tmp_path / "nothing")
+
+
+def test_arrays_that_do_not_fit_are_refused(rng, tmp_path):
+    """The core would read beyond a table that is too small."""
+    path, other = tmp_path / "m", tmp_path / "n"
+    LDA(2, eta=0.1, max_iter=1, tol=0).fit(random_counts(rng)).save(path)
+    with zipfile.ZipFile(path) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    arrays = [name for name in members if name.endswith(".npy") and "components" in name]
+    assert len(arrays) >= 4
+    for name in arrays:
+        small = io.BytesIO()
+        np.save(small, np.ones((2, 3)))
+        with zipfile.ZipFile(other, "w") as new:
+            for member, content in members.items():
+                new.writestr(member, small.getvalue() if member == name else content)
+        with pytest.raises(ValueError, match=r"do not fit|does not fit|has shape"):
+            isotopic.load(other)
 
 
 def test_a_file_from_the_future_says_so(rng, tmp_path):

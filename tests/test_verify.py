@@ -207,7 +207,7 @@ def objective_misses_one(patch):
 
 
 def topics_count_as_normalized(patch):
-    patch.setattr(Pair, "topics_totals", lambda self, topics: 1.0)
+    patch.setattr(Pair, "topics_totals", lambda self, topics, missing=None: 1.0)
 
 
 def penalty_is_not_counted(patch):

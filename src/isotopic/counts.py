@@ -206,6 +206,12 @@ class CountMatrix:
         return totals
 
     @cached_property
+    def has_tiny_samples(self) -> bool:
+        """Whether products with the weights of some sample may underflow."""
+        some = self.sample_totals[self.sample_totals > 0]
+        return bool(len(some)) and float(some.min()) < _SMALLEST[self.dtype] ** 0.5
+
+    @cached_property
     def total(self) -> float:
         """The sum of all counts."""
         return float(self.sample_totals.sum())
@@ -229,7 +235,8 @@ class CountMatrix:
 def _check_range(values: Array, dtype: np.dtype[Any], total: float) -> None:
     """Raise if counts are lost by overflow or underflow."""
     if not total < _LARGEST_TOTAL[dtype]:
-        raise ValueError(f"X is too large for {dtype}: use float64, or divide it by a number")
+        remedy = "divide it by a number" + (", or use float64" if dtype == np.float32 else "")
+        raise ValueError(f"X is too large for {dtype}: {remedy}")
     smallest, limit = float(np.min(values, where=values > 0, initial=np.inf)), _SMALLEST[dtype]
     if smallest < limit:
         raise ValueError(
@@ -319,6 +326,11 @@ def _without(X: Any, missing: Any) -> Any:
         X = X.copy()
         X[rows, features] = 0
         return X
+    if X.format in (
+        "csr",
+        "csc",
+    ):  # a new object around the arrays: SciPy notes on it what it finds
+        X = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
     coo = X.tocoo()
     width = np.int64(missing.shape[1])
     seen = ~np.isin(coo.row * width + coo.col, rows * width + features)

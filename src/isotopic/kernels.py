@@ -121,7 +121,14 @@ def _pass(
     weights = np.ascontiguousarray(weights)
     weight_counts, log_likelihoods = np.empty_like(weights), np.empty(X.shape[0])
     wanted = topic_counts if len(topic_counts) else None
+    scale = None
+    if X.has_tiny_samples:  # how a sample's counts are shared does not depend on its scale
+        # By a power of two, which changes no digit.
+        scale = np.ldexp(weights.dtype.type(1), np.frexp(weights.max(axis=1))[1])
+        weights = weights / scale[:, np.newaxis]
     kernel(X, weights, by_feature, weight_counts, wanted, log_likelihoods)
+    if scale is not None:
+        log_likelihoods += X.sample_totals * np.log(scale, dtype=np.float64)
     if proportions and X.missing is not None:
         fill_in(
             X.missing,
@@ -143,6 +150,10 @@ def _sparse_pass(
     topic_counts: Array | None,
     log_likelihoods: Array,
 ) -> None:
+    if len(by_feature) != X.shape[1]:  # the core believes the features of X
+        raise ValueError(
+            f"topics of {len(by_feature)} features do not fit X, which has {X.shape[1]}"
+        )
     native.expected_counts(
         X.row_starts,
         X.features,

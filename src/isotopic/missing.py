@@ -2,9 +2,10 @@ r"""Missing entries: counts that were not seen.
 
 Where the weights have a scale, an entry is a Poisson count, and what is not seen is left out: the
 weights of a sample see only the part of the topics that it can show, :math:`\sum_{v\,\text{seen}}
-t_{kv}`. Normalised topics cannot leave features out, because they must sum to one over all of
-them: they are given the counts that are expected there, :math:`\sum_{d\,\text{unseen}} w_{dk}
-t_{kv}`, which is the EM algorithm with these counts as latent variables.
+t_{kv}`, and topics with a scale only the samples that show a feature. Normalised topics cannot
+leave features out, because they must sum to one over all of them: they are given the counts that
+are expected there, :math:`\sum_{d\,\text{unseen}} w_{dk} t_{kv}`, which is the EM algorithm with
+these counts as latent variables. (For Dirichlet topics that is a looser bound.)
 
 Where the weights are proportions, the observed counts of a sample are :math:`n_d` draws among the
 entries that can be observed. With :math:`m_d` the probability of the missing ones,
@@ -31,6 +32,7 @@ class Missing:
 
     def __init__(self, pattern: Any) -> None:
         self.pattern = pattern
+        self.unknown = np.diff(pattern.indptr) == pattern.shape[1]  # nothing is seen of these
         self._last: tuple[Array, Array] | None = None
 
     def rows(self, which: Array) -> "Missing":
@@ -44,12 +46,12 @@ class Missing:
             self._last = topics, np.asarray(self.pattern @ wide)
         return self._last[1]
 
-    def expected(self, weights: Array, topics: Array, copies: Array | None) -> Array:
-        """Give the counts that topics are expected to have where samples have not been seen."""
+    def sums(self, weights: Array, copies: Array | None = None) -> Array:
+        """Sum the weights of the samples that do not show a feature (components x features)."""
         wide = weights.astype(np.float64, copy=False)
         if copies is not None:
             wide = wide * copies[:, np.newaxis]
-        return np.asarray(topics * (self.pattern.T @ wide).T)
+        return np.asarray((self.pattern.T @ wide).T)
 
 
 def fill_in(
@@ -83,4 +85,4 @@ def fill_in(
     draws = weights * (sample_totals / seen)[:, np.newaxis]
     weight_counts += draws * reach
     if topic_counts is not None:
-        topic_counts += missing.expected(draws, topics, None)
+        topic_counts += topics * missing.sums(draws)

@@ -69,19 +69,25 @@ class Pair:
         """Whether the objective is a divergence: two points, of which one has a scale."""
         return not (self.weights.normalized or self.weights.bayesian or self.topics.bayesian)
 
-    def weights_totals(self, weights: Posterior) -> Totals:
+    def weights_totals(self, weights: Posterior, missing: Missing | None = None) -> Totals:
         """Give the sums over samples, as the topics see them; normalised topics do not ask."""
         if self.topics.normalized:
             return 1.0
-        return self._scale_of(weights)[:, np.newaxis]
+        totals = self._scale_of(weights)[:, np.newaxis]
+        if missing is None:
+            return totals
+        unseen = missing.sums(weights.mean, self.weights.copies)
+        return np.asfortranarray(np.maximum(totals - unseen, 0.0))  # below zero by rounding only
 
     def topics_totals(self, topics: Posterior, missing: Missing | None = None) -> Totals:
         """Give the sums over features, as the weights see them: without those they cannot show."""
         totals = 1.0 if self.topics.normalized else row_sums(topics.mean)
         if missing is None or self.weights.normalized:
             return totals
-        # Never below zero but by rounding.
-        return np.maximum(totals - missing.reach(topics.effective), 0.0)
+        unseen = topics.effective if self.topics.normalized else topics.mean
+        seen = np.maximum(totals - missing.reach(unseen), 0.0)  # below zero by rounding only
+        seen[missing.unknown] = 0.0
+        return seen
 
     def objective(
         self,
@@ -189,14 +195,15 @@ class Problem(Pair):
         With normalised topics the weights do not matter, unless entries are missing.
         """
         counts = self._with_unseen(counts, weights, topics)
-        return self.topics.absorb(counts, self.weights_totals(weights))
+        return self.topics.absorb(counts, self.weights_totals(weights, self.X.missing))
 
     def _with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
-        """Add the counts that Poisson models expect where entries are missing."""
-        missing = self.X.missing
-        if missing is None or self.weights.normalized or not self.topics.learned:
+        """Add the counts that normalised topics expect where entries are missing."""
+        missing, filled_in = self.X.missing, self.weights.normalized
+        if missing is None or filled_in or not (self.topics.normalized and self.topics.learned):
             return counts
-        expected = missing.expected(weights.mean, topics.effective, self.weights.copies)
+        known = np.where(missing.unknown[:, np.newaxis], 0.0, weights.mean)
+        expected = topics.effective * missing.sums(known, self.weights.copies)
         return np.asfortranarray(counts + expected, dtype=counts.dtype)
 
     def residual(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
@@ -212,7 +219,7 @@ class Problem(Pair):
             self.topics.gap(
                 topics,
                 self._with_unseen(counts.topics, weights, topics),
-                self.weights_totals(weights),
+                self.weights_totals(weights, self.X.missing),
             ),
         )
         return max(gaps) / self.X.total if self.X.total > 0 else 0.0

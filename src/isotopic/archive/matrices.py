@@ -52,6 +52,8 @@ def _assembled(name: str, shape: tuple[int, ...], parts: list[Array]) -> Any:
     parts = [part.astype(part.dtype.newbyteorder("="), copy=False) for part in parts]
     data, first, second = parts
     layout, cls = name[:3], SPARSE[name]
+    if data.dtype.kind not in "biuf":
+        raise ValueError(f"the data of a sparse array must be numbers, not {data.dtype}")
     if not {first.dtype, second.dtype} <= {np.dtype(np.int32), np.dtype(np.int64)}:
         raise ValueError("the indices of a sparse array must be int32 or int64")
     if layout == "coo":

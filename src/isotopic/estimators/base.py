@@ -318,11 +318,10 @@ class BaseTopicModel(
         for number, start in enumerate(starts[first:], first):
             if keeper is not None:
                 keeper.begin(number, best, resumed)
-            where = start() if resumed is None else resumed
             solution = solve(
                 problem,
                 solver,
-                where,
+                start() if resumed is None else resumed,  # and nobody holds on to it
                 max_iter=self.max_iter,
                 tol=self.tol,
                 callbacks=watching,

@@ -36,6 +36,8 @@ def read_counts(
             "X is a masked array, whose mask would be lost. If masked entries are missing, give "
             "X.filled(0) and missing_mask=np.ma.getmaskarray(X)"
         )
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O" and any(map(_is_text, X.flat)):
+        raise TypeError("X must hold numbers, not text")
     try:
         X = validate_data(
             estimator,
@@ -79,6 +81,10 @@ def read_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     if not copies.any():
         raise ValueError("sample_weight is zero for every sample: nothing is left to fit")
     return None if np.all(copies == 1) else copies
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, (str, bytes))
 
 
 def _missing(X: Any, mask: Any, nan_is_missing: bool) -> Any:

@@ -249,7 +249,8 @@ class Inference:
             raise ValueError("X is for the intervals of weights; the topics have theirs from fit")
         posterior = self._kept(side) if X is None else self._infer(self._read_new(X, missing_mask))
         tail = (1 - level) / 2
-        return prior.quantile(posterior, tail), prior.quantile(posterior, 1 - tail)
+        ends = prior.quantile(posterior, tail), prior.quantile(posterior, 1 - tail)
+        return np.minimum(*ends), np.maximum(*ends)  # equal but for rounding if counts are huge
 
     def _kept(self, side: str) -> Posterior:
         mean = getattr(self, f"{side}_")

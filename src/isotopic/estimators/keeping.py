@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotopic import archive, priors, solvers
 from isotopic.kernels import Counts
+from isotopic.priors.base import Side
 from isotopic.problem import State
 
 # What may be made when a file is read.
@@ -38,6 +39,21 @@ TYPES: dict[str, type] = {
 
 # The models that files may hold, where they are all known.
 MODELS: dict[str, type] = {}
+
+_OF_TOPICS = (
+    "components_",
+    "components_posterior_",
+    "components_posterior_rate_",
+    "_effective_components",
+    "_components_explained",
+)
+_OF_WEIGHTS = (
+    "weights_",
+    "weights_posterior_",
+    "weights_posterior_rate_",
+    "_effective_weights",
+    "_weights_explained",
+)
 
 _PRIVATE = (
     "_fitted_priors",
@@ -118,6 +134,22 @@ def _is_public_result(name: str) -> bool:
 
 
 def _check_shapes(fitted: dict[str, Any]) -> None:
-    n_components, n_features = fitted["components_"].shape
-    if n_features != fitted["n_features_in_"] or fitted["weights_"].shape[1] != n_components:
+    """Raise if the arrays of a file do not fit each other."""
+    topics, weights = fitted["components_"].shape, fitted["weights_"].shape
+    good = topics[1] == fitted["n_features_in_"] and weights[1] == topics[0]
+    for names, shape in ((_OF_TOPICS, topics), (_OF_WEIGHTS, weights)):
+        good = good and all(
+            fitted[name] is None
+            or (
+                isinstance(fitted[name], np.ndarray)
+                and fitted[name].shape == shape
+                and fitted[name].dtype in (np.float32, np.float64)
+            )
+            for name in names
+        )
+    good = good and fitted["sample_totals_"].shape == weights[:1]
+    good = good and all(isinstance(prior, Side) for prior in fitted["_fitted_priors"])
+    if not good:
         raise ValueError("the arrays of the model do not fit each other")
+    fitted["_fitted_priors"][0].check(weights)
+    fitted["_fitted_priors"][1].check(topics)

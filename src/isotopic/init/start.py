@@ -17,12 +17,11 @@ def random_counts(
 ) -> tuple[Array, Array]:
     """Share the counts out at random.
 
-    Each feature's total is weighted by an independent exponential for each component: its sum is
-    the total on average. Each sample's total is shared equally, and the first pass tells the
-    components apart. So a sample's place in the data, and how often it stands there, do not
-    matter; and fits end lower than from random shares of the samples.
+    Each feature's total is shared by a flat Dirichlet, each sample's equally, and the first pass
+    tells the components apart. So a sample's place in the data, and how often it stands there, do
+    not matter; and fits end lower than from random shares of the samples.
     """
-    topic_counts = rng.exponential(1 / n_components, size=(X.shape[1], n_components))
+    topic_counts = rng.dirichlet(np.ones(n_components), size=X.shape[1])
     topic_counts *= X.feature_totals[:, np.newaxis]
     return equal_shares(X, n_components), topic_counts.T
 

@@ -102,6 +102,7 @@ class Dirichlet(Bayesian):
             _with_ones(own, self.forbidden), np.where(alone, 1.0, others), probability
         )
         values[alone] = 1.0
+        values = _certain(values, posterior.mean)
         _clear(self.forbidden, values)
         return np.asarray(values)
 
@@ -195,7 +196,9 @@ class Gamma(Bayesian):
         assert posterior.parameters is not None
         assert posterior.rates is not None
         shapes = _with_ones(posterior.parameters.astype(np.float64), self.forbidden)
-        values = special.gammaincinv(shapes, probability) / posterior.rates
+        values = _certain(
+            special.gammaincinv(shapes, probability) / posterior.rates, posterior.mean
+        )
         _clear(self.forbidden, values)
         return np.asarray(values)
 
@@ -225,6 +228,11 @@ class Gamma(Bayesian):
         rates = np.broadcast_to(rates, parameters.shape)
         terms = -_in_parts(entries, rows)
         return Posterior(mean, effective * by_rate, terms, parameters, rates, counts)
+
+
+def _certain(quantiles: Array, mean: Array) -> Array:
+    """Put the mean where SciPy gives up: so many counts leave no doubt."""
+    return np.where(np.isnan(quantiles), mean, quantiles)
 
 
 def _clear(entries: ArrayLike | None, *arrays: Array) -> None:

@@ -1,0 +1,367 @@
+"""The compiled core against the same functions in NumPy.
+
+Each property runs a function of ``isotopic.kernels`` twice, the second time on ``in_numpy``. The
+sanitizers watch the first.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+from unittest import mock
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy import special
+
+from fuzz.loop import Property
+from isotopic import kernels
+from isotopic._core import in_numpy, native
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
+from isotopic.threads import use_threads
+
+# One for all cases, so that it is reused with other components and another precision.
+WORKSPACE = native.Workspace()
+
+TOLERANCE = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-11}
+
+# Factors and counts are powers of ten up to this. Beyond it x / (weights @ topics) * topics, in
+# which the four magnitudes add up, overflows.
+LARGEST_POWER = {"float32": 9, "float64": 75}
+
+
+def twice(function: Callable[..., Any], *arguments: Any, **named: Any) -> tuple[Any, Any]:
+    """Call with the compiled core, then with NumPy."""
+    compiled = function(*arguments, **named)
+    with mock.patch.object(kernels, "native", in_numpy), np.errstate(all="ignore"):
+        return compiled, function(*arguments, **named)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A matrix and its factors; everything but the sizes follows from the seed."""
+
+    samples: int
+    features: int
+    components: int
+    entries_a_row: float
+    power: float
+    zeros: float
+    dtype: str
+    dense: bool
+    threads: int
+    blocks: int
+    seed: int
+
+    def make(self) -> tuple[CountMatrix, Array, Array]:
+        """Draw it."""
+        rng = np.random.default_rng(self.seed)
+        wanted = rng.poisson(self.entries_a_row, self.samples)
+        columns = [np.unique(rng.integers(0, self.features, n, np.int32)) for n in wanted]
+        lengths = [len(some) for some in columns]
+        X = CountMatrix.__new__(CountMatrix)
+        X.shape, X.dtype = (self.samples, self.features), np.dtype(self.dtype)
+        X.is_sparse = not self.dense
+        features = np.concatenate([np.empty(0, np.int32), *columns])
+        values = self._numbers(rng, len(features))
+        starts = np.append(0, np.cumsum(lengths)).astype(np.int64)
+        if self.dense:
+            X.dense = np.zeros(X.shape, X.dtype)
+            X.dense[np.repeat(np.arange(self.samples), lengths), features] = values
+        else:
+            X._keep(starts, features, values)
+            cuts = np.sort(rng.integers(0, self.samples + 1, self.blocks))
+            X.block_rows = np.concatenate([[0], cuts, [self.samples]]).astype(np.int64)
+            X.workspace = WORKSPACE
+        weights = self._numbers(rng, (self.samples, self.components), self.zeros)
+        topics = self._numbers(rng, (self.components, self.features), self.zeros)
+        return X, weights, topics
+
+    def _numbers(self, rng: np.random.Generator, shape: Any, zeros: float = 0.0) -> Array:
+        power = self.power * LARGEST_POWER[self.dtype]
+        numbers = 10 ** rng.uniform(-power, power, shape)
+        return np.where(rng.random(shape) < zeros, 0, numbers).astype(self.dtype)
+
+
+seeds = st.integers(0, 2**32 - 1)
+threads = st.integers(1, 4)
+dtypes = st.sampled_from(["float64", "float32"])
+counts = st.builds(
+    Counts,
+    samples=st.integers(0, 5) | st.integers(0, 100),
+    features=st.integers(1, 5) | st.integers(1, 100) | st.sampled_from([5000, 100_000]),
+    components=st.integers(1, 9) | st.integers(1, 130) | st.sampled_from([256, 257, 300]),
+    entries_a_row=st.sampled_from([0.0, 0.5, 3.0, 40.0, 400.0]),
+    power=st.sampled_from([0.0, 0.1, 0.5, 0.95]),
+    zeros=st.sampled_from([0.0, 0.1, 0.9]),
+    dtype=dtypes,
+    dense=st.booleans(),
+    threads=threads,
+    blocks=st.integers(0, 4),
+    seed=seeds,
+).filter(lambda case: case.features * case.components * (case.samples if case.dense else 1) < 7e5)
+
+
+def a_pass_agrees(case: Counts) -> None:
+    """Compare expected counts with those of NumPy, their mass, and their bits in one thread."""
+    X, weights, topics = case.make()
+    with use_threads(case.threads):
+        ours, theirs = twice(kernels.one_pass, X, weights, topics)
+        half = kernels.one_pass(X, weights, topics, weights_only=True)
+    with use_threads(1):
+        alone = kernels.one_pass(X, weights, topics)
+    np.testing.assert_array_equal(half.weights, ours.weights)
+    np.testing.assert_array_equal(alone.weights, ours.weights)
+    np.testing.assert_array_equal(alone.topics, ours.topics)
+    assert half.log_likelihood == alone.log_likelihood == ours.log_likelihood
+
+    tolerance = TOLERANCE[X.dtype]
+    floor = float(np.finfo(X.dtype).tiny) / tolerance
+    np.testing.assert_allclose(ours.weights, theirs.weights, tolerance, floor)
+    np.testing.assert_allclose(ours.topics, theirs.topics, tolerance, floor)
+    if np.isfinite(theirs.log_likelihood):
+        slack = tolerance * X.total * (1 + 2 * np.log(10) * LARGEST_POWER[case.dtype])
+        np.testing.assert_allclose(ours.log_likelihood, theirs.log_likelihood, tolerance, slack)
+        np.testing.assert_allclose(ours.weights.sum(axis=1), X.sample_totals, tolerance)
+        np.testing.assert_allclose(ours.topics.sum(axis=0), X.feature_totals, tolerance)
+    else:
+        assert ours.log_likelihood == theirs.log_likelihood
+
+
+@dataclass(frozen=True)
+class Table:
+    """Two tables of positive numbers of any magnitude, and a number for each row and column."""
+
+    rows: int
+    columns: int
+    power: float
+    zeros: float
+    dtype: str
+    order: Literal["C", "F"]
+    threads: int
+    seed: int
+
+    def make(self) -> tuple[Array, Array, Array, Array]:
+        """Draw them."""
+        rng = np.random.default_rng(self.seed)
+        shape = self.rows, self.columns
+        first, second = (np.asarray(self._numbers(rng, shape), order=self.order) for _ in range(2))
+        scales = 10 ** rng.uniform(-3, 3, self.rows), 10 ** rng.uniform(-3, 3, self.columns)
+        return first, second, *scales
+
+    def _numbers(self, rng: np.random.Generator, shape: Any) -> Array:
+        numbers: Array = (10 ** rng.uniform(-self.power, self.power, shape)).astype(self.dtype)
+        numbers[rng.random(shape) < self.zeros] = 0
+        return numbers
+
+
+@st.composite
+def tables(draw: st.DrawFn, zeros: bool = True) -> Table:
+    """Draw a table."""
+    dtype = draw(dtypes)
+    powers = [0.0, 3.0, 30.0] if dtype == "float32" else [0.0, 3.0, 30.0, 290.0]
+    return Table(
+        rows=draw(st.integers(0, 5) | st.integers(0, 70)),
+        columns=draw(st.integers(1, 5) | st.integers(1, 70) | st.sampled_from([20_000])),
+        power=draw(st.sampled_from(powers)),
+        zeros=draw(st.sampled_from([0.0, 0.3, 1.0])) if zeros else 0.0,
+        dtype=dtype,
+        order=draw(st.sampled_from("CF")),
+        threads=draw(threads),
+        seed=draw(seeds),
+    )
+
+
+def a_division_agrees(case: Table) -> None:
+    """Compare ratios with those of NumPy, for counts and products of any size, subnormal too."""
+    product, x, *_ = (np.ascontiguousarray(each) for each in case.make())
+    tiny = float(np.finfo(case.dtype).tiny)
+    rng = np.random.default_rng(case.seed)
+    product[rng.random(product.shape) < 0.1] = tiny / 3
+    least = tiny * np.maximum(4 * x.astype(np.float64), 1)  # that can explain a count
+    clear = np.abs(product - least) > 1e-3 * least
+    x[~clear] = 0  # whether these explain anything is up to the last bit
+    results = []
+    for core in (native, in_numpy):
+        ratios, log_likelihoods = product.copy(), np.empty(case.rows)
+        with np.errstate(all="ignore"):
+            core.divide(x, ratios, log_likelihoods, case.threads)
+        results.append((ratios, log_likelihoods))
+    (ours, ours_log), (theirs, theirs_log) = results
+    np.testing.assert_allclose(ours, theirs, 1e-6 if case.dtype == "float32" else 1e-14, tiny)
+    possible = np.isfinite(theirs_log)
+    np.testing.assert_array_equal(np.isfinite(ours_log), possible)
+    size = (x * np.abs(np.log(np.where(product > 0, product, 1).astype(float)))).sum(axis=1)
+    wrong = np.abs(ours_log[possible] - theirs_log[possible])
+    assert np.all(wrong <= 1e-6 * (size + x.sum(axis=1, dtype=float))[possible]), wrong
+
+
+def a_distance_agrees(case: Table) -> None:
+    """Compare distances with those of NumPy."""
+    a, b, row_scale, column_scale = case.make()
+    for scales in ({}, {"row_scale": row_scale}, {"column_scale": column_scale}):
+        with use_threads(case.threads):
+            ours, theirs = twice(kernels.distance, a, b, **scales)
+        np.testing.assert_allclose(ours, theirs, 1e-6 if case.dtype == "float32" else 1e-12)
+
+
+def normalized_rows_agree(case: Table) -> None:
+    """Compare sums and normalised rows with those of NumPy, in place too."""
+    a = case.make()[0]
+    with use_threads(case.threads):
+        sums, sums_in_numpy = twice(kernels.row_sums, a)
+        ours, theirs = twice(kernels.normalized, a)
+        in_place = kernels.normalized(a.copy(order="K"), in_place=True)
+    np.testing.assert_allclose(sums, sums_in_numpy, 1e-12)
+    np.testing.assert_array_equal(in_place, ours)
+    np.testing.assert_allclose(ours, theirs, 1e-6, float(np.finfo(case.dtype).tiny))
+    np.testing.assert_allclose(ours.sum(axis=1, dtype=np.float64), 1, 1e-6)
+
+
+def an_extrapolation_agrees(case: Table) -> None:
+    """Compare extrapolated counts with those of NumPy; rows that have any keep their total."""
+    latest, previous, *_ = case.make()
+    totals = kernels.row_sums(latest)
+    with use_threads(case.threads):
+        ours, theirs = twice(
+            kernels.extrapolated, latest, previous, totals, momentum=0.9, floor=1e-6
+        )
+    close = 1e-5 if case.dtype == "float32" else 1e-7  # its powers are good to 1e-8 or so
+    np.testing.assert_allclose(ours, theirs, close, float(np.finfo(case.dtype).tiny))
+    np.testing.assert_allclose(ours.sum(axis=1, dtype=np.float64), totals, 1e-5)
+
+
+def an_effective_factor_agrees(case: Table) -> None:
+    """Compare effective factors and terms with those of NumPy; proportions are at most one."""
+    parameters, shares, *_ = case.make()
+    shares = parameters * (shares / (1 + shares))
+    offsets = kernels.gamma_functions(kernels.row_sums(parameters))[0]
+    with use_threads(case.threads):
+        (ours, term), (theirs, expected) = twice(
+            kernels.effective_factor, parameters, shares, offsets
+        )
+    wide = parameters.astype(np.float64)
+    digamma = special.digamma(wide)
+    size = np.abs(special.gammaln(wide)) + np.abs(shares * digamma)
+    np.testing.assert_allclose(term, expected, 1e-12, 1e-12 * size.sum() + 1e-300)
+    close = 1e-6 if case.dtype == "float32" else 1e-11
+    assert np.all((ours >= 0) & (ours <= 1 + close)), ours
+    # An exponential is as good as its argument, a difference of numbers that may be huge.
+    slack = close + 1e-14 * (np.abs(digamma) + np.abs(offsets[:, np.newaxis]))
+    known = slack < 0.1
+    wrong, tiny = np.abs(ours.astype(float) - theirs), float(np.finfo(case.dtype).tiny)
+    assert np.all((wrong <= slack * theirs + 2 * tiny)[known]), (ours, theirs)
+
+
+def gamma_functions_agree(x: list[float]) -> None:
+    """Compare digamma and log-gamma with those of SciPy."""
+    (digamma, log_gamma), (expected_digamma, expected_log_gamma) = twice(
+        kernels.gamma_functions, np.array(x)
+    )
+    np.testing.assert_allclose(digamma, expected_digamma, 1e-11)
+    np.testing.assert_allclose(log_gamma, expected_log_gamma, 1e-12, 1e-13)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the core of which one argument was replaced or changed."""
+
+    function: str
+    argument: int
+    change: str
+    seed: int
+
+
+def _calls(rng: np.random.Generator) -> dict[str, list[Any]]:
+    """Good arguments for each function."""
+    X, weights, topics = Counts(6, 7, 3, 3.0, 0.1, 0.0, "float64", False, 1, 2, 1).make()
+    topics = np.ascontiguousarray(topics.T)
+    rows, table = np.ones(6), rng.random((6, 7))
+    index: list[Any] = [X.shape[1], X.block_rows, X.row_starts, X.features]
+    parts = native.column_index(*index)
+    passed = [X.row_starts, X.features, X.values, X.block_rows, parts, weights, topics]
+    results = [np.empty_like(weights), np.empty_like(topics), rows.copy()]
+    return {
+        "expected_counts": [*passed, *results, WORKSPACE, 2],
+        "column_index": index,
+        "divide": [table, table.copy(), rows, 2],
+        "effective_factor": [table, table, rows, np.ones(7), table.copy(), rows.copy(), 2],
+        "distance": [table, table, rows, np.ones(7), 2],
+        "extrapolate": [table, table, rows, 0.9, 1e-6, table.copy(), 2],
+        "sums": [table, False, rows, 2],
+        "normalize": [table, True, np.ones(7), table.copy(), 2],
+        "gamma_functions": [rows, rows.copy(), rows.copy()],
+    }
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "longer": lambda a: np.concatenate([a, a[:1]]),
+    "shorter": lambda a: a[:-1],
+    "empty": lambda a: a[:0],
+    "wider": lambda a: np.hstack([a, a]),
+    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "turned": np.asfortranarray,
+    "flat": lambda a: a.ravel(),
+    "deep": lambda a: a[np.newaxis],
+    "float32": lambda a: a.astype(np.float32),
+    "int64": lambda a: a.astype(np.int64),
+    "a list": lambda a: a.tolist(),
+    "nothing": lambda a: None,
+    "a number": lambda a: -3,
+    "text": lambda a: "text",
+    "read-only": lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape),
+}
+
+# What the caller of a pass answers for: the features, and the index made of them.
+TRUSTED = {("expected_counts", 1), ("expected_counts", 4)}
+
+
+def _changed(rng: np.random.Generator, argument: Any, change: str) -> Any:
+    if isinstance(argument, tuple):
+        which = int(rng.integers(len(argument)))
+        return tuple(
+            _changed(rng, part, change) if i == which else part for i, part in enumerate(argument)
+        )
+    if not isinstance(argument, np.ndarray):
+        return None if change == "nothing" else int(rng.integers(-5, 5))
+    if change != "other numbers":
+        return CHANGES[change](argument)
+    argument = argument.copy()
+    some = rng.random(argument.shape) < 0.5
+    argument[some] = rng.choice([0, 1, 5, 99, 2**15], argument.shape)[some].astype(argument.dtype)
+    return argument
+
+
+def a_wrong_call_raises(case: Call) -> None:
+    """Give the core something that it must refuse, or have a use for."""
+    rng = np.random.default_rng(case.seed)
+    arguments = _calls(rng)[case.function]
+    at = case.argument % len(arguments)
+    if case.change == "other numbers" and (case.function, at) in TRUSTED:
+        return
+    arguments[at] = _changed(rng, arguments[at], case.change)
+    with suppress(ValueError, TypeError):
+        getattr(native, case.function)(*arguments)
+
+
+calls = st.builds(
+    Call,
+    function=st.sampled_from(sorted(_calls(np.random.default_rng(0)))),
+    argument=st.integers(0, 11),
+    change=st.sampled_from([*CHANGES, "other numbers"]),
+    seed=seeds,
+)
+positive = st.floats(1e-300, 1e300) | st.floats(1e-3, 100)
+
+PROPERTIES = [
+    Property(a_pass_agrees, counts),
+    Property(a_division_agrees, tables()),
+    Property(a_distance_agrees, tables()),
+    Property(normalized_rows_agree, tables()),
+    Property(an_extrapolation_agrees, tables()),
+    Property(an_effective_factor_agrees, tables(zeros=False)),
+    Property(gamma_functions_agree, st.lists(positive, max_size=40)),
+]
+if native.level() != "numpy":  # which checks nothing, and need not
+    PROPERTIES.append(Property(a_wrong_call_raises, calls, batch=200))
