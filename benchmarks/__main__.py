@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks import (
     against_sklearn,
     bayes,
+    convergence,
     dense,
     imports,
     late,
@@ -25,7 +26,19 @@ from benchmarks.solution import section as solution
 from benchmarks.solution.contestants import PEERS, Contestant
 from benchmarks.table import Report, Section, Settings
 
-MODULES = (against_sklearn, limits, late, scaling, threads, dense, bayes, memory, imports, real)
+MODULES = (
+    against_sklearn,
+    limits,
+    late,
+    convergence,
+    scaling,
+    threads,
+    dense,
+    bayes,
+    memory,
+    imports,
+    real,
+)
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 SOLUTION = "solution"
 NAMES = (*ENGINE, SOLUTION)

@@ -107,6 +107,7 @@ class LDA(BaseTopicModel):
     eta : float, array-like or None, default=None
         Concentration of the topics (one number, one for each feature, or components x features),
         which are then Bayesian too. ``None`` leaves the topics without a prior, as in the paper.
+        Below 0.0014 (0.0115 in float32) ``exp(digamma)`` underflows and rare features can be lost.
     estimate : {"variational"}, default="variational"
         What a Dirichlet side makes of its counts.
     %(parameters)s

@@ -8,7 +8,7 @@ import numpy as np
 FIRST_MOMENTUM = 0.5
 _LEAST_MOMENTUM = 0.1
 _GROWTH = 1.1
-_SHRINKAGE = 0.97
+_SHRINKAGE = 0.95
 
 # The share of a sample's, or a feature's, counts that the first floor holds, over all components.
 FLOOR = 0.02
