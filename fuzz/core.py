@@ -288,7 +288,7 @@ def _calls(rng: np.random.Generator) -> dict[str, list[Any]]:
         "divide": [table, table.copy(), rows, 2],
         "effective_factor": [table, table, rows, np.ones(7), table.copy(), rows.copy(), 2],
         "distance": [table, table, rows, np.ones(7), 2],
-        "extrapolate": [table, table, rows, 0.9, 1e-6, table.copy(), 2],
+        "extrapolate": [table, table, rows, 0.9 * rows, 1e-6 * rows, table.copy(), 2],
         "sums": [table, False, rows, 2],
         "normalize": [table, True, np.ones(7), table.copy(), 2],
         "gamma_functions": [rows, rows.copy(), rows.copy()],
