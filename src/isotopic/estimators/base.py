@@ -329,7 +329,7 @@ class BaseTopicModel(
             if keeper is not None:
                 keeper.end(solution)
             resumed = None
-            if best is None or solution.state.objective < best.state.objective:
+            if best is None or _badness(solution) < _badness(best):
                 best = solution
             if solution.interrupted:
                 return replace(best, interrupted=True)
@@ -461,6 +461,12 @@ def _weight_attributes(weights: Posterior) -> dict[str, Any]:
         "_effective_weights": weights.effective,
         "_weights_explained": weights.explained,
     }
+
+
+def _badness(solution: Solution[State]) -> float:
+    """Give the objective; NaN is worse than anything."""
+    objective = solution.state.objective
+    return np.inf if np.isnan(objective) else objective
 
 
 def _repeated(X: CountMatrix, copies: Array) -> CountMatrix:

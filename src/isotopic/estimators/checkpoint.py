@@ -118,9 +118,9 @@ class Keeper:
     def end(self, solution: Solution[State]) -> None:
         """Write down where a start led."""
         state = solution.state
-        if solution.interrupted and isinstance(state, State):
-            # The step that was broken off may have taken over the counts.
-            state = self.problem.evaluate(state.weights, state.topics, state.passes)
+        if solution.interrupted:  # the step that was broken off may have taken over the counts
+            counts = self.problem.evaluate(state.weights, state.topics, state.passes).counts
+            state = replace(state, counts=counts)
         self._write(replace(solution, state=state))
 
     def _write(self, here: Solution[State]) -> None:

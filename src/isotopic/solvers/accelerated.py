@@ -15,18 +15,11 @@ _BAYESIAN_WEIGHTS_FLOOR = 10 * FLOOR
 
 
 @dataclass(frozen=True)
-class AcceleratedState:
+class AcceleratedState(State):
     """The best point so far, the way that led to it, and how far to follow it.
 
     Attributes
     ----------
-    weights, topics : Posterior
-    counts : Counts
-        The expected counts at this point.
-    objective, residual : float
-        At this point.
-    passes : int
-        Passes over the data so far.
     previous : Counts or None
         The expected counts at the point before. ``None``: the next step is a plain one.
     momentum : float
@@ -35,12 +28,6 @@ class AcceleratedState:
         The present floor as a part of the first one.
     """
 
-    weights: Posterior
-    topics: Posterior
-    counts: Counts
-    objective: float
-    residual: float
-    passes: int
     previous: Counts | None
     momentum: float
     floor: float
@@ -96,15 +83,7 @@ class Accelerated:
 
 def _accepted(point: State, previous: Counts, momentum: float, floor: float) -> AcceleratedState:
     return AcceleratedState(
-        point.weights,
-        point.topics,
-        point.counts,
-        point.objective,
-        point.residual,
-        point.passes,
-        previous,
-        float(momentum),
-        float(floor),
+        **vars(point), previous=previous, momentum=float(momentum), floor=float(floor)
     )
 
 
