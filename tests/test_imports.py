@@ -20,7 +20,7 @@ LAYERS = [
     {"priors"},
     {"problem"},
     {"init", "objectives", "solvers"},
-    {"generative", "responsibilities", "table"},
+    {"generative", "match", "responsibilities", "table"},
     {"estimators"},
     {"convert", "datasets"},
     {"verify"},

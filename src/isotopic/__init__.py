@@ -10,6 +10,7 @@ from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
 from isotopic.kernels import Counts, expected_counts
+from isotopic.match import match
 from isotopic.objectives import (
     gamma_poisson_bound,
     generalized_kl,
@@ -49,6 +50,7 @@ __all__ = [
     "lasso_kl",
     "lda_bound",
     "load",
+    "match",
     "plsa_log_likelihood",
     "verify",
 ]
