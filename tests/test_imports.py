@@ -21,6 +21,7 @@ LAYERS = [
     {"problem"},
     {"init", "objectives", "solvers"},
     {"generative", "match", "responsibilities", "table"},
+    {"evaluate"},
     {"estimators"},
     {"convert", "datasets"},
     {"verify"},

@@ -5,7 +5,7 @@ under different normalizations and priors, with one joint update (Geiger & Park)
 of priors; one kernel shares out the counts, and each prior makes of its counts what it will.
 """
 
-from isotopic import datasets, generative
+from isotopic import datasets, evaluate, generative
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
@@ -43,6 +43,7 @@ __all__ = [
     "TopicModel",
     "convert",
     "datasets",
+    "evaluate",
     "expected_counts",
     "gamma_poisson_bound",
     "generalized_kl",
