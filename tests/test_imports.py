@@ -24,6 +24,7 @@ LAYERS = [
     {"evaluate"},
     {"estimators"},
     {"convert", "datasets"},
+    {"plot"},
     {"verify"},
     {"cli", "__main__"},
 ]

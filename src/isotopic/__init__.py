@@ -5,6 +5,9 @@ under different normalizations and priors, with one joint update (Geiger & Park)
 of priors; one kernel shares out the counts, and each prior makes of its counts what it will.
 """
 
+from importlib import import_module
+from typing import Any
+
 from isotopic import datasets, evaluate, generative
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
@@ -23,6 +26,14 @@ from isotopic.solvers import Accelerated, Alternating, JointEM
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import the plots when they are first asked for."""
+    if name == "plot":
+        return import_module("isotopic.plot")
+    raise AttributeError(f"module 'isotopic' has no attribute {name!r}")
+
 
 __all__ = [
     "LDA",
@@ -52,6 +63,7 @@ __all__ = [
     "lda_bound",
     "load",
     "match",
+    "plot",
     "plsa_log_likelihood",
     "verify",
 ]
