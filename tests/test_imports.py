@@ -23,7 +23,7 @@ LAYERS = [
     {"generative", "match", "responsibilities", "table"},
     {"evaluate"},
     {"estimators"},
-    {"convert", "datasets"},
+    {"annotated", "convert", "datasets"},
     {"plot"},
     {"verify"},
     {"cli", "__main__"},

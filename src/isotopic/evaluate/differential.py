@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from isotopic.arrays import Array, as_numbers
 from isotopic.counts import CountMatrix
 from isotopic.evaluate.topics import proportions
+from isotopic.kernels import expected_counts
 from isotopic.table import Table
 from isotopic.threads import one_blas_thread
 
@@ -109,7 +110,7 @@ def differential(
     counts = CountMatrix.of(X, np.float64).as_sparse()
     exposures = _exposures(model, counts, weights)
     totals, overall = exposures.sum(axis=0), counts.feature_totals / max(counts.total, 1.0)
-    rates = np.tile(overall, (n_topics, 1))
+    rates = _near_rates(counts, exposures, totals, overall, pseudo_count)
     covariance = np.full((counts.shape[1], n_topics, n_topics), np.nan)
     columns = sparse.csr_array(
         (counts.values, counts.features, counts.row_starts), shape=counts.shape
@@ -118,12 +119,25 @@ def differential(
         for v in np.flatnonzero(overall):
             entries = slice(columns.indptr[v], columns.indptr[v + 1])
             x, own = columns.data[entries], exposures[columns.indices[entries]]
-            rates[:, v], covariance[v] = fit_rates(x, own, totals, overall[v], pseudo_count)
+            cost = totals + pseudo_count / overall[v]
+            rates[:, v], covariance[v] = fit_rates(x, own, cost, pseudo_count, rates[:, v])
     return _least_extreme(rates, covariance)
 
 
+def _near_rates(
+    counts: CountMatrix, exposures: Array, totals: Array, overall: Array, pseudo_count: float
+) -> Array:
+    """Come near the maxima of all features by EM."""
+    known = np.where(overall > 0, overall, 1.0)
+    cost = totals[:, np.newaxis] + pseudo_count / known
+    rates = np.tile(overall, (len(totals), 1))
+    for _ in range(_EM_STEPS):
+        rates = (expected_counts(counts, exposures, rates).topics + pseudo_count) / cost
+    return np.where(overall > 0, rates, 0.0)
+
+
 def fit_rates(
-    x: Array, exposures: Array, totals: Array, overall: float, pseudo_count: float
+    x: Array, exposures: Array, cost: Array, pseudo_count: float, start: Array
 ) -> tuple[Array, Array]:
     """Maximise one feature's likelihood.
 
@@ -133,11 +147,11 @@ def fit_rates(
         The feature's counts where there are any.
     exposures : ndarray of shape (entries, components)
         How much of each topic those samples have.
-    totals : ndarray of shape (components,)
-        How much of each topic all samples have.
-    overall : float
-        The feature's rate over all topics.
+    cost : ndarray of shape (components,)
+        How much of each topic all samples have, and the prior's part of it.
     pseudo_count : float
+    start : ndarray of shape (components,)
+        Rates to start from.
 
     Returns
     -------
@@ -145,7 +159,6 @@ def fit_rates(
     covariance : ndarray of shape (components, components)
         Of the logarithms of the rates.
     """
-    cost = totals + pseudo_count / overall
 
     def likelihood(rates: Array) -> float:
         seen = float(x @ np.log(exposures @ rates))
@@ -155,10 +168,7 @@ def fit_rates(
         shares = exposures * rates
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    rates = np.full(len(totals), overall)
-    for _ in range(_EM_STEPS):
-        rates = (x @ explained(rates) + pseudo_count) / cost
-    value = likelihood(rates)
+    rates, value = start, likelihood(start)
     for _ in range(_NEWTON_STEPS):
         shares = explained(rates)
         information = (shares.T * x) @ shares
@@ -245,9 +255,7 @@ def _exposures(model: Any, counts: CountMatrix, weights: Any) -> Array:
     shares = as_numbers("weights", weights)
     if shares.shape != (counts.shape[0], n_topics):
         raise ValueError(f"weights have shape {shares.shape}, not {(counts.shape[0], n_topics)}")
-    # A share that underflowed to zero is one all the same: no sample rules a topic out for certain.
-    shares = np.maximum(proportions(shares, model.components_), np.finfo(np.float64).tiny)
-    return np.asarray(counts.sample_totals[:, np.newaxis] * shares)
+    return np.asarray(counts.sample_totals[:, np.newaxis] * proportions(shares, model.components_))
 
 
 def _least_extreme(rates: Array, covariance: Array) -> Differential:

@@ -1,0 +1,66 @@
+"""Names next to points, where they cover the least."""
+
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.plot.canvas import Axes
+from isotopic.plot.colours import INK
+
+_SIZE = 7.5  # of the font, in points
+_LETTER = 0.56  # width of a letter, about, as a share of the size
+
+Box = tuple[float, float, float, float]
+
+
+def write_beside(ax: Axes, places: Array, lines: list[str], *, radii: Array, order: Array) -> None:
+    """Write a line next to each point: below, above, right or left of it.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With its limits set.
+    places : ndarray of shape (points, 2)
+        In data coordinates.
+    lines : list of str
+    radii : ndarray of shape (points,)
+        How large the points are, in typographic points.
+    order : ndarray of int
+        The points in the order in which they choose.
+    """
+    ax.figure.draw_without_rendering()  # the layout decides where the points are
+    points = ax.transData.transform(places) * 72 / ax.figure.dpi
+    taken: list[Box] = [
+        (x - r, y - r, x + r, y + r) for (x, y), r in zip(points, radii, strict=True)
+    ]
+    for i in order:
+        width, gap = _SIZE * _LETTER * len(lines[i]), radii[i] + 0.7 * _SIZE
+        aside = radii[i] + width / 2 + 2
+        shifts = [(0, -gap), (0, gap), (aside, 0), (-aside, 0), (aside, -gap), (-aside, gap)]
+        boxes = [_box(points[i] + shift, width) for shift in shifts]
+        covered = [sum(_overlap(box, other) for other in taken) for box in boxes]
+        best = int(np.argmin(covered))
+        taken.append(boxes[best])
+        centred: dict[str, Any] = {"ha": "center", "va": "center"}
+        ax.annotate(
+            lines[i],
+            places[i],
+            shifts[best],
+            textcoords="offset points",
+            fontsize=_SIZE,
+            color=INK,
+            zorder=4,
+            **centred,
+        )
+
+
+def _box(centre: Array, width: float) -> Box:
+    x, y = centre
+    return x - width / 2, y - 0.6 * _SIZE, x + width / 2, y + 0.6 * _SIZE
+
+
+def _overlap(a: Box, b: Box) -> float:
+    wide = min(a[2], b[2]) - max(a[0], b[0])
+    high = min(a[3], b[3]) - max(a[1], b[1])
+    return max(wide, 0.0) * max(high, 0.0)
