@@ -12,7 +12,7 @@ from isotopic.arrays import Array
 from isotopic.estimators.knowledge import knowledge_table
 from isotopic.evaluate import prevalence
 from isotopic.init.start import absorbed, explained_counts
-from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Prior, Simplex
+from isotopic.priors import Dirichlet, Gamma, Prior
 from isotopic.threads import use_threads
 
 _OF_WEIGHTS = (
@@ -264,14 +264,15 @@ def _added(rows: Array, home: Array) -> Array:
 
 
 def _merged_columns(prior: Prior, home: Array) -> Any:
-    """Give the prior of merged weights."""
-    for kind, merged in _MERGED.items():
-        if type(prior) is kind:
-            return merged(prior, home)
-    raise ValueError(
-        f"merging topics has no meaning for {type(prior).__name__} weights: what two of them are "
-        "together has another prior"
-    )
+    """Give the prior of merged weights; a penalty or a constraint stays what it is."""
+    if not prior.bayesian:
+        return prior
+    if type(prior) not in _MERGED:
+        raise ValueError(
+            f"merging topics has no meaning for {type(prior).__name__} weights: what two of them "
+            "are together has another kind of prior"
+        )
+    return _MERGED[type(prior)](prior, home)
 
 
 def _added_setting(value: Any, home: Array) -> Array:
@@ -296,14 +297,7 @@ def _merged_gamma(prior: Gamma, home: Array) -> Gamma:
     return Gamma(_added_setting(prior.shape, home), rate if rate.ndim else prior.rate)
 
 
-def _unchanged(prior: Prior, home: Array) -> Prior:
-    return prior
-
-
 _MERGED: dict[type, Callable[[Any, Array], Any]] = {
-    Free: _unchanged,
-    Simplex: _unchanged,
-    Lasso: _unchanged,
     Dirichlet: lambda prior, home: Dirichlet(_added_setting(prior.concentration, home)),
     Gamma: _merged_gamma,
 }

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
 from scipy.special import rel_entr
 
 from isotopic.arrays import Array
 from isotopic.evaluate.topics import top_features, topics_of
+from isotopic.match import hellinger_similarity
 from isotopic.plot.canvas import Axes, axes
 from isotopic.plot.colours import FAINT, colours_for, text_on
 from isotopic.plot.given import prevalence_of
@@ -29,7 +29,7 @@ def topic_map(
 ) -> Axes:
     """Draw topics as circles: near each other if they are alike, and as large as prevalent.
 
-    The places are the principal coordinates of the Jensen-Shannon distances between the topics.
+    The places are the principal coordinates of the Hellinger distances between the topics.
     The axes say how much of the squared distances each of them keeps.
 
     Parameters
@@ -50,7 +50,7 @@ def topic_map(
     """
     topics = topics_of(model)
     terms = names_of_features(model, feature_names)
-    places, kept = principal_coordinates(squareform(pdist(topics, "jensenshannon")))
+    places, kept = principal_coordinates(1 - hellinger_similarity(topics, topics))
     common = prevalence_of(model, topics)
     sizes = np.full(len(topics), 1 / len(topics)) if common is None else common
     areas = _LARGEST * sizes / max(sizes.max(), np.finfo(float).tiny)
