@@ -10,12 +10,13 @@ from isotopic.plot.colours import INK
 
 _SIZE = 7.5  # of the font, in points
 _LETTER = 0.56  # width of a letter, about, as a share of the size
+_MOVES = 100
 
 Box = tuple[float, float, float, float]
 
 
 def write_beside(ax: Axes, places: Array, lines: list[str], *, radii: Array, order: Array) -> None:
-    """Write a line next to each point: below, above, right or left of it.
+    """Write a line next to each point: below it if nothing is there, else where most is free.
 
     Parameters
     ----------
@@ -37,7 +38,9 @@ def write_beside(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
     for i in order:
         width, gap = _SIZE * _LETTER * len(lines[i]), radii[i] + 0.7 * _SIZE
         aside = radii[i] + width / 2 + 2
-        shifts = [(0, -gap), (0, gap), (aside, 0), (-aside, 0), (aside, -gap), (-aside, gap)]
+        near = [(0, -gap), (0, gap), (aside, 0), (-aside, 0)]
+        far = [(x, y) for y in (-gap, gap, -2 * gap, 2 * gap) for x in (aside, -aside, 0)]
+        shifts = [*near, *far]
         boxes = [_box(points[i] + shift, width) for shift in shifts]
         covered = [sum(_overlap(box, other) for other in taken) for box in boxes]
         best = int(np.argmin(covered))
@@ -53,6 +56,29 @@ def write_beside(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
             zorder=4,
             **centred,
         )
+
+
+def moved_apart(ax: Axes, places: Array, radii: Array) -> Array:
+    """Move circles that would cover each other, until they overlap by a third at most.
+
+    Parameters and result are in the units of :func:`write_beside`.
+    """
+    ax.figure.draw_without_rendering()
+    points = ax.transData.transform(places) * 72 / ax.figure.dpi
+    first, second = np.triu_indices(len(points), 1)
+    needed = 0.67 * (radii[first] + radii[second])
+    for _ in range(_MOVES):
+        way = points[second] - points[first]
+        length = np.linalg.norm(way, axis=1)
+        close = length < needed
+        if not close.any():
+            break
+        # Two on one place part sideways.
+        way[length == 0], length[length == 0] = (1.0, 0.0), 1.0
+        push = way * (close * np.maximum(needed - length, 0.1) / length / 2)[:, np.newaxis]
+        np.add.at(points, second, push)
+        np.add.at(points, first, -push)
+    return np.asarray(ax.transData.inverted().transform(points * ax.figure.dpi / 72))
 
 
 def _box(centre: Array, width: float) -> Box:

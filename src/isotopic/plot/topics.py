@@ -12,7 +12,7 @@ from isotopic.match import hellinger_similarity
 from isotopic.plot.canvas import Axes, axes
 from isotopic.plot.colours import FAINT, colours_for, text_on
 from isotopic.plot.given import prevalence_of
-from isotopic.plot.labels import write_beside
+from isotopic.plot.labels import moved_apart, write_beside
 from isotopic.plot.text import feature_names as names_of_features
 from isotopic.plot.text import readable
 
@@ -30,7 +30,8 @@ def topic_map(
     """Draw topics as circles: near each other if they are alike, and as large as prevalent.
 
     The places are the principal coordinates of the Hellinger distances between the topics.
-    The axes say how much of the squared distances each of them keeps.
+    The axes say how much of the squared distances each of them keeps. Circles that would cover
+    each other are moved apart.
 
     Parameters
     ----------
@@ -56,7 +57,10 @@ def topic_map(
     areas = _LARGEST * sizes / max(sizes.max(), np.finfo(float).tiny)
     colour = colours_for(len(topics), colours)
     ax = axes(ax, 7.5, 6)
+    radii = np.sqrt(areas / np.pi)
     large_first = np.argsort(-areas, kind="stable")
+    _frame(ax, places, kept)
+    places = moved_apart(ax, places, radii)
     ax.scatter(
         *places[large_first].T,
         s=areas[large_first],
@@ -66,7 +70,6 @@ def topic_map(
         alpha=0.85,
         zorder=2,
     )
-    _frame(ax, places, kept)
     for topic, (x, y) in enumerate(places):
         number = {"ha": "center", "va": "center", "fontsize": "small", "weight": "bold"}
         ax.text(x, y, str(topic), color=text_on(colour[topic]), zorder=3, **number)
@@ -75,7 +78,7 @@ def topic_map(
         telling = rel_entr(topics, (sizes / sizes.sum()) @ topics)
         strongest = terms[top_features(telling, n_terms)]
         lines = [", ".join(readable(term, 14) for term in row) for row in strongest]
-        write_beside(ax, places, lines, radii=np.sqrt(areas / np.pi) + 1, order=large_first)
+        write_beside(ax, places, lines, radii=radii + 1, order=large_first)
     return ax
 
 
