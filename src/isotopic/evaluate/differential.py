@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse, special
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers
@@ -59,7 +59,7 @@ class Differential:
         """Give the confidence interval of ``lfc``."""
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
-        half = stats.norm.ppf((1 + level) / 2) * self.se
+        half = special.ndtri((1 + level) / 2) * self.se
         return self.lfc - half, self.lfc + half
 
 

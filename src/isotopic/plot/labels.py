@@ -6,11 +6,12 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.plot.canvas import Axes
-from isotopic.plot.colours import INK
+from isotopic.plot.colours import FAINT, INK
 
 _SIZE = 7.5  # of the font, in points
 _LETTER = 0.56  # width of a letter, about, as a share of the size
 _MOVES = 100
+_FAR = 2.0  # what a point of distance costs, in square points of what is covered
 
 Box = tuple[float, float, float, float]
 
@@ -43,7 +44,7 @@ def write_beside(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
         shifts = [*near, *far]
         boxes = [_box(points[i] + shift, width) for shift in shifts]
         covered = [sum(_overlap(box, other) for other in taken) for box in boxes]
-        best = int(np.argmin(covered))
+        best = int(np.argmin(np.add(covered, _FAR * np.hypot(*np.transpose(shifts)))))
         taken.append(boxes[best])
         centred: dict[str, Any] = {"ha": "center", "va": "center"}
         ax.annotate(
@@ -54,8 +55,15 @@ def write_beside(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
             fontsize=_SIZE,
             color=INK,
             zorder=4,
+            arrowprops=None if best < len(near) else _leader(radii[i]),
             **centred,
         )
+
+
+def _leader(radius: float) -> dict[str, Any]:
+    """Give the line from a word to its point."""
+    line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6}
+    return {**line, "shrinkA": 0, "shrinkB": radius}
 
 
 def moved_apart(ax: Axes, places: Array, radii: Array) -> Array:
