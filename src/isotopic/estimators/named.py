@@ -150,6 +150,10 @@ class LDA(BaseTopicModel):
         "eta": ["array-like", Real, StrOptions(_LEARNED), None],
         "estimate": [StrOptions(set(ESTIMATES))],
     }
+    _prior_settings: ClassVar[dict[str, tuple[int, str]]] = {
+        "alpha": (0, "concentration"),
+        "eta": (1, "concentration"),
+    }
 
     @property
     def alpha_(self) -> Array:
@@ -228,6 +232,10 @@ class GammaPoisson(BaseTopicModel):
         "shape": ["array-like", Real],
         "rate": ["array-like", Real],
         "learn": [StrOptions({"symmetric", "asymmetric"}), None],
+    }
+    _prior_settings: ClassVar[dict[str, tuple[int, str]]] = {
+        "shape": (0, "shape"),
+        "rate": (0, "rate"),
     }
 
     def _priors(self) -> tuple[Prior, Prior]:
