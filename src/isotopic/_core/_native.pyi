@@ -60,6 +60,18 @@ def extrapolate(
     to: NDArray[Any],
     threads: int,
 ) -> None: ...
+def descend(
+    row_starts: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: NDArray[Any],
+    others: NDArray[Any],
+    slopes: _Doubles,
+    repeats: _Doubles | None,
+    sweeps: int,
+    from_: NDArray[Any],
+    to: NDArray[Any],
+    threads: int,
+) -> None: ...
 def gamma_functions(x: _Doubles, digamma: _Doubles, log_gamma: _Doubles) -> None: ...
 def level() -> str: ...
 def levels() -> list[str]: ...

@@ -86,4 +86,8 @@ void normalize(const T* a, int64_t rows, int64_t columns, bool by_column, const 
 
 template <class T> void extrapolate(const Extrapolation<T>& extrapolation, int64_t rows, int threads);
 
+// The descent's `others` are those of so many features, without padding.
+template <class T>
+bool descend(Descent<T> descent, int64_t rows, int64_t n_features, int threads, const Interrupted& interrupted);
+
 }  // namespace isotopic

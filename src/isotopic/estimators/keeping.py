@@ -31,6 +31,7 @@ TYPES: dict[str, type] = {
         priors.Weighted,
         *solvers.SOLVERS.values(),
         solvers.AcceleratedState,
+        solvers.InTurn,
         solvers.Solution,
         Counts,
         State,

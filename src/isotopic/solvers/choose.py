@@ -6,6 +6,7 @@ from isotopic.problem import Problem
 from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
+from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.joint import JointEM
 
 SOLVERS: dict[str, type[Any]] = {
@@ -13,6 +14,7 @@ SOLVERS: dict[str, type[Any]] = {
     "accelerated": Accelerated,
     "joint": JointEM,
     "alternating": Alternating,
+    "coordinate": CoordinateDescent,
 }
 
 
