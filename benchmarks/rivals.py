@@ -5,7 +5,7 @@ the joint update as their map. A pass at a point gives its objective and its cou
 needs another one to evaluate.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,13 +49,13 @@ class DaaremState(State):
 
 @dataclass(frozen=True)
 class Daarem:
-    """Damped Anderson acceleration with restarts and a monotone fallback (Henderson & Varadhan 2019).
+    """Damped Anderson acceleration with restarts and a fallback (Henderson & Varadhan 2019).
 
     One pass an iteration, and one more for a step that is forgotten.
     """
 
     order: int = 10
-    slack: float = field(default=0.01)
+    slack: float = 0.01
 
     def init(self, problem, weights, topics) -> DaaremState:
         """Evaluate the starting point."""

@@ -423,7 +423,9 @@ class BaseTopicModel(
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        exact = self.tol == self.min_gain == 0 or self.max_iter == 0  # that many iterations were asked for
+        exact = (
+            self.tol == self.min_gain == 0 or self.max_iter == 0
+        )  # that many iterations were asked for
         if solution.converged or exact or len(solution.history) < self.max_iter:
             return
         warnings.warn(

@@ -1,6 +1,6 @@
 """Accelerated: updates from counts that are taken further along their way."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isotopic.kernels import Counts, extrapolated, row_sums
@@ -59,7 +59,7 @@ class Accelerated:
         any pair of priors at one pass an iteration.
     """
 
-    inner: Solver[Any] = InTurn()
+    inner: Solver[Any] = field(default_factory=InTurn)
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
         """Evaluate the starting point."""

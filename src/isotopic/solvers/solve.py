@@ -76,7 +76,10 @@ def _gain(rows: list[Row]) -> float:
     """Give what the last passes gained in the objective, each; infinite while there are few."""
     if len(rows) <= _WINDOW:
         return np.inf
-    (_, passes, _, objective, _), (_, passes_now, _, objective_now, _) = rows[-1 - _WINDOW], rows[-1]
+    (_, passes, _, objective, _), (_, passes_now, _, objective_now, _) = (
+        rows[-1 - _WINDOW],
+        rows[-1],
+    )
     return (objective - objective_now) / (passes_now - passes)
 
 
