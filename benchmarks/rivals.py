@@ -12,6 +12,7 @@ import numpy as np
 from isotopic.problem import Problem, State
 from isotopic.solvers import JointEM
 
+_TRUSTED = 25  # successes after which DAAREM damps its steps by half
 _SMALLEST = 1e-100  # what a zero is taken for, because it has no logarithm
 
 
@@ -40,11 +41,11 @@ class Squarem:
 
 @dataclass(frozen=True)
 class DaaremState(State):
-    """A point, the map's value there, and the differences of both to those before."""
+    """A point, differences of points and of residuals before it, and how far to trust them."""
 
     last: tuple | None = None
     changes: tuple = ()
-    failures: int = 0
+    trust: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,35 +74,36 @@ class Daarem:
             changes = (*changes, (point - state.last[0], residual - state.last[1]))
         memory = () if len(changes) >= self.order else changes
         if changes:
-            mixed = value - _mixture(changes, residual, state.failures)
+            mixed = value - _mixture(changes, residual, state.trust)
             new = _at(problem, mixed, state)
             if new.objective <= state.objective + self.slack:
-                return _kept(new, (point, residual), memory, state.failures)
+                return _kept(new, (point, residual), memory, state.trust + 1)
         new = problem.evaluate(weights, topics, state.passes + (2 if changes else 1))
-        return _kept(new, (point, residual), memory, state.failures + bool(changes))
+        trust = max(state.trust - self.order, -2 * _TRUSTED) if changes else state.trust
+        return _kept(new, (point, residual), memory, trust)
 
 
-def _kept(point: State, last: tuple, changes: tuple, failures: int) -> DaaremState:
+def _kept(point: State, last: tuple, changes: tuple, trust: int) -> DaaremState:
     plain = {name: getattr(point, name) for name in State.__dataclass_fields__}
-    return DaaremState(**plain, last=last, changes=changes, failures=failures)
+    return DaaremState(**plain, last=last, changes=changes, trust=trust)
 
 
-def _mixture(changes: tuple, residual, failures: int):
-    """Find what to take off the update, with a ridge that grows with the number of failures."""
-    points, residuals = (np.stack(part, axis=1) for part in zip(*changes, strict=True))
-    left, values, right = np.linalg.svd(residuals, full_matrices=False)
-    onto = left.T @ residual
-    whole = np.linalg.norm(onto / values)
-    wanted = whole / np.sqrt(1 + 1.2 ** (failures - 25.0))
-    low, high = 0.0, float(values[0] ** 2)
-    for _ in range(40):  # bisection: the norm of the coefficients falls with the ridge
+def _mixture(changes: tuple, residual, trust: int):
+    """Find what to take off the update, with a ridge that falls as steps succeed."""
+    points, residuals = (np.stack(part) for part in zip(*changes, strict=True))
+    values, vectors = np.linalg.eigh(residuals @ residuals.T)
+    values = np.maximum(values, values[-1] * 1e-14)  # the rest is rounding
+    onto = vectors.T @ (residuals @ residual)
+    wanted = np.linalg.norm(onto / values) / np.sqrt(1 + 1.2 ** float(_TRUSTED - trust))
+    low, high = 0.0, 1e4 * float(values[-1])
+    for _ in range(60):  # bisection: the norm of the coefficients falls with the ridge
         ridge = (low + high) / 2
-        if np.linalg.norm(values * onto / (values**2 + ridge)) > wanted:
+        if np.linalg.norm(onto / (values + ridge)) > wanted:
             low = ridge
         else:
             high = ridge
-    coefficients = right.T @ (values * onto / (values**2 + ridge))
-    return (points + residuals) @ coefficients
+    coefficients = vectors @ (onto / (values + ridge))
+    return coefficients @ points + coefficients @ residuals
 
 
 def _logs(state: State):

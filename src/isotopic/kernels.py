@@ -273,6 +273,13 @@ def distance(
     return native.distance(a, b, by_row, by_column, current_threads())
 
 
+def row_distances(a: Array, b: Array) -> Array:
+    """Sum of ``|a - b|`` of each row of C-contiguous arrays, in float64."""
+    distances = np.empty(len(a))
+    native.row_distances(a, b, distances, current_threads())
+    return distances
+
+
 def row_sums(array: Array) -> Array:
     """Sum of each row, in float64."""
     array, turned = table(array)

@@ -125,6 +125,11 @@ def distance(
     return float(np.abs(a - scaled).sum())
 
 
+def row_distances(a: Array, b: Array, to: Array, threads: int) -> None:
+    """Sum of the absolute differences of each row."""
+    to[:] = np.abs(a - b).sum(axis=1, dtype=np.float64)
+
+
 def sums(a: Array, by_column: bool, to: Array, threads: int) -> None:
     """Sum rows or columns."""
     to[:] = a.sum(axis=0 if by_column else 1, dtype=np.float64)

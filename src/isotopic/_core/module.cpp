@@ -196,6 +196,16 @@ template <class T> void bind_elementwise(nb::module_& m) {
         "a"_a.noconvert(), "b"_a.noconvert(), "row_scale"_a.none(), "column_scale"_a.none(), "threads"_a);
 
     m.def(
+        "row_distances",
+        [](In2<T> a, In2<T> b, Out<double> to, int threads) {
+            require(a.shape(0) == b.shape(0) && a.shape(1) == b.shape(1) && to.size() == a.shape(0),
+                    "a, b and the distances of their rows do not fit");
+            nb::gil_scoped_release nogil;
+            row_distances<T>(a.data(), b.data(), int64_t(a.shape(0)), int64_t(a.shape(1)), to.data(), threads);
+        },
+        "a"_a.noconvert(), "b"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
+
+    m.def(
         "sums",
         [](In2<T> a, bool by_column, Out<double> to, int threads) {
             require(to.size() == a.shape(by_column ? 1 : 0), "a and its sums do not fit");

@@ -302,6 +302,14 @@ double distance(const T* a, const T* b, const double* row_scale, const double* c
     return total;
 }
 
+template <class T> void row_distances(const T* a, const T* b, int64_t rows, int64_t columns, double* to, int threads) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    in_chunks(rows, std::max<int64_t>(1, chunk_elements / std::max<int64_t>(columns, 1)), threads, never,
+              [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) to[i] = kernels.distance(a, b, nullptr, nullptr, columns, i, i + 1);
+              });
+}
+
 template <class T>
 void sums(const T* a, int64_t rows, int64_t columns, bool by_column, double* to, int threads) {
     const Kernels<T>& kernels = kernels_of<T>(current_level());
@@ -367,6 +375,7 @@ bool descend(Descent<T> descent, int64_t rows, int64_t n_features, int threads, 
     template bool divide(int64_t, int64_t, const T*, T*, double*, int, const Interrupted&);                           \
     template bool effective_factor(const Posterior<T>&, int64_t, int, const Interrupted&);                            \
     template double distance(const T*, const T*, const double*, const double*, int64_t, int64_t, int);                \
+    template void row_distances(const T*, const T*, int64_t, int64_t, double*, int);                                  \
     template void sums(const T*, int64_t, int64_t, bool, double*, int);                                               \
     template void normalize(const T*, int64_t, int64_t, bool, const double*, T*, int);                                \
     template void extrapolate(const Extrapolation<T>&, int64_t, int);                                                 \
