@@ -12,7 +12,7 @@ from benchmarks.table import Row, Section, Settings
 from isotopic import CountMatrix, Free, Simplex, datasets
 from isotopic.init import random_start
 from isotopic.problem import Problem
-from isotopic.solvers import Accelerated, CoordinateDescent, JointEM, solve
+from isotopic.solvers import Accelerated, CoordinateDescent, JointEM, Phased, solve
 from isotopic.threads import use_threads
 
 _PLAIN_PASSES = 500
@@ -21,14 +21,13 @@ _COMPONENTS = 20
 _REAL = ("ap", "pcawg_sbs96", "pbmc_facs")
 _STARTS = {"pbmc_facs": 1}  # else six
 _SOLVERS = {
-    "accelerated coordinate": [Accelerated(CoordinateDescent())],
-    "accelerated coordinate, 2 sweeps": [Accelerated(CoordinateDescent(2))],
-    "accelerated, then with coordinate": [Accelerated(), Accelerated(CoordinateDescent())],
-    "coordinate": [CoordinateDescent()],
-    "SQUAREM": [Squarem()],
-    "DAAREM": [Daarem()],
+    "auto": Accelerated(Phased()),
+    "auto, 2 sweeps": Accelerated(Phased(then=CoordinateDescent(2))),
+    "coordinate": Accelerated(CoordinateDescent()),
+    "coordinate, not accelerated": CoordinateDescent(),
+    "SQUAREM": Squarem(),
+    "DAAREM": Daarem(),
 }
-_SWITCH = 1e-2  # the residual at which the second solver takes over
 
 
 @dataclass
@@ -63,11 +62,11 @@ def _raced(name: str, problem: Problem, n_starts: int) -> Iterator[Row]:
     for seed in range(n_starts):
         plain = solve(problem, JointEM(), _start(problem, seed), max_iter=_PLAIN_PASSES, tol=0)
         early = plain.state.objective
-        leader = _run(problem, [Accelerated()], seed, early, -np.inf, np.inf)
+        leader = _run(problem, Accelerated(), seed, early, -np.inf, np.inf)
         leader.late, late = leader.objective_at, leader.objective
         runs["accelerated"].append(leader)
-        for label, solvers in _SOLVERS.items():
-            runs[label].append(_run(problem, solvers, seed, early, late, 3 * leader.late))
+        for label, solver in _SOLVERS.items():
+            runs[label].append(_run(problem, solver, seed, early, late, 3 * leader.late))
     goal = np.mean([run.objective for run in runs["accelerated"]])
     for label, some in runs.items():
         early_seconds, late_seconds = [run.early for run in some], [run.late for run in some]
@@ -82,23 +81,19 @@ def _raced(name: str, problem: Problem, n_starts: int) -> Iterator[Row]:
         )
 
 
-def _run(problem: Problem, solvers: list, seed: int, early: float, late: float, limit: float):
+def _run(problem: Problem, solver, seed: int, early: float, late: float, limit: float) -> Run:
     """Go on until the residual is 1e-4 or time is up."""
     run = Run()
     began = time.process_time()
-    solver, *others = solvers
     state = solver.init(problem, *_start(problem, seed))
-    before, seconds = 0, 0.0
-    while state.residual > 1e-4 and (seconds < limit or before + state.passes < _FEWEST_PASSES):
+    seconds = 0.0
+    while state.residual > 1e-4 and (seconds < limit or state.passes < _FEWEST_PASSES):
         state = solver.step(problem, state)
         seconds = time.process_time() - began
         if run.early == np.inf and state.objective <= early:
-            run.early, run.passes = seconds, before + state.passes
+            run.early, run.passes = seconds, state.passes
         if run.late == np.inf and state.objective <= late:
             run.late = seconds
-        if others and state.residual <= _SWITCH:
-            before, solver = before + state.passes + 1, others.pop()
-            state = solver.init(problem, state.weights, state.topics)
     run.objective, run.objective_at = state.objective, seconds
     return run
 

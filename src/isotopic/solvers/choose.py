@@ -8,24 +8,28 @@ from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.joint import JointEM
+from isotopic.solvers.phased import Phased
 
-SOLVERS: dict[str, type[Any]] = {
-    "auto": Accelerated,
-    "accelerated": Accelerated,
-    "joint": JointEM,
-    "alternating": Alternating,
-    "coordinate": CoordinateDescent,
+SOLVERS: dict[str, Solver[Any]] = {
+    "accelerated": Accelerated(),
+    "joint": JointEM(),
+    "alternating": Alternating(),
+    "coordinate": Accelerated(CoordinateDescent()),
 }
 
 
 def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
-    """Find the solver for a name or a solver object; ``"auto"`` is the accelerated one."""
+    """Find the solver for a name or a solver object.
+
+    ``"auto"`` is the accelerated one, with coordinate descent at the end where that can be.
+    """
     if isinstance(solver, str):
+        if solver == "auto":
+            return Accelerated(Phased()) if CoordinateDescent.supports(problem) else Accelerated()
         if solver not in SOLVERS:
-            names = ", ".join(repr(name) for name in SOLVERS)
+            names = ", ".join(repr(name) for name in ("auto", *SOLVERS))
             raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}")
-        chosen: Solver[Any] = SOLVERS[solver]()
-        return chosen
+        return SOLVERS[solver]
     if isinstance(solver, type) or not hasattr(solver, "step"):
         raise TypeError(
             f"solver must be a name or a solver object such as JointEM(), not {solver!r}"

@@ -42,9 +42,16 @@ class CoordinateDescent:
 
     sweeps: int = 1
 
+    @staticmethod
+    def supports(problem: Problem) -> bool:
+        """Tell whether it can solve the problem."""
+        return _obstacle(problem) is None
+
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
         """Evaluate the starting point."""
-        _check_supported(problem)
+        obstacle = _obstacle(problem)
+        if obstacle is not None:
+            raise ValueError(obstacle)
         return problem.evaluate(weights, topics, passes=0)
 
     def step(self, problem: Problem, state: State) -> State:
@@ -90,18 +97,20 @@ def _strength(prior: Prior) -> float:
     return prior.strength if isinstance(prior, Lasso) else 0.0
 
 
-def _check_supported(problem: Problem) -> None:
+def _obstacle(problem: Problem) -> str | None:
+    """Say why the problem cannot be solved here, and who can; ``None`` if it can."""
     weights, topics = problem.weights, problem.topics
     weights = weights.prior if isinstance(weights, Weighted) else weights
     for side, prior in (("weights", weights), ("topics", topics)):
         if not isinstance(prior, (Free, Lasso, Simplex)):
-            raise ValueError(
+            return (
                 "coordinate descent is for sides that are Free, Lasso or Simplex, not "
                 f"{type(prior).__name__} {side}; solver='accelerated' and solver='alternating' are "
                 "for every pair, solver='joint' for every pair with normalised topics"
             )
     if problem.X.missing is not None:
-        raise ValueError(
+        return (
             "coordinate descent does not know missing entries; solver='accelerated', 'joint' and "
             "'alternating' do"
         )
+    return None
