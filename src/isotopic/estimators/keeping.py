@@ -35,7 +35,6 @@ TYPES: dict[str, type] = {
         solvers.CoordinateDescent,
         solvers.InTurn,
         solvers.JointEM,
-        solvers.Phased,
         solvers.Solution,
         Counts,
         State,

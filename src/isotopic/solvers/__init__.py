@@ -7,7 +7,6 @@ from isotopic.solvers.choose import SOLVERS, choose_solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.joint import InTurn, JointEM
-from isotopic.solvers.phased import Phased
 from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "InTurn",
     "Iteration",
     "JointEM",
-    "Phased",
     "Progress",
     "Solution",
     "Solver",

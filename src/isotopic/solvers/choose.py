@@ -8,9 +8,9 @@ from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.joint import JointEM
-from isotopic.solvers.phased import Phased
 
 SOLVERS: dict[str, Solver[Any]] = {
+    "auto": Accelerated(),
     "accelerated": Accelerated(),
     "joint": JointEM(),
     "alternating": Alternating(),
@@ -19,15 +19,10 @@ SOLVERS: dict[str, Solver[Any]] = {
 
 
 def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
-    """Find the solver for a name or a solver object.
-
-    ``"auto"`` is the accelerated one, with coordinate descent at the end where that can be.
-    """
+    """Find the solver for a name or a solver object; ``"auto"`` is the accelerated one."""
     if isinstance(solver, str):
-        if solver == "auto":
-            return Accelerated(Phased()) if CoordinateDescent.supports(problem) else Accelerated()
         if solver not in SOLVERS:
-            names = ", ".join(repr(name) for name in ("auto", *SOLVERS))
+            names = ", ".join(repr(name) for name in SOLVERS)
             raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}")
         return SOLVERS[solver]
     if isinstance(solver, type) or not hasattr(solver, "step"):

@@ -42,16 +42,9 @@ class CoordinateDescent:
 
     sweeps: int = 1
 
-    @staticmethod
-    def supports(problem: Problem) -> bool:
-        """Tell whether it can solve the problem."""
-        return _obstacle(problem) is None
-
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
         """Evaluate the starting point."""
-        obstacle = _obstacle(problem)
-        if obstacle is not None:
-            raise ValueError(obstacle)
+        _check_supported(problem)
         return problem.evaluate(weights, topics, passes=0)
 
     def step(self, problem: Problem, state: State) -> State:
@@ -97,20 +90,18 @@ def _strength(prior: Prior) -> float:
     return prior.strength if isinstance(prior, Lasso) else 0.0
 
 
-def _obstacle(problem: Problem) -> str | None:
-    """Say why the problem cannot be solved here, and who can; ``None`` if it can."""
+def _check_supported(problem: Problem) -> None:
     weights, topics = problem.weights, problem.topics
     weights = weights.prior if isinstance(weights, Weighted) else weights
     for side, prior in (("weights", weights), ("topics", topics)):
         if not isinstance(prior, (Free, Lasso, Simplex)):
-            return (
+            raise ValueError(
                 "coordinate descent is for sides that are Free, Lasso or Simplex, not "
                 f"{type(prior).__name__} {side}; solver='accelerated' and solver='alternating' are "
                 "for every pair, solver='joint' for every pair with normalised topics"
             )
     if problem.X.missing is not None:
-        return (
+        raise ValueError(
             "coordinate descent does not know missing entries; solver='accelerated', 'joint' and "
             "'alternating' do"
         )
-    return None
