@@ -412,6 +412,12 @@ def test_coordinate_descent_says_who_can_do_what_it_cannot(rng, model):
         NMF(2, solver="coordinate", missing="nan").fit(X)
 
 
+def test_weights_of_coordinate_descent_add_up_to_the_samples_totals(rng):
+    X = random_counts(rng, 30, 20)
+    weights = NMF(3, solver="coordinate", max_iter=5, tol=0, random_state=0).fit(X).weights_
+    np.testing.assert_allclose(weights.sum(axis=1), X.sum(axis=1), rtol=1e-12)
+
+
 def test_dense_and_sparse_data_descend_alike(rng):
     X = random_counts(rng, 30, 20)
     ends = [

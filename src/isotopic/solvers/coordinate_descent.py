@@ -1,7 +1,6 @@
 """CoordinateDescent: Newton steps for one entry of a factor at a time."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,8 @@ class CoordinateDescent:
 
     Topics that are normalised are solved for with a scale, which then goes to the weights: that
     changes no product (Lemma 4.1). So do weights that are proportions, whose scale is the sample's
-    total. Before the sweeps both sides absorb their expected counts, which are there already.
+    total. Before the sweeps both sides absorb their expected counts, which are there already; after
+    them each sample's weights are given their best scale.
 
     Parameters
     ----------
@@ -54,8 +54,9 @@ class CoordinateDescent:
         weights = problem.absorb_weights(state.counts.weights, absorbed).mean
         X, turned = problem.X.by_sample_and_by_feature
         penalty, copies = _strength(problem.weights), problem.weights.copies
+        each = problem.X.sample_totals if copies is None else problem.X.sample_totals / copies
         if problem.weights.normalized:
-            weights = weights * _scales(problem, weights.dtype)
+            weights = weights * each.astype(weights.dtype)[:, np.newaxis]
 
         sums = row_sums(weights.T) if copies is None else copies @ weights
         if problem.topics.normalized:  # a penalty on the weights is one on all products
@@ -71,6 +72,7 @@ class CoordinateDescent:
         weights = descended(
             X, weights, topics.T, totals + penalty, sweeps=self.sweeps, repeats=copies
         )
+        weights = _best_scaled(weights, totals + penalty, each)
         return problem.evaluate(
             problem.weights.at(weights, totals),
             problem.topics.at(topics, 1.0),
@@ -78,10 +80,11 @@ class CoordinateDescent:
         )
 
 
-def _scales(problem: Problem, dtype: np.dtype[Any]) -> Array:
-    """Give the scale of each sample's weights as NMF has it, as a column."""
-    copies = 1.0 if problem.weights.copies is None else problem.weights.copies
-    return (problem.X.sample_totals / copies).astype(dtype)[:, np.newaxis]
+def _best_scaled(weights: Array, slopes: Array, sample_totals: Array) -> Array:
+    """Give each sample's weights their best scale: what they cost is then the sample's total."""
+    costs = weights.astype(np.float64, copy=False) @ slopes
+    scales = np.divide(sample_totals, costs, out=np.ones_like(costs), where=costs > 0)
+    return np.asarray(weights * scales.astype(weights.dtype)[:, np.newaxis])
 
 
 def _strength(prior: Prior) -> float:
