@@ -11,7 +11,7 @@ from problems import random_counts, random_factors, sparse_counts
 from scipy import sparse
 from test_algorithms import PAIRS
 
-from isotopic import LDA, NMF, Dirichlet, Free, Gamma, GammaPoisson, Lasso, Simplex
+from isotopic import LDA, NMF, Dirichlet, Free, Gamma, GammaPoisson, Lasso, Simplex, datasets
 from isotopic._core import in_numpy, native
 from isotopic.counts import CountMatrix
 from isotopic.init import random_start, start_from_arrays, uniform_start
@@ -182,6 +182,14 @@ def test_float32_is_fitted_as_well(pair):
     assert ends[1].state.weights.mean.dtype == ends[1].state.topics.mean.dtype == np.float32
     assert ends[1].converged
     assert ends[1].state.objective == pytest.approx(ends[0].state.objective, rel=2e-2)
+
+
+def test_a_default_fit_in_float32_converges_where_float64_does():
+    X = datasets.load_kjv().data[:300]
+    fits = [NMF(10, random_state=0).fit(X.astype(dtype)) for dtype in (np.float64, np.float32)]
+    assert fits[1].components_.dtype == np.float32
+    assert all(fit.converged_ and fit.history_["residual"][-1] <= 1e-4 for fit in fits)
+    assert fits[1].objective_ == pytest.approx(fits[0].objective_, rel=1e-4)
 
 
 def test_auto_is_accelerated():
