@@ -20,6 +20,7 @@ from benchmarks import (
     memory,
     real,
     scaling,
+    solvers,
     threads,
 )
 from benchmarks.solution import section as solution
@@ -31,6 +32,7 @@ MODULES = (
     limits,
     late,
     convergence,
+    solvers,
     scaling,
     threads,
     dense,
