@@ -8,7 +8,17 @@ of priors; one kernel shares out the counts, and each prior makes of its counts 
 from isotopic import datasets, generative
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
-from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
+from isotopic.estimators import (
+    LDA,
+    NMF,
+    PLSA,
+    Checkpoint,
+    GammaPoisson,
+    SparseNMF,
+    SparsityWarning,
+    TopicModel,
+    load,
+)
 from isotopic.kernels import Counts, expected_counts
 from isotopic.objectives import (
     gamma_poisson_bound,
@@ -17,7 +27,16 @@ from isotopic.objectives import (
     lda_bound,
     plsa_log_likelihood,
 )
-from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
+from isotopic.priors import (
+    Dirichlet,
+    Free,
+    Gamma,
+    Lasso,
+    LogPenalty,
+    PowerPenalty,
+    Simplex,
+    UnitNorm,
+)
 from isotopic.solvers import Accelerated, Alternating, JointEM
 from isotopic.verify import verify
 
@@ -38,8 +57,13 @@ __all__ = [
     "GammaPoisson",
     "JointEM",
     "Lasso",
+    "LogPenalty",
+    "PowerPenalty",
     "Simplex",
+    "SparseNMF",
+    "SparsityWarning",
     "TopicModel",
+    "UnitNorm",
     "convert",
     "datasets",
     "expected_counts",
