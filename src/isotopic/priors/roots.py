@@ -39,7 +39,7 @@ def positive_root(counts: Array, linear: Totals, other: Totals, power: float) ->
     if power == 2:
         return _quadratic_root(counts, a, b)
     if power == 0.5:
-        return np.square(_quadratic_root(counts, b, a))
+        return np.asarray(_quadratic_root(counts, b, a) ** 2)
     root = np.zeros_like(counts)
     some = counts > 0
     a, b = (np.broadcast_to(part, counts.shape)[some].astype(np.float64) for part in (a, b))
