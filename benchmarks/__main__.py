@@ -20,6 +20,7 @@ from benchmarks import (
     memory,
     real,
     scaling,
+    sparsity,
     threads,
 )
 from benchmarks.solution import section as solution
@@ -38,6 +39,7 @@ MODULES = (
     memory,
     imports,
     real,
+    sparsity,
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 SOLUTION = "solution"

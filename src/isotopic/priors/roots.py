@@ -50,7 +50,8 @@ def positive_root(counts: Array, linear: Totals, other: Totals, power: float) ->
 def _quadratic_root(counts: Array, a: Array, b: Array) -> Array:
     # hypot: the square of a, or b times c, may be too large for a number where the root is not.
     below = a + np.hypot(a, 2 * np.sqrt(b) * np.sqrt(counts))
-    return np.divide(2 * counts, below, out=np.zeros_like(counts), where=below > 0)
+    root: Array = np.divide(2 * counts, below, out=np.zeros_like(counts), where=below > 0)
+    return root
 
 
 def _log_root(log_counts: Array, a: Array, b: Array, power: float) -> Array:
@@ -66,8 +67,9 @@ def _log_root(log_counts: Array, a: Array, b: Array, power: float) -> Array:
     u = np.minimum(log_counts - log_a, (log_counts - log_b) / power)
     settled = 4 * np.finfo(np.float64).eps * (1 + np.abs(log_counts))
     for _ in range(_MOST_STEPS):
-        second = log_b + power * u
-        both = np.logaddexp(log_a + u, second)
+        first, second = log_a + u, log_b + power * u
+        # As np.logaddexp, in functions that NumPy computes several at a time.
+        both = np.maximum(first, second) + np.log(1 + np.exp(-np.abs(first - second)))
         excess = both - log_counts
         u -= excess / (1 + (power - 1) * np.exp(second - both))
         if np.all(np.abs(excess) <= settled):
