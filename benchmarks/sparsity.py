@@ -26,8 +26,9 @@ COMBINATIONS = (
     ("l2", "power"),
 )
 
-# A component is as good as absent from a sample of which it explains less than this share.
-ABSENT = 1e-6
+# A component is as good as absent from a sample of which it explains less than this share. It is
+# above what the accelerated solver holds weights at, lest momentum lose them, when it stops.
+ABSENT = 1e-4
 
 # How much more divergence a sparse fit may have.
 MOST_PAID = 0.02
@@ -182,11 +183,13 @@ def _panel(axis, name: str, fits: list[Fit]) -> None:
             [100 * fit.zeros for fit in path],
             color=colour,
             marker=marker,
-            markersize=5,
+            markersize=5 if (norm, penalty) != ("l1", "l1") else 10,
+            markerfacecolor=colour if (norm, penalty) != ("l1", "l1") else "none",
             linewidth=1.5,
             label=f"{norm if isinstance(norm, str) else f'l{norm:g}'} topics, {penalty} penalty",
         )
-    axis.set(title=name, xlim=(-1, 30), ylim=(0, 100))
+    priciest = min(30.0, 110 * max(fit.paid for fit in fits))
+    axis.set(title=name, xlim=(-0.04 * priciest, priciest))
     axis.set_xlabel("divergence paid, % of that of NMF")
     axis.set_ylabel("weights that are zero, %")
     axis.grid(alpha=0.3)

@@ -55,7 +55,7 @@ MODELS = {
     "lasso-simplex": TopicModel(2, weights=Lasso(0.5), **SETTINGS),
     "l2-lasso": SparseNMF(2, 0.5, **SETTINGS),
     "simplex-log": SparseNMF(2, 0.5, norm="l1", penalty="log", **SETTINGS),
-    "l3-power": SparseNMF(2, 0.5, norm=3.0, penalty="power", **SETTINGS),
+    "l3-power": SparseNMF(2, 0.5, norm=3.0, penalty="power", solver="joint", **SETTINGS),
     "lasso-lasso": TopicModel(2, weights=Lasso(0.5), topics=Lasso(0.2), **SETTINGS),
     "gamma-gamma": TopicModel(2, weights=Gamma(0.7, 0.3), topics=Gamma(0.4, 0.6), **SETTINGS),
     "gamma-dirichlet": TopicModel(2, weights=Gamma(0.7, 0.3), topics=Dirichlet(0.3), **SETTINGS),
