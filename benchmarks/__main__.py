@@ -21,6 +21,7 @@ from benchmarks import (
     real,
     scaling,
     solvers,
+    sparsity,
     threads,
 )
 from benchmarks.solution import section as solution
@@ -40,6 +41,7 @@ MODULES = (
     memory,
     imports,
     real,
+    sparsity,
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 SOLUTION = "solution"
