@@ -22,6 +22,7 @@ sides can take their step from the same expected counts. That is the paper's joi
 from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import Dirichlet, Gamma
 from isotopic.priors.constraints import Fixed, Forbidden, Held, Seeded, Weighted, forbidding, seeded
+from isotopic.priors.offsets import Given, Sized
 from isotopic.priors.points import Free, Lasso, Simplex
 
 __all__ = [
@@ -30,12 +31,14 @@ __all__ = [
     "Forbidden",
     "Free",
     "Gamma",
+    "Given",
     "Held",
     "Lasso",
     "Posterior",
     "Prior",
     "Seeded",
     "Simplex",
+    "Sized",
     "Totals",
     "Weighted",
     "forbidding",

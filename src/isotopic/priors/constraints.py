@@ -41,7 +41,7 @@ class Fixed(Side):
         return np.asarray(posterior.mean * as_column(mass))
 
 
-class _Around(Side):
+class Around(Side):
     """A prior that changes one thing about another, and is like it in the rest."""
 
     prior: Prior
@@ -66,6 +66,11 @@ class _Around(Side):
         """What this side thinks of its scale."""
         return self.prior.scale
 
+    @property
+    def sizes(self) -> Array | None:  # type: ignore[override]
+        """What each row was multiplied with."""
+        return self.prior.sizes
+
     def check(self, shape: tuple[int, int]) -> None:
         """Check the settings of the prior."""
         self.prior.check(shape)
@@ -86,7 +91,7 @@ class _Around(Side):
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(_Around):
+class Weighted(Around):
     """Samples that count more or less than once.
 
     A sample that counts twice has the weights of one that counts once, and gives the topics twice
@@ -135,7 +140,7 @@ class Weighted(_Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Held(_Around):
+class Held(Around):
     """Topics of which the first ones are given and held, and the others learned.
 
     Parameters
@@ -227,7 +232,7 @@ class Held(_Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Seeded(_Around):
+class Seeded(Around):
     r"""A point that expects some counts beforehand.
 
     .. math:: \text{term} = -\sum \text{pseudo-counts} \cdot \log(\text{factor})
@@ -286,7 +291,7 @@ class Seeded(_Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Forbidden(_Around):
+class Forbidden(Around):
     """A point some entries of which are zero for certain.
 
     Parameters
