@@ -12,6 +12,7 @@ from benchmarks import (
     against_sklearn,
     bayes,
     convergence,
+    coverage,
     dense,
     imports,
     late,
@@ -38,6 +39,7 @@ MODULES = (
     memory,
     imports,
     real,
+    coverage,
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 SOLUTION = "solution"

@@ -22,7 +22,8 @@ LAYERS = [
     {"init", "objectives", "solvers"},
     {"generative", "responsibilities", "table"},
     {"estimators"},
-    {"convert", "datasets"},
+    {"convert", "datasets", "resampling"},
+    {"bootstrap"},
     {"verify"},
     {"cli", "__main__"},
 ]

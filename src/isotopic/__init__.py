@@ -6,9 +6,19 @@ of priors; one kernel shares out the counts, and each prior makes of its counts 
 """
 
 from isotopic import datasets, generative
+from isotopic.bootstrap import Intervals, bootstrap
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
-from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
+from isotopic.estimators import (
+    LDA,
+    NMF,
+    PLSA,
+    Checkpoint,
+    GammaPoisson,
+    PoissonFactorization,
+    TopicModel,
+    load,
+)
 from isotopic.kernels import Counts, expected_counts
 from isotopic.objectives import (
     gamma_poisson_bound,
@@ -36,10 +46,13 @@ __all__ = [
     "Free",
     "Gamma",
     "GammaPoisson",
+    "Intervals",
     "JointEM",
     "Lasso",
+    "PoissonFactorization",
     "Simplex",
     "TopicModel",
+    "bootstrap",
     "convert",
     "datasets",
     "expected_counts",

@@ -42,14 +42,14 @@ TYPES: dict[str, type] = {
 # The models that files may hold, where they are all known.
 MODELS: dict[str, type] = {}
 
-_OF_TOPICS = (
+OF_TOPICS = (
     "components_",
     "components_posterior_",
     "components_posterior_rate_",
     "_effective_components",
     "_components_explained",
 )
-_OF_WEIGHTS = (
+OF_WEIGHTS = (
     "weights_",
     "weights_posterior_",
     "weights_posterior_rate_",
@@ -141,7 +141,7 @@ def _check_shapes(fitted: dict[str, Any]) -> None:
     """Raise if the arrays of a file do not fit each other."""
     topics, weights = fitted["components_"].shape, fitted["weights_"].shape
     good = topics[1] == fitted["n_features_in_"] and weights[1] == topics[0]
-    for names, shape in ((_OF_TOPICS, topics), (_OF_WEIGHTS, weights)):
+    for names, shape in ((OF_TOPICS, topics), (OF_WEIGHTS, weights)):
         good = good and all(
             fitted[name] is None
             or (
