@@ -21,10 +21,10 @@ from isotopic import (
     NMF,
     PLSA,
     Alternating,
-    Gamma,
     GammaPoisson,
     JointEM,
     Lasso,
+    PoissonFactorization,
     TopicModel,
     datasets,
 )
@@ -37,7 +37,7 @@ MODELS = [
     LDA(3, eta=0.1),
     GammaPoisson(3),
     TopicModel(3, weights=Lasso(0.5)),
-    TopicModel(3, weights=Gamma(0.5, 0.5), topics=Gamma(0.5, 0.5)),
+    PoissonFactorization(3),
 ]
 
 
