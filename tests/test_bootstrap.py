@@ -197,6 +197,24 @@ def test_bad_settings_are_refused(X, settings, error, message):
         bootstrap(model, **{"n_resamples": 3, **settings})
 
 
+def test_a_statistic_that_fails_ends_it_at_once(X):
+    model = NMF(2, random_state=0, tol=1e-3).fit(X)
+    calls = []
+
+    def fails_later(m):
+        calls.append(m)
+        if len(calls) > 4:
+            raise RuntimeError("enough")
+        return 0.0
+
+    with pytest.raises(RuntimeError, match="enough"):
+        bootstrap(model, statistic=fails_later, n_resamples=500, n_jobs=1)
+    assert len(calls) < 50
+    shapes = iter([(), (2,), (2,)])
+    with pytest.raises(ValueError, match="one shape for all models"):
+        bootstrap(model, statistic=lambda m: np.ones(next(shapes)), n_resamples=2, n_jobs=1)
+
+
 def test_only_fitted_models_of_ours(X):
     with pytest.raises(NotFittedError):
         bootstrap(NMF(2))

@@ -19,7 +19,7 @@ Errors are taken from the drawn factors, so neither adds its own variance to the
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -134,13 +134,17 @@ def bootstrap(
     """
     _check(model, n_resamples, level)
     statistics = _statistics(statistic)
+    errors = {
+        name: _Errors(_value(name, of(model)), int(n_resamples)) for name, of in statistics.items()
+    }
     resampler = Resampler(model, _missing(model, X, missing_mask))
-    errors = partial(_errors, resampler, statistics)
     seeds = generator(random_state).integers(2**63, size=(int(n_resamples), 2))
-    with warnings.catch_warnings(), ThreadPoolExecutor(thread_count(n_jobs)) as executor:
-        warnings.simplefilter("ignore", ConvergenceWarning)  # said once, below
-        made = list(executor.map(errors, seeds))
-    unfinished = sum(not converged for _, converged in made)
+    unfinished = 0
+    refits = _in_threads(partial(_refit, resampler, statistics), seeds, thread_count(n_jobs))
+    for number, (values, converged) in enumerate(refits):
+        unfinished += not converged
+        for name, (truth, refit) in values.items():
+            errors[name].add(number, truth, refit)
     if unfinished:
         warnings.warn(
             f"{unfinished} of {n_resamples} refits stopped at max_iter={model.max_iter} before "
@@ -148,14 +152,41 @@ def bootstrap(
             ConvergenceWarning,
             stacklevel=2,
         )
-    found = {
-        name: _intervals(_value(name, of(model)), [pairs[name] for pairs, _ in made], float(level))
-        for name, of in statistics.items()
-    }
+    found = {name: each.intervals(float(level)) for name, each in errors.items()}
     return found if statistic is None or isinstance(statistic, Mapping) else found["statistic"]
 
 
-def _errors(
+class _Errors:
+    """The errors of a statistic, and the range of its values."""
+
+    def __init__(self, estimate: Array, n_resamples: int) -> None:
+        self.estimate, self.lowest, self.highest = estimate, estimate, estimate
+        self.errors = np.empty((n_resamples, *estimate.shape))
+
+    def add(self, number: int, truth: Array, refit: Array) -> None:
+        """Take in a resample."""
+        if truth.shape != self.estimate.shape or refit.shape != self.estimate.shape:
+            raise ValueError(
+                f"statistic must have one shape for all models; it had {self.estimate.shape}, "
+                f"{truth.shape} and {refit.shape}"
+            )
+        self.errors[number] = refit - truth
+        self.lowest = np.minimum(self.lowest, np.minimum(truth, refit))
+        self.highest = np.maximum(self.highest, np.maximum(truth, refit))
+
+    def intervals(self, level: float) -> Intervals:
+        """Add the quantiles of the errors to the estimate."""
+        tail = (1 - level) / 2
+        # Of n errors, a new one lies below the k-th with probability k / (n + 1): Weibull's places.
+        quantiles = np.quantile(self.errors, [tail, 1 - tail], axis=0, method="weibull")
+        # What is never negative, or never more than one, is not so in an interval either.
+        least = np.where(self.lowest >= 0, 0.0, -np.inf)
+        most = np.where((self.lowest >= 0) & (self.highest <= 1), 1.0, np.inf)
+        lower, upper = np.clip(self.estimate + quantiles, least, most)
+        return Intervals(self.estimate, lower, upper, self.errors, level)
+
+
+def _refit(
     resampler: Resampler, statistics: Mapping[str, Statistic], seed: Array
 ) -> tuple[dict[str, tuple[Array, Array]], bool]:
     """Draw a resample and fit it; give each statistic of the truth and of the fit."""
@@ -167,19 +198,14 @@ def _errors(
     return values, again.converged_ or again.tol == 0
 
 
-def _intervals(estimate: Array, pairs: list[tuple[Array, Array]], level: float) -> Intervals:
-    """Add the quantiles of the errors to the estimate."""
-    truths, refits = (np.stack(side) for side in zip(*pairs, strict=True))
-    errors = refits - truths
-    tail = (1 - level) / 2
-    # Of n errors, the next one lies below the k-th with probability k / (n + 1): Weibull's places.
-    ends = estimate + np.quantile(errors, [tail, 1 - tail], axis=0, method="weibull")
-    seen = np.concatenate([truths, refits, estimate[np.newaxis]])
-    lowest, highest = seen.min(axis=0), seen.max(axis=0)
-    # What is never negative, or never more than one, is not so in an interval either.
-    ends = np.where(lowest >= 0, np.maximum(ends, 0), ends)
-    ends = np.where((lowest >= 0) & (highest <= 1), np.minimum(ends, 1), ends)
-    return Intervals(estimate, ends[0], ends[1], errors, level)
+def _in_threads(work: Callable[[Any], Any], items: Iterable[Any], threads: int) -> Iterator[Any]:
+    """Give the results in order; the first error, or Ctrl-C, ends it all."""
+    with warnings.catch_warnings(), ThreadPoolExecutor(threads) as executor:
+        warnings.simplefilter("ignore")  # what a fit has to say was said when the model was fitted
+        try:
+            yield from executor.map(work, items)
+        finally:
+            executor.shutdown(cancel_futures=True)
 
 
 def _statistics(given: Any) -> Mapping[str, Statistic]:
