@@ -470,3 +470,29 @@ def test_conversions_are_refused(rng):
     model = NMF(2, max_iter=5, tol=0).fit(X, size_factors=np.full(12, 2.0))
     with pytest.raises(ValueError, match="size_factors or fixed_weights"):
         convert(model, to=PLSA)
+
+
+@settings(max_examples=40)
+@given(
+    pair=st.sampled_from(PAIRS),
+    dtype=st.sampled_from([np.float64, np.float32]),
+    power=st.integers(-12, 12),
+    spread=st.integers(0, 6),
+    seed=st.integers(0, 1000),
+)
+def test_extreme_sizes_and_empty_samples_are_survived(pair, dtype, power, spread, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(2.0, (8, 5)).astype(dtype)
+    X[0], X[:, 1] = 0, 0
+    sizes = 10.0 ** (power + spread * rng.standard_normal(8))
+    fixed = rng.random((8, 1)) / sizes[:, np.newaxis] * (rng.random((8, 1)) < 0.7)
+    model = TopicModel(3, weights=pair[0], topics=pair[1], fixed_topics=np.ones((1, 5)))
+    model.set_params(max_iter=8, tol=0, random_state=seed).fit(
+        X, size_factors=sizes, fixed_weights=fixed
+    )
+    objective = model.history_["objective"]
+    rounding = 1e-9 if dtype == np.float64 else 1e-3
+    assert np.all(np.isfinite(objective))
+    assert np.all(np.diff(objective) <= rounding * (np.abs(objective[:-1]) + X.sum()))
+    for values in (model.weights_, model.components_):
+        assert np.all((values >= 0) & (values < np.inf))
