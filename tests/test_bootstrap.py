@@ -155,6 +155,17 @@ def test_missing_entries_are_missing_again(rng, X, kind):
         bootstrap(model, X[:5], missing_mask=mask[:5])
 
 
+def test_a_topic_that_died_and_a_model_that_was_not_fitted_further(X):
+    topics = np.vstack([np.ones(8), np.zeros(8)])
+    dead = NMF(2, normalize=False, init=(np.ones((12, 2)), topics), max_iter=5, tol=0).fit(X)
+    assert not dead.components_[1].any()
+    assert np.all(np.isfinite(bootstrap(dead, n_resamples=3)["weights"].upper))
+    start = LDA(2, alpha=0.5, init=(np.full((12, 2), 0.1), np.ones((2, 8))), max_iter=0, tol=0).fit(
+        X
+    )
+    assert np.all(np.isfinite(bootstrap(start, n_resamples=3)["components"].upper))
+
+
 def test_any_statistic(X):
     model = NMF(2, random_state=0, tol=1e-3).fit(X)
     scalar = bootstrap(model, statistic=lambda m: m.weights_.sum(), n_resamples=9, random_state=0)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics.pairwise import cosine_similarity
 
 from isotopic import generative
 from isotopic.arrays import Array
@@ -115,16 +116,18 @@ def _with_one_more(counts: Array, axis: int) -> Array:
 
     So no component is out of the question, unless there is nothing to share.
     """
+    counts = np.maximum(
+        counts, 0
+    )  # a posterior may stand for less than nothing before it is fitted
     totals = counts.sum(axis=axis, keepdims=True)
     return np.asarray((counts + 1 / counts.shape[axis]) * (totals / (totals + 1)))
 
 
 def _in_order_of(model: Any, other: Any) -> Any:
     """Put the topics of another model into the order of the most similar ones of this one."""
-    ours, theirs = (
-        m.components_ / np.linalg.norm(m.components_, axis=1, keepdims=True) for m in (model, other)
-    )
-    order = linear_sum_assignment(ours @ theirs.T, maximize=True)[1]
+    order = linear_sum_assignment(
+        cosine_similarity(model.components_, other.components_), maximize=True
+    )[1]
     ordered = copy(other)
     for names, which in ((OF_TOPICS, order), (OF_WEIGHTS, np.s_[:, order])):
         for name in names:

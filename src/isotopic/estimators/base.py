@@ -79,7 +79,8 @@ COMMON_ATTRIBUTES = """\
 components_ : ndarray of shape (n_components, n_features)
         The topics (the mean of a Bayesian side).
     weights_ : ndarray of shape (n_samples, n_components)
-        The weights of the samples that were fitted (the mean of a Bayesian side).
+        The weights of the samples that were fitted (the mean of a Bayesian side); with size
+        factors, for size one.
     weights_posterior_, components_posterior_ : ndarray
         Parameters of a Bayesian side's posterior, of the same shape; ``None`` for a point, NaN
         for fixed topics.

@@ -152,6 +152,9 @@ def _check_shapes(fitted: dict[str, Any]) -> None:
             for name in names
         )
     good = good and fitted["sample_totals_"].shape == weights[:1]
+    sizes, n_fixed = fitted.get("_size_factors"), fitted.get("_n_fixed_weights", 0)
+    good = good and (sizes is None or np.shape(sizes) == weights[:1])
+    good = good and isinstance(n_fixed, int) and 0 <= n_fixed <= weights[1]
     good = good and all(isinstance(prior, Side) for prior in fitted["_fitted_priors"])
     if not good:
         raise ValueError("the arrays of the model do not fit each other")
