@@ -126,7 +126,7 @@ def test_planted_topics_are_found(rng):
     assert cosine.max(axis=1).mean() >= 0.95
     assert len(set(cosine.argmax(axis=1))) == 4
     fresh = planted(rng)[2]
-    np.testing.assert_allclose(model.inverse_transform(model.weights_).sum(), X.sum(), rtol=0.01)
+    np.testing.assert_allclose(model.inverse_transform(model.weights_).sum(), X.sum(), rtol=0.05)
     assert model.transform(fresh[:5]).shape == (5, 4)
 
 

@@ -4,8 +4,6 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from sklearn.metrics.pairwise import cosine_similarity
 
 from isotopic import generative
 from isotopic.arrays import Array
@@ -13,6 +11,7 @@ from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.keeping import OF_TOPICS, OF_WEIGHTS
 from isotopic.init import explained_counts
 from isotopic.kernels import normalized
+from isotopic.match import match
 from isotopic.priors import Posterior
 from isotopic.problem import Pair
 
@@ -125,9 +124,7 @@ def _with_one_more(counts: Array, axis: int) -> Array:
 
 def _in_order_of(model: Any, other: Any) -> Any:
     """Put the topics of another model into the order of the most similar ones of this one."""
-    order = linear_sum_assignment(
-        cosine_similarity(model.components_, other.components_), maximize=True
-    )[1]
+    order = match(model.components_, other.components_).order
     ordered = copy(other)
     for names, which in ((OF_TOPICS, order), (OF_WEIGHTS, np.s_[:, order])):
         for name in names:

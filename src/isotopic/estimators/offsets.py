@@ -39,6 +39,13 @@ class Offsets:
             prior = Given(prior, self.fixed_weights)
         return prior if self.size_factors is None else Sized(prior, self.size_factors)
 
+    def inside(self, prior: Any) -> Prior:
+        """Give the prior of the weights that :meth:`around` was put around."""
+        for part in (self.size_factors, self.fixed_weights):
+            prior = prior if part is None else prior.prior
+        inner: Prior = prior
+        return inner
+
     def unsized(self, prior: Prior, posterior: Posterior) -> Posterior:
         """Give the weights for size one."""
         if self.size_factors is None:

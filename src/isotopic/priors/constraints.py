@@ -7,7 +7,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.kernels import row_sums
-from isotopic.priors.base import Posterior, Prior, Side, Totals, as_column
+from isotopic.priors.base import Evidence, Posterior, Prior, Side, Totals, as_column
 from isotopic.priors.bayesian import Bayesian
 
 
@@ -23,6 +23,13 @@ class Fixed(Side):
         """Check that it is of that shape."""
         if self.posterior.mean.shape != shape:
             raise ValueError(f"a fixed side of shape {self.posterior.mean.shape} is not {shape}")
+
+    def rows(self, which: Array) -> "Fixed":
+        """Give some of what is known."""
+        mean = np.asfortranarray(self.posterior.mean[which])
+        point = self.posterior.effective is self.posterior.mean
+        effective = mean if point else np.asfortranarray(self.posterior.effective[which])
+        return Fixed(Posterior(mean, effective), self.normalized)
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Give what is known."""
@@ -70,6 +77,34 @@ class Around(Side):
     def sizes(self) -> Array | None:  # type: ignore[override]
         """What each row was multiplied with."""
         return self.prior.sizes
+
+    @property
+    def learning(self) -> bool:  # type: ignore[override]
+        """Whether the prior learns."""
+        return self.prior.learning
+
+    @property
+    def wants_squares(self) -> bool:  # type: ignore[override]
+        """Whether the prior wants squares."""
+        return self.prior.wants_squares
+
+    def relearned(self, evidence: Evidence) -> Self:
+        """Let the prior learn."""
+        return self.around(self.prior.relearned(evidence))
+
+    def kept(self, learned: Any) -> Self:
+        """Take what the prior has learned."""
+        return self.around(self.prior.kept(learned.prior))
+
+    def predictive(self, posterior: Posterior) -> Array:
+        """Show what the prior shows."""
+        return self.prior.predictive(posterior)
+
+    def around(self, prior: Prior) -> Self:
+        """Change the same thing about another prior."""
+        around: Any = self
+        changed: Self = replace(around, prior=prior)
+        return changed
 
     def check(self, shape: tuple[int, int]) -> None:
         """Check the settings of the prior."""
@@ -121,6 +156,13 @@ class Weighted(Around):
         each = counts / as_column(self.copies.astype(counts.dtype))
         return self.repeated(self.prior.absorb(each, totals))
 
+    def relearned(self, evidence: Evidence) -> Self:
+        """Let each sample speak as often as it counts."""
+        copies = as_column(self.copies.astype(evidence.counts.dtype))
+        squares = None if evidence.squares is None else evidence.squares / copies
+        each = Evidence(evidence.counts / copies, squares, evidence.totals, self.copies)
+        return self.around(self.prior.relearned(each))
+
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
@@ -157,6 +199,14 @@ class Held(Around):
         """Check the settings of the prior."""
         self.prior.check((shape[0] - len(self.held), shape[1]))
 
+    def rows(self, which: Array) -> Self:
+        """Give the prior of some topics only, those that are held in front."""
+        held = which < len(self.held)
+        if np.any(np.diff(held.astype(int)) > 0):
+            raise ValueError("topics that are held stand before those that are learned")
+        learned = self.prior.rows(which[~held] - len(self.held))
+        return replace(self, prior=learned, held=self.held[which[held]])
+
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take the topics that are learned."""
         return self._joined(self.prior.at(self._learned(values), self._learned(totals)), values)
@@ -165,6 +215,18 @@ class Held(Around):
         """Let the topics that are learned absorb theirs."""
         learned = self.prior.absorb(self._learned(counts), self._learned(totals))
         return self._joined(learned, counts)
+
+    def relearned(self, evidence: Evidence) -> Self:
+        """Let the topics that are learned speak."""
+        counts, squares, totals, copies = evidence
+        squares = None if squares is None else self._learned(squares)
+        some = Evidence(self._learned(counts), squares, self._learned(totals), copies)
+        return self.around(self.prior.relearned(some))
+
+    def predictive(self, posterior: Posterior) -> Array:
+        """Show the topics that are held as they are."""
+        learned = self.prior.predictive(self._learned_part(posterior))
+        return np.asfortranarray(np.concatenate([self.held.astype(learned.dtype), learned]))
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None

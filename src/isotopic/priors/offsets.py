@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.priors.base import Posterior, Prior, Totals, as_column
+from isotopic.priors.base import Evidence, Posterior, Prior, Totals, as_column
 from isotopic.priors.constraints import Around
 
 
@@ -58,6 +58,11 @@ class Sized(Around):
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Find the prior's counts."""
         return self.prior.implied(self.unsized(posterior), mass, self._seen(totals))
+
+    def relearned(self, evidence: Evidence) -> Self:
+        """Let the prior learn for size one."""
+        seen = evidence._replace(totals=self._seen(evidence.totals))
+        return self.around(self.prior.relearned(seen))
 
     def sized(self, posterior: Posterior) -> Posterior:
         """Multiply the weights with the sizes."""
@@ -124,6 +129,14 @@ class Given(Around):
         )
         seen = self._without_totals(totals, counts.shape)
         return self.prior.gap(others, self._without(counts), seen, copies)
+
+    def relearned(self, evidence: Evidence) -> Self:
+        """Let the prior learn from the other weights."""
+        counts, squares, totals, copies = evidence
+        squares = None if squares is None else self._without(squares)
+        seen = self._without_totals(totals, counts.shape)
+        others = Evidence(self._without(counts), squares, seen, copies)
+        return self.around(self.prior.relearned(others))
 
     def _without(self, side: Array) -> Array:
         """Put zeros in the place of what is given."""
