@@ -23,6 +23,7 @@ LAYERS = [
     {"generative", "responsibilities", "table"},
     {"estimators"},
     {"convert", "datasets"},
+    {"report"},
     {"verify"},
     {"cli", "__main__"},
 ]

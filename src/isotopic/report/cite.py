@@ -2,7 +2,8 @@
 
 PAPER = """\
 @misc{geiger-park-nmf-lda,
-  title  = {On the Connection Between Non-negative Matrix Factorization and Latent Dirichlet Allocation},
+  title  = {On the Connection Between Non-negative Matrix Factorization and
+            Latent Dirichlet Allocation},
   author = {Geiger, Benedikt and Park, Peter J.}
 }"""
 

@@ -10,7 +10,7 @@ from isotopic.arrays import Array
 
 _WHOLE: tuple[Any, ...] = (np.uint8, np.uint16, np.uint32)
 
-# In JSON these only stand in strings, where an escape says the same; in HTML they could end a script.
+# In JSON these only stand in strings, where an escape says the same; in HTML they could end it all.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
@@ -37,9 +37,7 @@ def _smallest(values: Array) -> Array:
     if values.size == 0:
         return values.astype(np.uint8)
     if values.min() >= 0 and values.max() < 2**32 and np.all(values == np.floor(values)):
-        return next(
-            values.astype(kind) for kind in _WHOLE if values.max() <= np.iinfo(kind).max
-        )
+        return next(values.astype(kind) for kind in _WHOLE if values.max() <= np.iinfo(kind).max)
     return values.astype(np.float32)
 
 

@@ -119,9 +119,9 @@ class Material:
             )
         if n_terms < n_features:
             said.append(
-                f"{n_terms:,} of {n_features:,} features are here: the {limits.terms} most relevant "
-                f"of each topic for every place of the slider, and {limits.sample_terms} of each "
-                "sample, those that tell it from the others."
+                f"{n_terms:,} of {n_features:,} features are here: for every place of the slider "
+                f"the {limits.terms} most relevant of each topic, and {limits.sample_terms} of "
+                "each sample, those that tell it from the others."
             )
         said.append(f"Topics with less than {limits.share:.1%} of a sample are not listed for it.")
         if self.documents is not None and any(text.endswith("…") for text in sample["documents"]):

@@ -34,7 +34,8 @@ _MEANING: dict[type[BaseTopicModel], tuple[str, str, str]] = {
     NMF: (
         "NMF",
         "counts",
-        "Weights are amounts: how many of the sample's counts each topic explains.",
+        "Weights are amounts: how many of the sample's counts each topic explains, next to topics "
+        "that sum to one.",
     ),
     PLSA: (
         "PLSA",
@@ -78,7 +79,8 @@ def _reading(model: BaseTopicModel, cls: type[BaseTopicModel]) -> dict[str, Any]
     n_topics = len(model.components_)
     why_not = ""
     try:
-        prior = convert(model, to=cls)._fitted_priors[0]
+        same = model if type(model) is cls else convert(model, to=cls)
+        prior = same._fitted_priors[0]
     except ValueError as error:
         why_not = _reason(error)
         prior = cls(n_topics)._priors()[0]

@@ -114,9 +114,7 @@ def described(
         "names": [shortened(names[row], limits.name) for row in which],
         "totals": rows.sample_totals,
         "mixtures": mixtures(explained[which], limits.share),
-        "own": own_terms(
-            rows, effective[0][which], effective[1], frequencies, limits.sample_terms
-        ),
+        "own": own_terms(rows, effective[0][which], effective[1], frequencies, limits.sample_terms),
         "documents": None
         if documents is None
         else [shortened(documents[row], text) for row in which],

@@ -12,6 +12,9 @@ SLIDER = np.linspace(0, 1, 101)
 # Terms that only one topic has are all equally distinctive: a touch of frequency orders them.
 _LEAST_LAMBDA = 1e-6
 
+# Topics that are named as the closest ones of a topic.
+_NEAREST = 4
+
 # Of a term that is pointed at, the map shows the topics that have at least this share of it.
 _LEAST_SHARE = 0.005
 
@@ -95,6 +98,13 @@ def plane(distances: Array) -> tuple[Array, float]:
     return points, float(np.maximum(values[best], 0.0).sum()) / total if total > 0 else 1.0
 
 
+def nearest(distances: Array, n: int) -> tuple[Array, Array]:
+    """Find the ``n`` nearest other points of each, and their distances (points x n)."""
+    others = distances + np.diag(np.full(len(distances), np.inf))
+    order = np.argsort(others, axis=1, kind="stable")[:, : min(n, len(distances) - 1)]
+    return order, np.take_along_axis(distances, order, axis=1)
+
+
 def whereabouts(expected: Array, least: float) -> dict[str, Array]:
     """List for each term the topics that explain at least this share of it.
 
@@ -127,13 +137,17 @@ def described(topics: Array, explained: Array, frequencies: Array, n: int) -> di
         Terms shown of a topic.
     """
     terms = relevant_terms(topics, frequencies, n)
-    points, shown = plane(hellinger(topics))
+    distances = hellinger(topics)
+    points, shown = plane(distances)
+    near, far = nearest(distances, _NEAREST)
     distinct = np.unique(np.concatenate(terms))
     return {
         "counts": explained,
         "x": points[:, 0],
         "y": points[:, 1],
         "shown": shown,
+        "near": near.tolist(),
+        "near_distances": far.tolist(),
         "starts": np.append(0, np.cumsum([len(some) for some in terms])),
         "terms": np.concatenate(terms),
         "shares": np.concatenate([row[some] for row, some in zip(topics, terms, strict=True)]),

@@ -12,7 +12,7 @@ function startAbout() {
     (convergence.converged ? ", converged." : ".");
   byId("facts").replaceChildren(...[
     ["samples", whole(data.samples)], ["features", whole(data.features)], ["counts", whole(data.counts)],
-    ["not zero", percent(data.density)], ["topics", nTopics], ["iterations", whole(convergence.iterations)],
+    ["nonzero", percent(data.density)], ["topics", nTopics], ["iterations", whole(convergence.iterations)],
   ].map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))));
 
   definitions("data-table", [

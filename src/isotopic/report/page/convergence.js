@@ -3,12 +3,17 @@
 
 const AGAINST = { iteration: "iterations", passes: "passes over the data", seconds: "seconds" };
 
+// Of a logarithmic axis only the powers of ten are marked, and written as such.
+const exponent = (tick) => Math.log10(tick);
+const decades = (plot, ticks) => ticks.map((tick) => (Math.abs(exponent(tick) - Math.round(exponent(tick))) < 1e-6 ? tick : null));
+const raised = (power) => String(power).replace(/./g, (sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] || "⁻");
+const powers = (plot, ticks) => ticks.map((tick) => (tick === null ? "" : `10${raised(Math.round(exponent(tick)))}`));
+
 function curve(container, title, xs, ys, line) {
   const ink = () => getComputedStyle(document.body).getPropertyValue("--soft").trim();
   const grid = () => getComputedStyle(document.body).getPropertyValue("--line").trim();
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
-  const tidy = (value) => (value === null || value === undefined ? "" : Number(value.toPrecision(4)).toString());
-  const powers = (plot, ticks) => ticks.map((tick) => (tick !== null && Math.abs(Math.log10(tick) % 1) < 1e-6 ? tick.toExponential(0) : ""));
+  const tidy = (value) => (value === null || value === undefined ? "–" : Number(value.toPrecision(4)).toString());
   const series = [
     { label: AGAINST[state.against], value: (plot, value) => tidy(value) },
     { label: title, stroke: () => getComputedStyle(document.body).getPropertyValue("--accent").trim(), width: 2, points: { show: false }, value: (plot, value) => tidy(value) },
@@ -21,7 +26,7 @@ function curve(container, title, xs, ys, line) {
   return new uPlot({
     width: Math.max(200, container.clientWidth), height: 230, series,
     scales: { x: { time: false }, y: { distr: 3 } },
-    axes: [axis, { ...axis, size: 58, values: powers }],
+    axes: [axis, { ...axis, size: 52, filter: decades, values: powers, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades } }],
     legend: { live: true }, cursor: { points: { size: 7 } },
   }, data, container);
 }

@@ -27,16 +27,24 @@ const rank = byShare.reduce((ranks, k, i) => { ranks[k] = i; return ranks; }, []
 const HUES = ["#4477aa", "#ee8833", "#228866", "#cc4466", "#7755bb", "#bbaa33", "#55b5dd", "#a3527d", "#77bb55", "#997755"];
 const TONES = [[0, 0], [255, 0.45], [20, 0.38], [255, 0.68], [20, 0.6]];
 
-function colour(k) {
+function channels(k) {
   const hue = HUES[rank[k] % HUES.length];
   const [towards, part] = TONES[Math.floor(rank[k] / HUES.length) % TONES.length];
   const channel = (at) => Math.round(parseInt(hue.slice(at, at + 2), 16) * (1 - part) + towards * part);
-  return `rgb(${channel(1)}, ${channel(3)}, ${channel(5)})`;
+  return [channel(1), channel(3), channel(5)];
+}
+
+const colour = (k) => `rgb(${channels(k).join(", ")})`;
+
+/** The topic's colour, nearly gone: for what is not chosen, on light or dark paper. */
+function faded(k, theme) {
+  const paper = theme === "dark" ? 27 : 255;
+  return `rgb(${channels(k).map((value) => Math.round(0.45 * value + 0.55 * paper)).join(", ")})`;
 }
 
 /** Black or white, whichever is read on the topic's colour. */
 function inkOn(k) {
-  const [r, g, b] = colour(k).match(/\d+/g).map(Number);
+  const [r, g, b] = channels(k);
   return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#15181d" : "#ffffff";
 }
 
@@ -102,6 +110,8 @@ const shares = range(nSamples).map((sample) => {
   const sum = counts.reduce((a, b) => a + b, 0);
   return Float32Array.from(counts, (count) => (sum > 0 ? count / sum : 0));
 });
+
+const mainTopic = shares.map((row) => row.indexOf(Math.max(...row)));
 
 /** The samples with the largest share of a topic, the larger of equals first. */
 const bestSamples = (k, n) =>

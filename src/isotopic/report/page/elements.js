@@ -23,7 +23,7 @@ function styled(node, properties) {
 }
 
 /** A name or text from the data, whatever its direction. */
-const said = (text, className) => make("bdi", { class: className, dir: "auto" }, text);
+const said = (text, className) => make("bdi", { class: className, dir: "auto" }, text.trim() ? text : "(no name)");
 
 /** One choice of several, as radio buttons. */
 function segmented(container, name, options, chosen, choose) {
@@ -74,7 +74,10 @@ const hideTip = () => { byId("tip").hidden = true; };
 
 // Numbers for people.
 const whole = (value) => Math.round(value).toLocaleString("en");
-const percent = (value) => (value >= 0.0995 ? `${(100 * value).toFixed(0)}%` : `${(100 * value).toFixed(1)}%`);
+function percent(value) {
+  if (value >= 0.0995) return `${(100 * value).toFixed(0)}%`;
+  return value >= 0.001 || value === 0 ? `${(100 * value).toFixed(1)}%` : `${Number((100 * value).toPrecision(2))}%`;
+}
 
 function number(value) {
   if (value === null || !Number.isFinite(value)) return "not finite";

@@ -22,7 +22,7 @@ function startReadings() {
     badge.className = `badge ${reading.why_not ? "no" : "yes"}`;
     byId("meaning").textContent = reading.meaning + (reading.why_not
       ? ` This is not an exact relation of this fit: ${reading.why_not}. What you see is where ${reading.name} would start from this model, not its optimum.`
-      : reading.own ? "" : " The relation is exact: a second fit from here would not move.");
+      : reading.own ? "" : " The relation is exact: it is the same fit, with its weights on another scale.");
     byId("formula").replaceChildren(...formula(reading));
   });
 }

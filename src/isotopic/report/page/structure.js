@@ -7,8 +7,8 @@ const spread = range(nSamples).filter((sample) => report.samples.spread[sample])
 /** The samples in order: as given, or by their main topic and how much they have of it. */
 function structureOrder(order) {
   if (order === "given") return spread;
-  const main = shares.map((row) => row.indexOf(Math.max(...row)));
-  return [...spread].sort((a, b) => rank[main[a]] - rank[main[b]] || shares[b][main[b]] - shares[a][main[a]] || a - b);
+  const most = (sample) => shares[sample][mainTopic[sample]];
+  return [...spread].sort((a, b) => rank[mainTopic[a]] - rank[mainTopic[b]] || most(b) - most(a) || a - b);
 }
 
 /** A row of weights for each column of pixels: the mean of the samples that fall into it. */
@@ -25,33 +25,35 @@ function structureColumns(order, reading, width) {
 
 function drawStructure(canvas, columns, order) {
   const ratio = devicePixelRatio || 1;
-  const width = canvas.clientWidth, height = STRUCTURE_HEIGHT;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
+  const width = Math.round(canvas.clientWidth * ratio), height = Math.round(STRUCTURE_HEIGHT * ratio);
+  canvas.width = width;
+  canvas.height = height;
   const pen = canvas.getContext("2d");
-  pen.scale(ratio, ratio);
-  const sums = columns.map((row) => row.reduce((a, b) => a + b, 0));
-  const tallest = Math.max(...sums, 1e-300);
+  const tallest = Math.max(...columns.map((row) => row.reduce((a, b) => a + b, 0)), 1e-300);
+  const inks = range(nTopics).map((k) => (k === state.topic ? colour(k) : faded(k, state.theme)));
   columns.forEach((row, column) => {
-    const left = (column * width) / columns.length, right = ((column + 1) * width) / columns.length;
-    let bottom = height;
+    const left = Math.round((column * width) / columns.length);
+    const right = Math.round(((column + 1) * width) / columns.length);
+    let sum = 0;
     for (const k of byShare) {
-      const top = bottom - (row[k] / tallest) * height;
-      pen.globalAlpha = k === state.topic ? 1 : 0.42;
-      pen.fillStyle = colour(k);
-      pen.fillRect(left, top, right - left + 0.4, bottom - top);
-      bottom = top;
+      const bottom = height - Math.round((sum / tallest) * height);
+      sum += row[k];
+      const top = height - Math.round((sum / tallest) * height);
+      pen.fillStyle = inks[k];
+      pen.fillRect(left, top, right - left, bottom - top);
     }
   });
   const at = order.indexOf(state.sample);
-  if (at < 0) return;
-  const x = ((at + 0.5) * width) / order.length;
-  const ink = getComputedStyle(canvas).color;
-  pen.globalAlpha = 1;
+  if (at >= 0) drawMarker(pen, ((at + 0.5) * width) / order.length, height, ratio, getComputedStyle(canvas).color);
+}
+
+function drawMarker(pen, x, height, ratio, ink) {
   pen.fillStyle = ink;
-  pen.fillRect(x - 0.75, 0, 1.5, height);
+  pen.fillRect(x - 0.75 * ratio, 0, 1.5 * ratio, height);
   pen.beginPath();
-  pen.moveTo(x - 6, 0); pen.lineTo(x + 6, 0); pen.lineTo(x, 9);
+  pen.moveTo(x - 6 * ratio, 0);
+  pen.lineTo(x + 6 * ratio, 0);
+  pen.lineTo(x, 9 * ratio);
   pen.fill();
 }
 
@@ -74,7 +76,7 @@ function startStructure() {
   canvas.addEventListener("click", (event) => choose({ sample: under(event) }));
   canvas.addEventListener("pointermove", (event) => {
     const sample = under(event);
-    const k = shares[sample].indexOf(Math.max(...shares[sample]));
+    const k = mainTopic[sample];
     showTip(event, said(report.samples.names[sample], "term-name"), `mostly topic ${k} (${percent(shares[sample][k])})`);
   });
   canvas.addEventListener("pointerleave", hideTip);

@@ -32,9 +32,6 @@ function startTerms() {
   });
   watch(["topic"], () => {
     byId("terms-title").replaceChildren(swatch(state.topic), `Topic ${state.topic}`, make("span", { class: "hint" }, ` ${percent(share(state.topic))} of all counts`));
-    byId("best").replaceChildren(...bestSamples(state.topic, 6).map((sample) =>
-      make("button", { type: "button", class: "chip", onclick: () => choose({ sample }) },
-        said(report.samples.names[sample], "cut"), make("span", { class: "hint" }, percent(shares[sample][state.topic])))));
     document.documentElement.style.setProperty("--topic", colour(state.topic));
   });
 }

@@ -8,7 +8,7 @@ const ORDERS = {
 };
 
 function topicRow(k) {
-  return make("div", { id: `topic-${k}`, class: "entry topic", role: "option", "data-topic": k, onclick: () => choose({ topic: k }) },
+  return make("div", { id: `topic-${k}`, class: "entry topic", role: "option", title: label(k, 10), onclick: () => choose({ topic: k }) },
     swatch(k), said(labels[k], "cut"),
     make("span", { class: "meter", "aria-hidden": "true" }, styled(make("span", {}), { width: `${(100 * share(k)) / share(byShare[0])}%`, background: colour(k) })),
     make("span", { class: "amount" }, percent(share(k))));
