@@ -40,8 +40,8 @@ MODELS = {
 CLASSES = {"NMF": NMF, "PLSA": PLSA, "LDA": LDA, "Gamma-Poisson": GammaPoisson}
 
 
-@pytest.fixture(scope="module")
-def X():
+@pytest.fixture(scope="module", name="X")
+def some_counts():
     rng = np.random.default_rng(1)
     counts = rng.poisson(rng.gamma(0.3, 4, size=(60, 4)) @ rng.dirichlet(np.full(90, 0.1), 4) * 8)
     counts[7] = 0  # an empty sample
@@ -131,6 +131,13 @@ def test_numbers_are_the_models(name, X):
         np.testing.assert_array_equal(own["counts"][some], dense[row, terms])
         joint = model._effective_weights[row][:, None] * model._effective_components[:, terms]
         np.testing.assert_array_equal(own["topics"][some], joint.argmax(axis=0))
+    proportions = model.weights_ * model.components_.sum(axis=1)
+    proportions /= np.maximum(proportions.sum(axis=1, keepdims=True), 1e-300)
+    for k, (best, said) in enumerate(
+        zip(samples["best"], samples["best_proportions"], strict=True)
+    ):
+        np.testing.assert_allclose(said, proportions[best, k])
+        assert said[0] == pytest.approx(proportions[:, k].max())
     assert told["data"]["counts"] == dense.sum()
     assert told["data"]["nonzeros"] == np.count_nonzero(dense)
     assert told["data"]["empty samples"] == np.sum(dense.sum(axis=1) == 0)
@@ -197,16 +204,15 @@ def test_hellinger_distances(rng):
 
 
 def test_of_many_samples_the_best_and_an_even_choice_are_kept(rng):
-    explained = rng.gamma(0.3, size=(1000, 3))
+    shares = rng.dirichlet([0.3, 0.3, 0.3], size=1000)
     limits = Limits(samples=100, best_samples=5)
-    which, spread = kept_samples(explained, limits)
+    which, spread = kept_samples(shares, limits)
     assert len(which) <= 100
     assert np.all(np.diff(which) > 0)
-    shares = explained / explained.sum(axis=1, keepdims=True)
     for k in range(3):
         assert set(np.argsort(-shares[:, k])[:5]) <= set(which)
     assert np.diff(which[spread]).max() <= 12
-    everything, spread = kept_samples(explained[:100], limits)
+    everything, spread = kept_samples(shares[:100], limits)
     assert len(everything) == 100
     assert spread.all()
 

@@ -202,10 +202,8 @@ def test_a_topic_is_chosen_in_the_list_and_on_the_map(fitted, corpus, open_page)
     assert page.texts("#terms .term-name") == ranked(model, corpus, 5, 0.6)
     assert page.find("#topic-5").get_attribute("aria-selected") == "true"
     assert page.find("#topic-3").get_attribute("aria-selected") == "false"
-    best = corpus.sample_names[np.argsort(-model.weights_[:, 5])[0]]
     page.click("#best .chip")
-    assert page.texts("#sample-name")[0].startswith(page.texts("#best .chip bdi")[0])
-    assert best in page.texts("#best .chip bdi")
+    assert page.texts("#sample-name") == [corpus.sample_names[model.weights_[:, 5].argmax()]]
 
 
 def test_the_slider_reorders_the_terms(fitted, corpus, open_page):
@@ -356,7 +354,7 @@ HOSTILE = {
     "prototype": "__proto__",
     "long": "w" * 10_000,
     "emoji": "👩🏽\u200d🚀🏳️\u200d🌈",
-    "right to left": "\u202eشמלים عربي",
+    "right to left": "\u202e\u05e9\u05de \u0639\u0631\u0628\u064a",
     "controls": "\x00\x1b[31m\u2028\u2029\ufeff",
     "half a pair": "\ud83d",
     "nothing": "",

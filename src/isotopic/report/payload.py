@@ -46,19 +46,22 @@ class Material:
             None if documents is None else _one_for_each("documents", documents, n_samples)
         )
         self.is_fitted_data = np.array_equal(model.sample_totals_, self.X.sample_totals)
-        self.explained, self.effective_weights = self._explained()
+        self.explained, weights = self._explained()
+        self.effective_weights = weights.effective
+        mass = weights.mean * model.components_.sum(axis=1)
+        self.proportions = normalized(np.ascontiguousarray(mass))
         self.readings = readings(model)
 
-    def _explained(self) -> tuple[Array, Array]:
-        """Give the counts of each sample that each topic explains, and the effective weights."""
+    def _explained(self) -> tuple[Array, Posterior]:
+        """Give the counts of each sample that each topic explains, and the weights."""
         model = self.model
         if self.is_fitted_data:
-            return explained_counts(model)[0], model._effective_weights
+            return explained_counts(model)[0], Posterior(model.weights_, model._effective_weights)
         weights = model._infer(self.X)
         pair = Pair(*model._fitted_priors)
         topic = Posterior(model.components_, model._effective_components)
         counts = pair.weights.implied(weights, self.X.sample_totals, pair.topics_totals(topic))
-        return counts, weights.effective
+        return counts, weights
 
     def payload(self, title: str, limits: Limits) -> dict[str, Any]:
         """Collect what the page shows.
@@ -80,6 +83,7 @@ class Material:
         )
         sample = samples.described(
             X,
+            self.proportions,
             self.explained,
             (self.effective_weights, model._effective_components),
             frequencies,

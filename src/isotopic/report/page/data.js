@@ -112,9 +112,3 @@ const shares = range(nSamples).map((sample) => {
 });
 
 const mainTopic = shares.map((row) => row.indexOf(Math.max(...row)));
-
-/** The samples with the largest share of a topic, the larger of equals first. */
-const bestSamples = (k, n) =>
-  range(nSamples)
-    .sort((a, b) => shares[b][k] - shares[a][k] || report.samples.totals[b] - report.samples.totals[a])
-    .slice(0, n);
