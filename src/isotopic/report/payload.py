@@ -127,7 +127,10 @@ class Material:
                 f"the {limits.terms} most relevant of each topic, and {limits.sample_terms} of "
                 "each sample, those that tell it from the others."
             )
-        said.append(f"Topics with less than {limits.share:.1%} of a sample are not listed for it.")
+        fewer = "" if len(self.model.components_) <= limits.mixture else f"{limits.mixture} "
+        said.append(
+            f"Of a sample the {fewer}topics with at least {limits.share:.1%} of it are listed."
+        )
         if self.documents is not None and any(text.endswith("…") for text in sample["documents"]):
             said.append("Long documents are cut.")
         if any(len(str(name)) > limits.name for name in (*self.feature_names, *self.sample_names)):

@@ -40,11 +40,11 @@ def kept_samples(proportions: Array, limits: Limits) -> tuple[Array, Array]:
     return which, np.isin(which, steps)
 
 
-def mixtures(explained: Array, share: float) -> dict[str, Array]:
+def mixtures(explained: Array, share: float, most: int) -> dict[str, Array]:
     """List the topics of each sample that have at least this share of it, largest first."""
-    order = np.argsort(-explained, axis=1, kind="stable")
+    order = np.argsort(-explained, axis=1, kind="stable")[:, :most]
     values = np.take_along_axis(explained, order, axis=1)
-    large = values > np.maximum(share * values.sum(axis=1, keepdims=True), 0.0)
+    large = (values > 0) & (values >= share * explained.sum(axis=1, keepdims=True))
     return {
         "starts": np.append(0, np.cumsum(large.sum(axis=1))),
         "topics": order[large],
@@ -118,7 +118,7 @@ def described(
         "totals": rows.sample_totals,
         "best": best.tolist(),
         "best_proportions": [proportions[which[some], k].tolist() for k, some in enumerate(best)],
-        "mixtures": mixtures(explained[which], limits.share),
+        "mixtures": mixtures(explained[which], limits.share, limits.mixture),
         "own": own_terms(rows, effective[0][which], effective[1], frequencies, limits.sample_terms),
         "documents": None
         if documents is None

@@ -31,7 +31,7 @@ function strip(sample) {
 
 function resultRow(sample) {
   return make("div", { id: `sample-${sample}`, class: "entry", role: "option", onclick: () => choose({ sample }) },
-    said(report.samples.names[sample], "cut"), strip(sample), make("span", { class: "amount" }, whole(report.samples.totals[sample])));
+    said(report.samples.names[sample], "cut"), strip(sample), make("span", { class: "amount" }, brief(report.samples.totals[sample])));
 }
 
 function startSearch() {

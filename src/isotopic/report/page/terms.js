@@ -16,7 +16,7 @@ function termRow({ term, inTopic, overall }, largest) {
   make("span", { class: "track" },
     styled(make("span", { class: "bar-all" }), { width: width(overall) }),
     styled(make("span", { class: "bar-topic" }), { width: width(inTopic), background: colour(state.topic) })),
-  make("span", { class: "amount" }, number(inTopic)));
+  make("span", { class: "amount" }, brief(inTopic)));
 }
 
 function startTerms() {
