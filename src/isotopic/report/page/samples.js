@@ -2,6 +2,7 @@
 // Finding samples, and looking at one.
 
 const MOST_RESULTS = 200;
+const MOST_WEIGHTS = 10;
 
 /** What a sample is found by: its name, its terms and its text. */
 const searchable = range(nSamples).map((sample) => null);
@@ -92,7 +93,8 @@ function markedText(sample) {
 function drawSample(card) {
   const { sample } = state, reading = report.readings[state.reading], own = report.samples.own;
   const values = weights(sample, reading);
-  const listed = [...slice(report.samples.mixtures, "topics", sample)].slice(0, 8);
+  const topics = [...slice(report.samples.mixtures, "topics", sample)];
+  const listed = topics.slice(0, MOST_WEIGHTS);
   const largest = Math.max(...listed.map((k) => values[k] + (deviation(sample, reading, values[k], k) || 0)), 1e-300);
   card.replaceChildren(
     make("div", { class: "card-head" },
@@ -100,6 +102,7 @@ function drawSample(card) {
       make("span", { class: "hint" }, `row ${report.samples.rows[sample]}, ${number(report.samples.totals[sample])} counts`)),
     make("h4", {}, `Weights as ${reading.name} `, make("span", { class: "hint" }, reading.unit + (reading.bayesian && !reading.why_not ? " ± standard deviation" : ""))),
     make("div", { id: "weights" }, listed.map((k) => weightRow(sample, reading, values[k], largest, k)),
+      topics.length > listed.length ? make("p", { class: "hint" }, `and ${topics.length - listed.length} topics with less`) : null,
       listed.length ? null : make("p", { class: "hint" }, "No counts, so no topics.")),
     make("h4", {}, "Its own terms ", make("span", { class: "hint" }, "with the topic that explains most of each")),
     make("div", { class: "chips" }, entries(own, sample).map((i) =>
