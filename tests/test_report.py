@@ -320,6 +320,13 @@ def test_the_same_fit_gives_the_same_file(X, tmp_path):
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
+def test_functions_are_named_without_their_place_in_memory(X):
+    model = NMF(2, max_iter=2, tol=0, callbacks=lambda iteration: False).fit(X)
+    said = material(model, X).payload("", Limits())["model"]["parameters"]
+    assert "lambda" in said["callbacks"]
+    assert "0x" not in said["callbacks"]
+
+
 def test_other_samples_are_inferred_and_the_page_says_so(X):
     model = MODELS["LDA"].fit(X)
     some = X[np.arange(20, 40)]
