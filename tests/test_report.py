@@ -338,6 +338,16 @@ def test_other_samples_are_inferred_and_the_page_says_so(X):
     np.testing.assert_allclose(weights, model.transform(some), rtol=1e-10)
 
 
+def test_the_fitted_data_are_known_in_any_form(X):
+    halves = X / 3
+    model = PLSA(3, **FIT).fit(halves.astype(np.float32).toarray())
+    assert material(model, halves.astype(np.float32)).is_fitted_data
+    assert not material(model, halves[::-1]).is_fitted_data
+    assert not material(model, halves.toarray()[:, ::-1]).is_fitted_data
+    weighted = PLSA(3, **FIT).fit(X, sample_weight=np.arange(60))
+    assert material(weighted, X).is_fitted_data
+
+
 def test_names_come_from_a_data_frame(X):
     frame = pd.DataFrame(X.toarray(), index=[f"d{i}" for i in range(60)])
     frame.columns = [f"word{i}" for i in range(90)]

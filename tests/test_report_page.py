@@ -224,7 +224,7 @@ def test_pointing_at_a_term_shows_where_it_occurs(fitted, corpus, open_page):
     page = open_page(path)
     radii = "return [...document.querySelectorAll('#map circle')].map(c => c.getAttribute('r'))"
     before = page.run(radii)
-    row = page.find("#terms li")
+    row = page.find("#terms [role]")
     webdriver.ActionChains(page.browser).move_to_element(row).perform()
     assert page.run(radii) != before
     term = page.texts("#terms .term-name")[0]
@@ -313,7 +313,10 @@ def test_everything_works_from_the_keyboard(fitted, corpus, open_page):
     page.click("label[for=sort-number]")
     page.find("#topic-list").send_keys(Keys.HOME, Keys.ARROW_DOWN)
     assert page.texts("#terms-title")[0].startswith("1Topic 1")
+    page.find("#terms").send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    assert page.texts("#map-hint") == [f"where {page.texts('#terms .term-name')[1]} occurs"]
     page.find("#map svg").send_keys(Keys.END)
+    assert page.texts("#map-hint") == [""]
     last = page.find("#map svg").get_attribute("aria-activedescendant")
     assert page.find(f"#{last}").get_attribute("aria-selected") == "true"
     page.click("label[for=order-given]")

@@ -16,6 +16,9 @@ from isotopic.report import samples, summary, topics
 from isotopic.report.limits import Limits
 from isotopic.report.readings import readings
 
+# By which sums of the same float32 counts may differ, if they are added in another order.
+_ROUNDING = 1e-5
+
 
 class Material:
     """A fitted model and its data, read and checked once.
@@ -45,7 +48,7 @@ class Material:
         self.documents = (
             None if documents is None else _one_for_each("documents", documents, n_samples)
         )
-        self.is_fitted_data = np.array_equal(model.sample_totals_, self.X.sample_totals)
+        self.is_fitted_data = _has_totals_of(model, self.X)
         self.explained, weights = self._explained()
         self.effective_weights = weights.effective
         mass = weights.mean * model.components_.sum(axis=1)
@@ -136,6 +139,16 @@ class Material:
         if any(len(str(name)) > limits.name for name in (*self.feature_names, *self.sample_names)):
             said.append(f"Names are cut after {limits.name} characters.")
         return said
+
+
+def _has_totals_of(model: BaseTopicModel, X: CountMatrix) -> bool:
+    """Tell by the totals whether these are the counts that were fitted, up to rounding."""
+    if X.shape[0] != len(model.sample_totals_):
+        return False
+    pairs = [(X.sample_totals, model.sample_totals_)]
+    if model._copies is None:
+        pairs.append((X.feature_totals, model._feature_totals))
+    return all(np.allclose(a, b, rtol=_ROUNDING, atol=0) for a, b in pairs)
 
 
 def _one_for_each(name: str, values: Any, n: int) -> list[Any]:
