@@ -237,12 +237,10 @@ def test_pointing_at_a_term_shows_where_it_occurs(fitted, corpus, open_page):
 
 def shown_weights(page):
     """Give what the page says of the chosen sample's weights, by topic."""
-    said = page.run(
-        "return [...document.querySelectorAll('#weights .weight')]"
-        ".map(e => e.getAttribute('aria-label'))"
-    )
-    split = [text.removeprefix("Topic ").split(": ") for text in said]
-    return {int(k): float(v.rstrip("%").replace(",", "")) for k, v in split}
+    topics, values = page.texts("#weights .swatch"), page.texts("#weights .amount")
+    said = [float(value.rstrip("%").replace(",", "")) for value in values]
+    assert said
+    return dict(zip(map(int, topics), said, strict=True))
 
 
 def test_a_sample_is_found_and_its_weights_are_the_models(fitted, corpus, open_page):

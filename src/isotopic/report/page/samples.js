@@ -72,7 +72,7 @@ function weightRow(sample, reading, value, largest, k) {
     left: at(value - doubt), width: `calc(${at(value + doubt)} - ${at(value - doubt)})`,
   });
   const shown = reading.normalize ? `${(100 * value).toFixed(1)}%` : number(value);
-  return make("button", { type: "button", class: "weight", "aria-label": `Topic ${k}: ${shown}`, onclick: () => choose({ topic: k }) },
+  return make("button", { type: "button", class: "weight", onclick: () => choose({ topic: k }) },
     swatch(k), said(labels[k], "cut"),
     make("span", { class: "track" }, styled(make("span", { class: "bar-topic" }), { width: at(value), background: colour(k) }), whisker),
     make("span", { class: "amount" }, shown));

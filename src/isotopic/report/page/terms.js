@@ -4,7 +4,7 @@
 function termRow({ term, inTopic, overall }, largest) {
   const width = (value) => `${(100 * Math.min(1, value / largest)).toFixed(2)}%`;
   return make("div", {
-    id: `term-${term}`, role: "option", "aria-label": `${termName(term)}: ${number(inTopic)} of ${number(overall)}`,
+    id: `term-${term}`, role: "option",
     onpointerenter: () => choose({ term }), onpointerleave: () => { hideTip(); choose({ term: null }); },
     onpointermove: (event) => showTip(event, said(termName(term), "term-name"),
       `${number(inTopic)} of ${number(overall)} counts are of this topic`,
