@@ -427,6 +427,16 @@ def test_a_large_fit(open_page, tmp_path):
     page.screenshot("large")
 
 
+def test_the_smallest_fit(open_page, tmp_path):
+    X = np.array([[3, 1, 0], [0, 0, 0]])
+    page = open_page(NMF(1, max_iter=0, random_state=0).fit(X).report(tmp_path / "x.html", X))
+    assert page.texts("#verdict") == ["No iteration was made."]
+    assert page.texts("#map text") == ["0"]
+    assert shown_weights(page) == {0: 4.0}
+    page.click("#sample-1")
+    assert page.texts("#weights") == ["No counts, so no topics."]
+
+
 def test_a_small_window_has_nothing_beyond_its_edge(fitted, open_page):
     page = open_page(fitted[1])
     size = {"width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": True}

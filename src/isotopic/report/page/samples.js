@@ -5,7 +5,7 @@ const MOST_RESULTS = 200;
 const MOST_WEIGHTS = 10;
 
 /** What a sample is found by: its name, its terms and its text. */
-const searchable = range(nSamples).map((sample) => null);
+const searchable = new Array(nSamples).fill(null);
 function haystack(sample) {
   if (searchable[sample] === null) {
     const terms = [...slice(report.samples.own, "terms", sample)].map(termName);
