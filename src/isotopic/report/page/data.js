@@ -31,7 +31,7 @@ const rank = byShare.reduce((ranks, k, i) => { ranks[k] = i; return ranks; }, []
 
 // Ten hues that stay apart for colour-blind eyes, then the same lighter and darker.
 const HUES = ["#4477aa", "#ee8833", "#228866", "#cc4466", "#7755bb", "#bbaa33", "#55b5dd", "#a3527d", "#77bb55", "#997755"];
-const TONES = [[0, 0], [255, 0.45], [20, 0.38], [255, 0.68], [20, 0.6]];
+const TONES = [[0, 0], [255, 0.45], [20, 0.28], [255, 0.68], [20, 0.48]];
 
 function channels(k) {
   const hue = HUES[rank[k] % HUES.length];
