@@ -24,7 +24,7 @@ LAYERS = [
     {"evaluate"},
     {"estimators"},
     {"annotated", "convert", "datasets", "resampling"},
-    {"bootstrap", "plot"},
+    {"bootstrap", "plot", "report"},
     {"verify"},
     {"cli", "__main__"},
 ]

@@ -22,6 +22,7 @@ from isotopic.estimators.keeping import Keeping
 from isotopic.estimators.knowledge import informed
 from isotopic.estimators.offsets import Offsets, read_offsets
 from isotopic.estimators.rearranging import Rearranging
+from isotopic.estimators.reporting import Reporting
 from isotopic.estimators.watching import CallbackSupport, Watcher, watchers, with_callbacks
 from isotopic.init import (
     STRATEGIES,
@@ -125,6 +126,7 @@ class BaseTopicModel(
     Describing,
     Rearranging,
     Keeping,
+    Reporting,
     CallbackSupport,  # type: ignore[misc]
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
