@@ -8,17 +8,27 @@ of priors; one kernel shares out the counts, and each prior makes of its counts 
 from isotopic import datasets, generative
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
-from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
+from isotopic.estimators import (
+    LDA,
+    NMF,
+    PLSA,
+    BetaNMF,
+    Checkpoint,
+    GammaPoisson,
+    TopicModel,
+    load,
+)
 from isotopic.kernels import Counts, expected_counts
 from isotopic.objectives import (
+    beta_divergence,
     gamma_poisson_bound,
     generalized_kl,
     lasso_kl,
     lda_bound,
     plsa_log_likelihood,
 )
-from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
-from isotopic.solvers import Accelerated, Alternating, JointEM
+from isotopic.priors import Dirichlet, Free, Gamma, Lasso, LogPenalty, Simplex
+from isotopic.solvers import Accelerated, Alternating, JointEM, JointMM, SequentialMM
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
@@ -29,6 +39,7 @@ __all__ = [
     "PLSA",
     "Accelerated",
     "Alternating",
+    "BetaNMF",
     "Checkpoint",
     "CountMatrix",
     "Counts",
@@ -37,9 +48,13 @@ __all__ = [
     "Gamma",
     "GammaPoisson",
     "JointEM",
+    "JointMM",
     "Lasso",
+    "LogPenalty",
+    "SequentialMM",
     "Simplex",
     "TopicModel",
+    "beta_divergence",
     "convert",
     "datasets",
     "expected_counts",

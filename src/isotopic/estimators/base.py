@@ -296,7 +296,11 @@ class BaseTopicModel(
             forbidden=self.forbidden,
             feature_names=getattr(self, "feature_names_in_", None),
         )
-        return Problem(weights, topics, X, self.n_components), seen
+        return self._pose(weights, topics, X), seen
+
+    def _pose(self, weights: Prior, topics: Prior, X: CountMatrix) -> Problem:
+        """Put priors and data together."""
+        return Problem(weights, topics, X, self.n_components)
 
     def _search(
         self,

@@ -4,15 +4,16 @@ A model is a pair of these: one for the weights (samples x components), one for 
 (components x features). A prior that normalises does so along the rows it is given: the weights of
 a sample, the topics of a component.
 
-================== ========================================================= ====================
-prior              what it makes of ``counts``                               effective factor
-================== ========================================================= ====================
-:class:`Free`      ``counts / totals``                                       itself
-:class:`Lasso`     ``counts / (totals + strength)``                          itself
-:class:`Simplex`   ``counts``, normalised                                    itself
-:class:`Dirichlet` parameters ``concentration + counts``                     ``exp(E[log])``
-:class:`Gamma`     parameters ``shape + counts``, rates ``rate + totals``    ``exp(E[log])``
-================== ========================================================= ====================
+=================== ======================================================== ====================
+prior               what it makes of ``counts``                              effective factor
+=================== ======================================================== ====================
+:class:`Free`       ``counts / totals``                                      itself
+:class:`Lasso`      ``counts / (totals + strength)``                         itself
+:class:`LogPenalty` the positive root of a quadratic                         itself
+:class:`Simplex`    ``counts``, normalised                                   itself
+:class:`Dirichlet`  parameters ``concentration + counts``                    ``exp(E[log])``
+:class:`Gamma`      parameters ``shape + counts``, rates ``rate + totals``   ``exp(E[log])``
+=================== ======================================================== ====================
 
 ``totals`` are the other side's sums for each component. When the topics are normalised, the
 weights see totals of one whatever the topics are, and the topics do not ask for theirs: so both
@@ -22,6 +23,7 @@ sides can take their step from the same expected counts. That is the paper's joi
 from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import Dirichlet, Gamma
 from isotopic.priors.constraints import Fixed, Forbidden, Held, Seeded, Weighted, forbidding, seeded
+from isotopic.priors.log_penalty import LogPenalty
 from isotopic.priors.points import Free, Lasso, Simplex
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "Gamma",
     "Held",
     "Lasso",
+    "LogPenalty",
     "Posterior",
     "Prior",
     "Seeded",

@@ -3,21 +3,28 @@
 from isotopic.solvers.accelerated import Accelerated, AcceleratedState
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Progress, Solver
-from isotopic.solvers.choose import SOLVERS, choose_solver
+from isotopic.solvers.beta_fold_in import BetaFoldIn
+from isotopic.solvers.beta_mm import JointMM, JointMMState, SequentialMM
+from isotopic.solvers.choose import BETA_SOLVERS, SOLVERS, choose_solver
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.joint import JointEM
 from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 
 __all__ = [
+    "BETA_SOLVERS",
     "HISTORY",
     "SOLVERS",
     "Accelerated",
     "AcceleratedState",
     "Alternating",
+    "BetaFoldIn",
     "FoldIn",
     "Iteration",
     "JointEM",
+    "JointMM",
+    "JointMMState",
     "Progress",
+    "SequentialMM",
     "Solution",
     "Solver",
     "choose_solver",
