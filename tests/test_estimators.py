@@ -21,10 +21,12 @@ from isotopic import (
     NMF,
     PLSA,
     Alternating,
+    BetaNMF,
     Gamma,
     GammaPoisson,
     JointEM,
     Lasso,
+    LogPenalty,
     TopicModel,
     datasets,
 )
@@ -38,6 +40,10 @@ MODELS = [
     GammaPoisson(3),
     TopicModel(3, weights=Lasso(0.5)),
     TopicModel(3, weights=Gamma(0.5, 0.5), topics=Gamma(0.5, 0.5)),
+    TopicModel(3, weights=LogPenalty(0.5)),
+    BetaNMF(3),
+    BetaNMF(3, beta=0.5, normalize=False),
+    BetaNMF(3, beta=1.5, penalty="log", strength=0.1),
 ]
 
 
@@ -48,7 +54,7 @@ def model(request):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [NMF(), PLSA(), LDA(), GammaPoisson(), TopicModel()]
+    [NMF(), PLSA(), LDA(), GammaPoisson(), TopicModel(), BetaNMF(beta=0.7)]
     + [m.set_params(tol=1e-6, max_iter=5000) for m in map(clone, MODELS)]
 )
 def test_scikit_learn_checks(estimator, check):

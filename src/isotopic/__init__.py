@@ -28,7 +28,7 @@ from isotopic.objectives import (
     plsa_log_likelihood,
 )
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, LogPenalty, Simplex
-from isotopic.solvers import Accelerated, Alternating, JointEM, JointMM, SequentialMM
+from isotopic.solvers import Accelerated, Alternating, FurtherMM, JointEM, JointMM, SequentialMM
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
@@ -45,6 +45,7 @@ __all__ = [
     "Counts",
     "Dirichlet",
     "Free",
+    "FurtherMM",
     "Gamma",
     "GammaPoisson",
     "JointEM",

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from isotopic.estimators.base import BaseTopicModel, kept_sides
 from isotopic.estimators.knowledge import informed
 from isotopic.init import explained_counts
-from isotopic.priors import Dirichlet, Free, Gamma, Posterior, Prior, Simplex, Weighted
+from isotopic.priors import Dirichlet, Free, Gamma, LogPenalty, Posterior, Prior, Simplex, Weighted
 from isotopic.problem import Pair
 
 Model = TypeVar("Model", bound=BaseTopicModel)
@@ -63,6 +63,8 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
         raise TypeError(f"to must be a model of this package or its class, not {to!r}")
     source, pair = Pair(*model._fitted_priors), _informed_pair(target, model)
     reason = _why_not_exact(source, pair)
+    if not model._beta == target._beta == 1:
+        reason = "the relations are those of the Kullback-Leibler divergence, beta=1"
     if model._has_missing:
         reason = "the counts that fill its missing entries are not those of the other model"
     if reason:
@@ -173,6 +175,9 @@ def _why_not_exact(source: Pair, target: Pair) -> str:
         return "their topics have different priors"
     if not all(p.topics.normalized or isinstance(p.weights, Free) for p in (source, target)):
         return "only free weights are equivalent when the topics carry a scale"
+    penalties = [isinstance(p.weights, LogPenalty) for p in (source, target)]
+    if any(penalties) and source.weights != target.weights:
+        return "a log penalty is not a matter of scale, as the Lasso is"
     if source.weights.bayesian != target.weights.bayesian:
         return "one has a prior on the weights, the other has none"
     if source.weights.bayesian and source.weights != target.weights:

@@ -155,6 +155,11 @@ class BaseTopicModel(
         "verbose": ["verbose"],
     }
 
+    @property
+    def _beta(self) -> float:
+        """Which beta divergence is minimised: that of counts."""
+        return 1.0
+
     def _priors(self) -> tuple[Prior, Prior]:
         """Give the model: the priors of its weights and its topics."""
         raise NotImplementedError

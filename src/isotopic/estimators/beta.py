@@ -116,14 +116,13 @@ class BetaNMF(BaseTopicModel):
         return {**super()._fitted(state, **of_the_fit), "beta_": Beta.of(self.beta).beta}
 
     def _infer(self, counts: CountMatrix, which: Array | None = None) -> Posterior:
-        divergence = self._fitted_divergence
-        if divergence.beta == 1:
+        if self._beta == 1:
             return super()._infer(counts, which)
         prior = self._fitted_priors[0]
         known = self.components_.astype(counts.dtype, copy=False)
         topics = Posterior(known, known)
         fixed = Fixed(topics, normalized=self._fitted_priors[1].normalized)
-        problem = BetaProblem(prior, fixed, counts, len(known), divergence)
+        problem = BetaProblem(prior, fixed, counts, len(known), Beta(self._beta))
         solver: Any = BetaFoldIn(_FOLD_IN_TOL)
         with use_threads(self.n_jobs):
             solution: Solution[Any] = solve(
@@ -168,7 +167,7 @@ class BetaNMF(BaseTopicModel):
             Higher is better.
         """
         check_is_fitted(self)
-        if self._fitted_divergence.beta == 1:
+        if self._beta == 1:
             return super().score(X, y, sample_weight, missing_mask=missing_mask)
         counts = self._read_new(X, missing_mask)
         copies = read_sample_weight(sample_weight, counts.shape[0])
@@ -178,7 +177,7 @@ class BetaNMF(BaseTopicModel):
             seen -= np.diff(counts.missing.pattern.indptr)
         weights = self._infer(counts).mean
         with use_threads(self.n_jobs):
-            sweep = Sweeper(self._fitted_divergence, counts)
+            sweep = Sweeper(Beta(self._beta), counts)
             values = sweep(
                 weights, self.components_.astype(weights.dtype), weights_only=True
             ).values
@@ -205,15 +204,16 @@ class BetaNMF(BaseTopicModel):
         return super().sample(n_samples, random_state=random_state)
 
     @property
-    def _fitted_divergence(self) -> Beta:
-        return Beta.of(self.__dict__.get("beta_", self.beta))
+    def _beta(self) -> float:
+        """Which one was fitted, or is to be."""
+        return Beta.of(self.__dict__.get("beta_", self.beta)).beta
 
     def _check_counts(self, name: str) -> None:
         """Raise unless the model is one of counts."""
         check_is_fitted(self)
-        if self._fitted_divergence.beta != 1:
+        if self._beta != 1:
             raise ValueError(
-                f"{name} belongs to models of counts, and beta={self._fitted_divergence.beta:g} is "
+                f"{name} belongs to models of counts, and beta={self._beta:g} is "
                 "none: fit NMF, or BetaNMF with beta=1. score, transform and inverse_transform are "
                 "there for any beta"
             )

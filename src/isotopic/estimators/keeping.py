@@ -33,6 +33,7 @@ TYPES: dict[str, type] = {
         *solvers.SOLVERS.values(),
         *solvers.BETA_SOLVERS.values(),
         solvers.AcceleratedState,
+        solvers.FurtherMMState,
         solvers.JointMMState,
         solvers.Solution,
         Counts,

@@ -4,7 +4,7 @@ from isotopic.solvers.accelerated import Accelerated, AcceleratedState
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Progress, Solver
 from isotopic.solvers.beta_fold_in import BetaFoldIn
-from isotopic.solvers.beta_mm import JointMM, JointMMState, SequentialMM
+from isotopic.solvers.beta_mm import FurtherMM, FurtherMMState, JointMM, JointMMState, SequentialMM
 from isotopic.solvers.choose import BETA_SOLVERS, SOLVERS, choose_solver
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.joint import JointEM
@@ -19,6 +19,8 @@ __all__ = [
     "Alternating",
     "BetaFoldIn",
     "FoldIn",
+    "FurtherMM",
+    "FurtherMMState",
     "Iteration",
     "JointEM",
     "JointMM",

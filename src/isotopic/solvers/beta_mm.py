@@ -1,14 +1,16 @@
 """Majorization-minimization for the beta divergence, one side at a time or both."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.beta_problem import BetaProblem
+from isotopic.beta_problem import BetaProblem, taken_further
 from isotopic.kernels import row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import State
+
+_GROWTH, _MOST_REACH = 1.1, 20.0
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,54 @@ class JointMM:
 
     def step(self, problem: BetaProblem, state: JointMMState) -> JointMMState:
         """Both sides, then one sweep."""
-        old, topics = state.weights.mean, state.topics.mean
-        if problem.topics.learned:
-            power = old.dtype.type(problem.divergence.joint_powers[1])
-            counted = old * np.power(state.ratios, power)
-            topics = problem.new_topics(topics, state.joint, old, counted)
-        settled = problem.settled(old * state.ratios, topics)
-        return _evaluated(problem, *settled, state.passes + 1)
+        return _moved(problem, state, reach=1.0)
+
+
+@dataclass(frozen=True)
+class FurtherMMState(JointMMState):
+    """A point, and how far to go from it.
+
+    Attributes
+    ----------
+    reach : float
+        The power to which the next step takes the ratios of new factors to old ones.
+    """
+
+    reach: float
+
+
+@dataclass(frozen=True)
+class FurtherMM:
+    r"""Take the joint update further, as long as that lowers the objective: one sweep an iteration.
+
+    The updates are small steps in a good direction. Here the ratios of new factors to old ones are
+    taken to a power that grows with every step (Salakhutdinov & Roweis call such updates
+    overrelaxed). If the objective is higher then, the step is forgotten and the next one is that of
+    :class:`JointMM`, which never raises it.
+    """
+
+    def init(self, problem: BetaProblem, weights: Posterior, topics: Posterior) -> FurtherMMState:
+        """Evaluate the starting point."""
+        start = _evaluated(problem, weights, topics, passes=0)
+        return FurtherMMState(**vars(start), reach=1.0)
+
+    def step(self, problem: BetaProblem, state: FurtherMMState) -> FurtherMMState:
+        """Both sides, further than the majorizer says, then one sweep."""
+        new = _moved(problem, state, state.reach)
+        if state.reach == 1 or new.objective <= state.objective:
+            return FurtherMMState(**vars(new), reach=min(_GROWTH * state.reach, _MOST_REACH))
+        return replace(state, passes=new.passes, reach=1.0)
+
+
+def _moved(problem: BetaProblem, state: JointMMState, reach: float) -> JointMMState:
+    """Minimise the joint majorizer, or go further than that, and sweep over the data."""
+    old, topics = state.weights.mean, state.topics.mean
+    if problem.topics.learned:
+        power = old.dtype.type(problem.divergence.joint_powers[1])
+        counted = old * np.power(state.ratios, power)
+        topics = problem.new_topics(topics, state.joint, old, counted, reach)
+    settled = problem.settled(old * taken_further(state.ratios, reach), topics)
+    return _evaluated(problem, *settled, state.passes + 1)
 
 
 def _evaluated(

@@ -7,7 +7,7 @@ from isotopic.problem import Problem
 from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
-from isotopic.solvers.beta_mm import JointMM, SequentialMM
+from isotopic.solvers.beta_mm import FurtherMM, JointMM, SequentialMM
 from isotopic.solvers.joint import JointEM
 
 SOLVERS: dict[str, type[Any]] = {
@@ -19,7 +19,8 @@ SOLVERS: dict[str, type[Any]] = {
 
 # For divergences that the main kernel does not know.
 BETA_SOLVERS: dict[str, type[Any]] = {
-    "auto": JointMM,
+    "auto": FurtherMM,
+    "accelerated": FurtherMM,
     "joint": JointMM,
     "alternating": SequentialMM,
 }
