@@ -120,9 +120,7 @@ class BetaProblem(Problem):
         )
         return self._ratios(sums[0], sums[1] + slope)
 
-    def new_topics(
-        self, topics: Array, sums: Array, weights: Array, counted: Array, reach: float = 1.0
-    ) -> Array:
+    def new_topics(self, topics: Array, sums: Array, weights: Array, counted: Array) -> Array:
         """Update the topics, next to given weights.
 
         Parameters
@@ -134,8 +132,6 @@ class BetaProblem(Problem):
             At which the penalty has its slope.
         counted : ndarray of shape (samples, components)
             The weights that the slope is multiplied with.
-        reach : float
-            To which power the ratios of new topics to old ones are taken.
         """
         given = sums[1]
         if self.penalty_on_both:
@@ -143,7 +139,7 @@ class BetaProblem(Problem):
             if self.weights.copies is not None:
                 slope = slope * self.weights.copies[:, np.newaxis]
             given = given + slope.sum(axis=0, dtype=np.float64)[:, np.newaxis].astype(given.dtype)
-        new = topics * taken_further(self._ratios(sums[0], given), reach)
+        new = topics * self._ratios(sums[0], given)
         new[: self.topics.held_rows] = topics[: self.topics.held_rows]
         return new
 
@@ -158,12 +154,3 @@ class BetaProblem(Problem):
         ratios = np.divide(asked, given, out=np.zeros_like(asked), where=given > 0)
         exponent = self.divergence.exponent
         return ratios if exponent == 1 else np.power(ratios, asked.dtype.type(exponent))
-
-
-def taken_further(ratios: Array, reach: Array | float) -> Array:
-    """Take ratios to a power, but none to more than a hundredfold by that."""
-    if np.ndim(reach) == 0 and reach == 1:
-        return ratios
-    with np.errstate(over="ignore"):
-        powers = ratios ** np.asarray(reach, ratios.dtype)
-    return np.asarray(np.minimum(powers, np.maximum(ratios, 100)))

@@ -67,9 +67,9 @@ class BetaNMF(BaseTopicModel):
 
     Notes
     -----
-    For any beta but 1 ``solver="joint"``, also ``"auto"``, is the joint majorization-minimization
-    of Marmin, Goulart and Févotte, and ``"alternating"`` the sequential one of Févotte and Idier;
-    there is no accelerated one, and no ``seeds``. The residual, of which ``tol`` is the bound, is
+    For any beta but 1 ``solver="joint"`` is the joint majorization-minimization of Marmin, Goulart
+    and Févotte, ``"alternating"`` the sequential one of Févotte and Idier, and ``"accelerated"``,
+    which is ``"auto"``, takes the joint one further. There are no ``seeds``. The residual, of which ``tol`` is the bound, is
     the share of :math:`\sum x (HW)^{\beta-1}` that the gradient would move.
 
     Examples

@@ -6,17 +6,18 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.beta_problem import BetaProblem, taken_further
+from isotopic.beta_problem import BetaProblem
 from isotopic.divergences import Sweeper
 from isotopic.priors import Posterior
+from isotopic.solvers.further import further
+from isotopic.solvers.momentum import FIRST_MOMENTUM, FLOOR, Schedule
+
+_SCHEDULE = Schedule(most_momentum=0.9, floor_to_residual=5.0)
 
 # Products are made of blocks of as many rows, filled up if need be: then a row's bits do not depend
 # on the others.
 _ROWS_A_BLOCK = 16
 
-
-# An update is taken this much further each time, until it goes too far.
-_GROWTH = 1.1
 
 # What rounding may add to an objective, in units of the precision: it must not decide on the way.
 _ROUNDING = 1e3
@@ -35,12 +36,16 @@ class BetaFoldInState:
     sweep : Sweeper
     trial : ndarray of shape (rows, components)
         The weights to look at next.
-    plain : ndarray of shape (rows, components)
-        Those that the update itself leads to.
+    updated : ndarray of shape (rows, components)
+        What the last update made of the best weights.
     objective_of : ndarray of shape (rows,)
         At the best weights.
-    reach : ndarray of shape (rows,)
-        To which power the next update is taken.
+    momentum : ndarray of shape (rows,)
+        The power to which the change from one update to the next is taken.
+    floor : ndarray of shape (rows,)
+        The present floor as a part of the first one.
+    plain : ndarray of bool of shape (rows,)
+        Whose weights to look at next are those of an update as it is.
     topics : ndarray of shape (components, features)
     residual : float
         The largest of the residuals of the samples on their own.
@@ -51,9 +56,11 @@ class BetaFoldInState:
     rows: Array
     sweep: Sweeper
     trial: Array
-    plain: Array
+    updated: Array
     objective_of: Array
-    reach: Array
+    momentum: Array
+    floor: Array
+    plain: Array
     topics: Array
     residual: float
     passes: int
@@ -66,12 +73,15 @@ class BetaFoldInState:
 
 @dataclass(frozen=True)
 class BetaFoldIn:
-    """The sequential update of each sample on its own, the topics being fixed.
+    r"""The sequential update of each sample on its own, the topics being fixed.
 
-    Updates are small steps, so each is taken further: the ratios of new weights to old ones go to a
-    power that grows until a sample's objective rises. Then the update is made as it is, and never
-    raises it. A sample settles when its optimality residual is at most ``tol``; from then on it is
-    left as it is. So what comes out for a sample does not depend on which others are there.
+    Updates are small steps, so each is taken further along the way from the update before,
+
+    .. math:: u_n \cdot (u_n / u_{n-1})^{\text{momentum}}
+
+    above a floor that shrinks. If that raises a sample's objective, the next update is made as it
+    is. A sample settles when its optimality residual is at most ``tol``; from then on it is left as
+    it is. So what comes out for a sample does not depend on which others are there.
     """
 
     tol: float
@@ -84,9 +94,11 @@ class BetaFoldIn:
             np.arange(n),
             Sweeper(problem.divergence, problem.X, _ROWS_A_BLOCK),
             trial=factor,
-            plain=factor,
+            updated=factor,
             objective_of=np.full(n, np.inf),
-            reach=np.ones(n),
+            momentum=np.full(n, FIRST_MOMENTUM),
+            floor=np.ones(n),
+            plain=np.ones(n, bool),
             topics=np.ascontiguousarray(topics.mean),
             residual=np.inf,
             passes=0,
@@ -99,22 +111,25 @@ class BetaFoldIn:
         terms = problem.weights.rows(rows).at(trial, 1.0).terms
         objective = sums.values if terms is None else sums.values + terms
         noise = _ROUNDING * np.finfo(trial.dtype).eps * _asked(trial, sums.weights)
-        too_far = (objective > state.objective_of + noise) & (state.reach > 1)
-        good = ~too_far
-        state.weights[rows[good]] = trial[good]
-        residuals = np.where(too_far, np.inf, _residuals(problem, trial, sums.weights))
-        ratios = problem.weight_ratios(trial, sums.weights)
-        reach = np.where(too_far, 1.0, state.reach * _GROWTH)
-        plain = np.where(too_far[:, np.newaxis], state.plain, trial * ratios)
-        further = trial * taken_further(ratios, reach[:, np.newaxis])
+        worse = (objective > state.objective_of + noise) & ~state.plain
+        state.weights[rows[~worse]] = trial[~worse]
+        residuals = np.where(worse, np.inf, _residuals(problem, trial, sums.weights))
+        updated = trial * problem.weight_ratios(trial, sums.weights)
+        updated[worse] = state.updated[worse]
+        grown = _SCHEDULE.after_success(state.momentum, state.floor, residuals)
+        slower = _SCHEDULE.after_failure(state.momentum, state.floor)
+        momentum, floor = np.where(worse, slower, grown)
+        power, least = np.where(worse, 0, (momentum, floor * FLOOR / trial.shape[1]))
         moving = residuals > self.tol
         return replace(
             state,
             **_only(problem, rows, moving, state.sweep),
-            trial=np.where(too_far[:, np.newaxis], state.plain, further)[moving],
-            plain=plain[moving],
-            objective_of=np.where(too_far, state.objective_of, objective)[moving],
-            reach=reach[moving],
+            trial=further(updated, state.updated, power, least)[moving],
+            updated=updated[moving],
+            objective_of=np.where(worse, state.objective_of, objective)[moving],
+            momentum=momentum[moving],
+            floor=floor[moving],
+            plain=worse[moving],
             residual=float(residuals.max(initial=0.0)),
             passes=state.passes + 1,
         )

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.beta_problem import BetaProblem, taken_further
+from isotopic.beta_problem import BetaProblem
 from isotopic.kernels import row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import State
+from isotopic.solvers.further import further
+from isotopic.solvers.momentum import FIRST_MOMENTUM, FLOOR, Schedule
 
-_GROWTH, _MOST_REACH = 1.1, 20.0
+_SCHEDULE = Schedule(most_momentum=0.95, floor_to_residual=5.0)
 
 
 @dataclass(frozen=True)
@@ -78,54 +80,86 @@ class JointMM:
 
     def step(self, problem: BetaProblem, state: JointMMState) -> JointMMState:
         """Both sides, then one sweep."""
-        return _moved(problem, state, reach=1.0)
+        return _evaluated(problem, *_updated(problem, state), state.passes + 1)
 
 
 @dataclass(frozen=True)
 class FurtherMMState(JointMMState):
-    """A point, and how far to go from it.
+    """The best point so far, and the way that led to it.
 
     Attributes
     ----------
-    reach : float
-        The power to which the next step takes the ratios of new factors to old ones.
+    previous : tuple of ndarray, or None
+        The weights and topics that the last update made, before they were taken further. ``None``:
+        the next step is a plain one.
+    momentum : float
+        The power to which the next step takes the change since then.
+    floor : float
+        The present floor as a part of the first one.
     """
 
-    reach: float
+    previous: tuple[Array, Array] | None
+    momentum: float
+    floor: float
 
 
 @dataclass(frozen=True)
 class FurtherMM:
-    r"""Take the joint update further, as long as that lowers the objective: one sweep an iteration.
+    r"""Take the joint update further along its way: one sweep an iteration.
 
-    The updates are small steps in a good direction. Here the ratios of new factors to old ones are
-    taken to a power that grows with every step (Salakhutdinov & Roweis call such updates
-    overrelaxed). If the objective is higher then, the step is forgotten and the next one is that of
-    :class:`JointMM`, which never raises it.
+    With the factors :math:`u_n` that the joint update makes, both sides become
+
+    .. math:: u_n \cdot (u_n / u_{n-1})^{\text{momentum}}
+
+    and stay above a floor that shrinks as the fit settles. If the objective is higher there, the
+    step is forgotten and the next one is that of :class:`JointMM`, which never raises it.
     """
 
     def init(self, problem: BetaProblem, weights: Posterior, topics: Posterior) -> FurtherMMState:
         """Evaluate the starting point."""
         start = _evaluated(problem, weights, topics, passes=0)
-        return FurtherMMState(**vars(start), reach=1.0)
+        return FurtherMMState(**vars(start), previous=None, momentum=FIRST_MOMENTUM, floor=1.0)
 
     def step(self, problem: BetaProblem, state: FurtherMMState) -> FurtherMMState:
-        """Both sides, further than the majorizer says, then one sweep."""
-        new = _moved(problem, state, state.reach)
-        if state.reach == 1 or new.objective <= state.objective:
-            return FurtherMMState(**vars(new), reach=min(_GROWTH * state.reach, _MOST_REACH))
-        return replace(state, passes=new.passes, reach=1.0)
+        """Both sides, taken further, then one sweep."""
+        updated = trial = _updated(problem, state)
+        plain = state.previous is None
+        if state.previous is not None:
+            trial = _further(problem, updated, state)
+        new = _evaluated(problem, *trial, state.passes + 1)
+        worse = not plain and new.objective > state.objective
+        if worse:
+            way = _SCHEDULE.after_failure(state.momentum, state.floor)
+            momentum, floor = map(float, way)
+            return replace(state, passes=new.passes, previous=None, momentum=momentum, floor=floor)
+        way = _SCHEDULE.after_success(state.momentum, state.floor, new.residual)
+        momentum, floor = map(float, way)
+        previous = updated[0].mean, updated[1].mean
+        return FurtherMMState(**vars(new), previous=previous, momentum=momentum, floor=floor)
 
 
-def _moved(problem: BetaProblem, state: JointMMState, reach: float) -> JointMMState:
-    """Minimise the joint majorizer, or go further than that, and sweep over the data."""
+def _further(
+    problem: BetaProblem, updated: tuple[Posterior, Posterior], state: FurtherMMState
+) -> tuple[Posterior, Posterior]:
+    """Take both sides further; topics that are held stay."""
+    assert state.previous is not None
+    floor = state.floor * FLOOR / problem.n_components
+    weights = further(updated[0].mean, state.previous[0], state.momentum, floor)
+    topics = updated[1].mean
+    if problem.topics.learned:
+        topics = further(topics.T, state.previous[1].T, state.momentum, floor).T
+        topics[: problem.topics.held_rows] = updated[1].mean[: problem.topics.held_rows]
+    return problem.settled(weights, topics)
+
+
+def _updated(problem: BetaProblem, state: JointMMState) -> tuple[Posterior, Posterior]:
+    """Minimise the joint majorizer over the weights, then over the topics."""
     old, topics = state.weights.mean, state.topics.mean
     if problem.topics.learned:
         power = old.dtype.type(problem.divergence.joint_powers[1])
         counted = old * np.power(state.ratios, power)
-        topics = problem.new_topics(topics, state.joint, old, counted, reach)
-    settled = problem.settled(old * taken_further(state.ratios, reach), topics)
-    return _evaluated(problem, *settled, state.passes + 1)
+        topics = problem.new_topics(topics, state.joint, old, counted)
+    return problem.settled(old * state.ratios, topics)
 
 
 def _evaluated(
