@@ -20,12 +20,15 @@ from isotopic import (
     LDA,
     NMF,
     PLSA,
+    BetaNMF,
     Checkpoint,
     Dirichlet,
     Gamma,
     GammaPoisson,
     JointEM,
     Lasso,
+    LogPenalty,
+    SequentialMM,
     TopicModel,
 )
 from isotopic.problem import Problem
@@ -38,6 +41,9 @@ MODELS = [
     GammaPoisson(3, fixed_topics=np.full((1, 9), 1 / 9)),
     TopicModel(3, weights=Lasso(0.5), seeds={0: [1, 2]}, forbidden={1: [3]}),
     TopicModel(3, weights=Gamma(0.5, 0.5), topics=Dirichlet(0.5), random_state=3),
+    BetaNMF(3, beta="frobenius", penalty=LogPenalty(0.1, 0.5)),
+    BetaNMF(3, beta=0.5, normalize=False, solver="joint"),
+    BetaNMF(3, beta=1.5, solver=SequentialMM(), fixed_topics=np.full((1, 9), 1 / 9)),
 ]
 
 

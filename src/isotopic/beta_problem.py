@@ -28,6 +28,7 @@ from functools import cached_property
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.divergences import Beta, Sweep, Sweeper
 from isotopic.kernels import Counts, row_sums
 from isotopic.priors import Posterior
@@ -56,14 +57,10 @@ class BetaProblem(Problem):
                 "a beta divergence other than Kullback-Leibler is for factors, with a penalty or "
                 "without, not for proportions or posteriors; use beta=1"
             )
-        X = self.X
-        if X.is_sparse:
-            present, n_zeros = X.values, X.shape[0] * X.shape[1] - len(X.values)
-        else:
-            present = X.dense[X.dense > 0]
-            n_zeros = X.dense.size - len(present)
-        unseen = 0 if X.missing is None else X.missing.pattern.nnz
-        self.divergence.check_data(present, has_zeros=n_zeros > unseen)
+        X, unseen = self.X, 0 if self.X.missing is None else self.X.missing.pattern.nnz
+        present = _positive_entries(X)
+        n_zeros = X.shape[0] * X.shape[1] - len(present) - unseen
+        self.divergence.check_data(present, has_zeros=n_zeros > 0)
 
     @cached_property
     def sweep(self) -> Sweeper:
@@ -154,3 +151,12 @@ class BetaProblem(Problem):
         ratios = np.divide(asked, given, out=np.zeros_like(asked), where=given > 0)
         exponent = self.divergence.exponent
         return ratios if exponent == 1 else np.power(ratios, asked.dtype.type(exponent))
+
+
+def _positive_entries(X: CountMatrix) -> Array:
+    """Give the entries that are not zero, as each sample has them."""
+    if X.is_sparse:
+        copies = None if X.copies is None else np.repeat(X.copies, np.diff(X.row_starts))
+        return X.values if copies is None else X.values / copies.astype(X.dtype)
+    once = X.dense if X.copies is None else X.dense / X.copies[:, np.newaxis].astype(X.dtype)
+    return np.asarray(once[once > 0])

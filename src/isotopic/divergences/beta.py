@@ -138,8 +138,8 @@ class Beta:
             return
         least, largest, info = float(x.min()), float(x.max()), np.finfo(x.dtype)
         powers = np.array([self.beta, self.beta - 1, self.beta - 2])
-        high = powers.max() * np.log10(largest * _MARGIN) + np.log10(x.size)
-        low = powers.min() * np.log10(largest * _MARGIN)
+        high = (powers * np.log10(largest * _MARGIN)).max() + np.log10(x.size)
+        low = (powers * np.log10(largest)).min()
         too_small = least / _MARGIN < self.floor(x.dtype)
         if too_small or high > np.log10(info.max) or low < np.log10(info.tiny):
             raise ValueError(
@@ -150,26 +150,29 @@ class Beta:
 
 
 def exact_values(beta: float, x: Array, product: Array) -> Array:
-    r"""Compute the divergence of each entry, without loss near the limits 0 and 1.
+    r"""Compute the divergence of each entry, infinite or not, without loss near the limits 0 and 1.
+
+    There, and with :math:`u = \log(v / x)`, it is computed as
 
     .. math::
 
-        d_\beta(x, v) = x^\beta \left(\frac{e^{\beta u} - 1}{\beta} -
-            \frac{e^{(\beta-1) u} - 1}{\beta - 1}\right), \qquad u = \log(v / x)
-
-    and :math:`v^\beta / \beta` where :math:`x = 0`, for positive :math:`\beta`.
+        x^\beta \left(\frac{e^{\beta u} - 1}{\beta} - \frac{e^{(\beta-1) u} - 1}{\beta - 1}\right).
     """
     x, product = x.astype(np.float64, copy=False), product.astype(np.float64, copy=False)
     some = x > 0
-    with np.errstate(divide="ignore", invalid="ignore"):  # a product of zero is looked at below
-        u = np.log(product / np.where(some, x, 1.0))
-        bracket = _grown(beta, u) - _grown(beta - 1, u)
-    value = np.where(some, x, 1.0) ** beta * bracket
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # looked at below
+        if Beta(beta)._needs_care:
+            u = np.log(product / np.where(some, x, 1.0))
+            value = np.where(some, x, 1.0) ** beta * (_grown(beta, u) - _grown(beta - 1, u))
+        else:
+            given = product**beta / beta - x * product ** (beta - 1) / (beta - 1)
+            value = x**beta / (beta * (beta - 1)) + given
+        alone = product**beta / beta if beta > 0 else np.full_like(product, np.inf)
     if beta <= 1:
         value[some & (product == 0)] = np.inf
-    if not some.all():
-        value[~some] = product[~some] ** beta / beta if beta > 0 else np.inf
-    return np.asarray(value)
+    elif beta < 2:  # where zero times infinity stood for zero
+        value[product == 0] = x[product == 0] ** beta / (beta * (beta - 1))
+    return np.asarray(np.where(some, value, alone))
 
 
 def _grown(rate: float, u: Array) -> Array:

@@ -69,8 +69,9 @@ class BetaNMF(BaseTopicModel):
     -----
     For any beta but 1 ``solver="joint"`` is the joint majorization-minimization of Marmin, Goulart
     and Févotte, ``"alternating"`` the sequential one of Févotte and Idier, and ``"accelerated"``,
-    which is ``"auto"``, takes the joint one further. There are no ``seeds``. The residual, of which ``tol`` is the bound, is
-    the share of :math:`\sum x (HW)^{\beta-1}` that the gradient would move.
+    which is ``"auto"``, takes the joint one further. There are no ``seeds``. The residual, of which
+    ``tol`` is the bound, is the share of :math:`\sum x (HW)^{\beta-1}` that the gradient would
+    move.
 
     Examples
     --------
@@ -118,6 +119,7 @@ class BetaNMF(BaseTopicModel):
     def _infer(self, counts: CountMatrix, which: Array | None = None) -> Posterior:
         if self._beta == 1:
             return super()._infer(counts, which)
+        counts = counts.as_sparse()
         prior = self._fitted_priors[0]
         known = self.components_.astype(counts.dtype, copy=False)
         topics = Posterior(known, known)
