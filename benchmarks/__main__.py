@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks import (
     against_sklearn,
     bayes,
+    beta,
     convergence,
     dense,
     imports,
@@ -35,6 +36,7 @@ MODULES = (
     threads,
     dense,
     bayes,
+    beta,
     memory,
     imports,
     real,

@@ -170,8 +170,6 @@ def exact_values(beta: float, x: Array, product: Array) -> Array:
         alone = product**beta / beta if beta > 0 else np.full_like(product, np.inf)
     if beta <= 1:
         value[some & (product == 0)] = np.inf
-    elif beta < 2:  # where zero times infinity stood for zero
-        value[product == 0] = x[product == 0] ** beta / (beta * (beta - 1))
     return np.asarray(np.where(some, value, alone))
 
 
