@@ -10,6 +10,7 @@ of what the data ask for and of what the model gives.
 
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -84,8 +85,10 @@ class Beta:
 
     def powers(self, x: Array, product: Array) -> tuple[Array, Array]:
         r"""Give :math:`x v^{\beta-2}` and :math:`v^{\beta-1}`; products must be positive."""
-        given = product ** product.dtype.type(self.beta - 1)
-        return x * (given / product), given
+        given = _power(product, self.beta - 1)
+        asked = np.divide(given, product)
+        asked *= x
+        return asked, given
 
     def floor(self, dtype: np.dtype[np.floating]) -> float:
         """Give the least product whose powers, and sums of them, are finite."""
@@ -93,30 +96,37 @@ class Beta:
         tiny = float(info.tiny)
         return max(float(info.max) ** (-0.9 / steepest), tiny) if steepest > 0 else tiny
 
-    def saturated(self, x: Array) -> Array:
-        """Sum over rows what the value has of the data alone."""
-        b, wide = self.beta, x.astype(np.float64, copy=False)
-        if self._needs_care:
-            return np.zeros(len(x))
-        return np.asarray((wide**b).sum(axis=1) / (b * (b - 1)))
-
-    def values(
-        self, x: Array, product: Array, asked: Array, given: Array, saturated: Array
-    ) -> Array:
-        """Sum the divergence over rows, with what :meth:`powers` and :meth:`saturated` gave."""
-        b = self.beta
-        if b == 0:
-            ratio = x * given
-            entries = ratio - np.log(ratio) - 1
-            return np.asarray(entries.sum(axis=1, dtype=np.float64))
-        if self._needs_care:
-            return np.asarray(exact_values(b, x, product).sum(axis=1))
-        entries = product * (given / b - asked / (b - 1))
-        return np.asarray(saturated + entries.sum(axis=1, dtype=np.float64))
-
     @property
-    def _needs_care(self) -> bool:
+    def by_entry(self) -> bool:
+        """Whether values must be computed entry by entry: 0, and next to 0 and 1."""
         return min(abs(self.beta), abs(self.beta - 1)) < _NEAR
+
+    def saturated(self, x: Array, missing: tuple[Array, Array] | None = None) -> Array:
+        """Sum over rows what values have of the data alone, unless they are computed by entry."""
+        if self.by_entry:
+            return np.zeros(len(x))
+        powers = x.astype(np.float64, copy=False) ** self.beta
+        if missing is not None:
+            powers[missing] = 0
+        return np.asarray(powers.sum(axis=1) / (self.beta * (self.beta - 1)))
+
+    def values(self, saturated: Array, weights: Array, asked: Array, given: Array) -> Array:
+        r"""Sum the divergence over rows, from the sums of the weights.
+
+        .. math:: \text{saturated} + \sum_k w_{dk} \left(\frac{\text{given}_{dk}}{\beta} -
+            \frac{\text{asked}_{dk}}{\beta - 1}\right)
+        """
+        sums = given / self.beta - asked / (self.beta - 1)
+        return np.asarray(saturated + np.einsum("dk,dk->d", weights, sums, dtype=np.float64))
+
+    def values_by_entry(self, x: Array, product: Array) -> Array:
+        """Sum the divergence over rows, entry by entry."""
+        if self.beta == 0:
+            ratio = x / product
+            entries = ratio - np.log(ratio) - 1
+        else:
+            entries = exact_values(self.beta, x, product)
+        return np.asarray(entries.sum(axis=1, dtype=np.float64))
 
     def check_data(self, x: Array, has_zeros: bool) -> None:
         """Raise if the divergence of such data is infinite, or beyond their precision.
@@ -161,7 +171,7 @@ def exact_values(beta: float, x: Array, product: Array) -> Array:
     x, product = x.astype(np.float64, copy=False), product.astype(np.float64, copy=False)
     some = x > 0
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # looked at below
-        if Beta(beta)._needs_care:
+        if Beta(beta).by_entry:
             u = np.log(product / np.where(some, x, 1.0))
             value = np.where(some, x, 1.0) ** beta * (_grown(beta, u) - _grown(beta - 1, u))
         else:
@@ -171,6 +181,16 @@ def exact_values(beta: float, x: Array, product: Array) -> Array:
     if beta <= 1:
         value[some & (product == 0)] = np.inf
     return np.asarray(np.where(some, value, alone))
+
+
+def _power(base: Array, exponent: float) -> Array:
+    """Take a power; simple ones cost less."""
+    simple: dict[float, Any] = {-1.0: np.reciprocal, 0.5: np.sqrt, 1.0: np.copy, 2.0: np.square}
+    if exponent in simple:
+        return np.asarray(simple[exponent](base))
+    if exponent == -0.5:
+        return np.asarray(np.reciprocal(np.sqrt(base)))
+    return np.asarray(np.power(base, base.dtype.type(exponent)))
 
 
 def _grown(rate: float, u: Array) -> Array:

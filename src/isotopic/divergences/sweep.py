@@ -14,8 +14,11 @@ from isotopic.divergences.blocks import Block, DenseBlock, GramBlock
 from isotopic.kernels import in_waves
 from isotopic.threads import one_blas_thread
 
-# Blocks of dense rows are of about this many bytes; sparse rows, which stay so, come by number.
-_BLOCK_BYTES = 2**20
+# Blocks of dense rows are of about this many bytes, so that their powers stay in a second-level
+# cache; but for so many rows at least it is worth adding up the sums of the topics. Sparse rows,
+# which stay so, come by number.
+_BLOCK_BYTES = 2**18
+_FEWEST_ROWS = 32
 _SPARSE_ROWS = 4096
 
 # Gives the ratios of new weights to old ones from the sums of the weights of some rows.
@@ -48,9 +51,9 @@ class Sweeper:
     """Sweeps over the same data again and again.
 
     Data is worked on in row blocks, and so is the product: the whole of it is never there. For
-    ``beta=2`` and sparse data the product is not made at all. The blocks are always the same, each
-    is the work of one thread, and their sums are added in order: the bits do not depend on the
-    number of threads.
+    ``beta=2``, unless entries are missing, the product is not made at all. The blocks are always
+    the same, each is the work of one thread, and their sums are added in order: the bits do not
+    depend on the number of threads.
 
     Parameters
     ----------
@@ -64,8 +67,8 @@ class Sweeper:
 
     def __init__(self, divergence: Beta, X: CountMatrix, rows_a_block: int | None = None) -> None:
         self.divergence, self.X, self.filled_up = divergence, X, rows_a_block is not None
-        self.by_gram = divergence.beta == 2 and X.is_sparse and X.missing is None
-        own = _SPARSE_ROWS if self.by_gram else _dense_rows(X)
+        self.by_gram = divergence.beta == 2 and X.missing is None
+        own = _SPARSE_ROWS if self.by_gram and X.is_sparse else _dense_rows(X)
         self.rows = own if rows_a_block is None else rows_a_block
         self.blocks = _blocks(X, self.rows)
         self.copies = None if X.copies is None else X.copies[:, np.newaxis].astype(X.dtype)
@@ -86,8 +89,8 @@ class Sweeper:
         def compute(rows: slice) -> list[Array]:
             block = self._block(rows, weights, topics)
             kept = slice(0, rows.stop - rows.start)
-            of_weights[:, rows] = [sums[kept] for sums in block.over_features()]
-            values[rows] = block.values()[kept]
+            of_weights[:, rows] = [sums[kept] for sums in block.sums]
+            values[rows] = block.values[kept]
             if weights_only:
                 return []
             seen = self._all_copies(weights[rows], rows)
@@ -119,11 +122,13 @@ class Sweeper:
     def _block(self, rows: slice, weights: Array, topics: Array) -> Block:
         factor, saturated = self._filled(weights[rows]), self._filled(self.saturated[rows])
         x = self._once(rows)
-        if self.by_gram:
+        if self.by_gram and self.X.is_sparse:
             x.resize((len(factor), x.shape[1]))
-            return GramBlock(x, factor, topics, saturated)
-        missing = self._missing(rows)
-        return DenseBlock(self.divergence, self._filled(x), factor, topics, saturated, missing)
+        else:
+            x = self._filled(x)
+        if self.by_gram:
+            return GramBlock(self.divergence, x, factor, topics, saturated)
+        return DenseBlock(self.divergence, x, factor, topics, saturated, self._missing(rows))
 
     def _once(self, rows: slice) -> Any:
         """Give rows of the data as each sample has them; ones where entries are missing."""
@@ -167,11 +172,11 @@ class Sweeper:
         """Compute what the values have of the data alone, by row."""
         parts = [np.empty(0)]
         for rows in self.blocks:
-            x = self._once(rows)
-            if self.by_gram:
+            x: Any = self._once(rows)
+            if self.by_gram and self.X.is_sparse:
                 parts.append(0.5 * x.astype(np.float64).power(2).sum(axis=1))
             else:
-                parts.append(self.divergence.saturated(x))
+                parts.append(self.divergence.saturated(x, self._missing(rows)))
         return np.concatenate(parts)
 
 
@@ -186,7 +191,7 @@ def _blocks(X: CountMatrix, rows: int) -> list[slice]:
 
 
 def _dense_rows(X: CountMatrix) -> int:
-    return max(1, _BLOCK_BYTES // max(1, X.shape[1] * X.dtype.itemsize))
+    return max(_FEWEST_ROWS, _BLOCK_BYTES // max(1, X.shape[1] * X.dtype.itemsize))
 
 
 def _as_csr(X: CountMatrix) -> Any:
