@@ -104,7 +104,7 @@ def _race(name: str, X: np.ndarray, beta: float) -> Iterator[Row]:
             X,
             beta,
             solver,
-            10 * _PEERS_ITERATIONS,
+            3 * _PEERS_ITERATIONS,
             callbacks=lambda at: at.objective <= goal * (1 + 1e-9),
         )
         ours = time.process_time() - began

@@ -15,11 +15,11 @@ from isotopic.kernels import in_waves
 from isotopic.threads import one_blas_thread
 
 # Blocks of dense rows are of about this many bytes, so that their powers stay in a second-level
-# cache; but for so many rows at least it is worth adding up the sums of the topics. Sparse rows,
-# which stay so, come by number.
+# cache; but for so many rows at least it is worth adding up the sums of the topics. Where there
+# are no powers, blocks are larger.
 _BLOCK_BYTES = 2**18
 _FEWEST_ROWS = 32
-_SPARSE_ROWS = 4096
+_GRAM_ROWS = 4096
 
 # Gives the ratios of new weights to old ones from the sums of the weights of some rows.
 Ratios: TypeAlias = Callable[[slice, Array], Array]
@@ -68,7 +68,7 @@ class Sweeper:
     def __init__(self, divergence: Beta, X: CountMatrix, rows_a_block: int | None = None) -> None:
         self.divergence, self.X, self.filled_up = divergence, X, rows_a_block is not None
         self.by_gram = divergence.beta == 2 and X.missing is None
-        own = _SPARSE_ROWS if self.by_gram and X.is_sparse else _dense_rows(X)
+        own = _GRAM_ROWS if self.by_gram else _dense_rows(X)
         self.rows = own if rows_a_block is None else rows_a_block
         self.blocks = _blocks(X, self.rows)
         self.copies = None if X.copies is None else X.copies[:, np.newaxis].astype(X.dtype)
