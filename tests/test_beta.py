@@ -1,6 +1,7 @@
 """NMF under beta divergences."""
 
 import re
+import tracemalloc
 import warnings
 
 import beta_published as published
@@ -302,6 +303,15 @@ def test_squared_distances_of_sparse_data_need_no_product(rng, solver, weighted,
         by_gram.history_["objective"], dense.history_["objective"], rtol=1e-11
     )
     np.testing.assert_allclose(by_gram.history_["residual"], dense.history_["residual"], rtol=1e-6)
+
+
+def test_squared_distances_of_large_sparse_data_need_little_memory(rng):
+    X = sparse.random_array((3000, 60000), density=2e-5, rng=rng, format="csr")
+    tracemalloc.start()
+    BetaNMF(2, beta=2, max_iter=2, tol=0, random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.1 * X.shape[0] * X.shape[1] * 8
 
 
 def test_the_log_penalty_of_the_main_kernel_is_minimised_exactly(rng):

@@ -15,11 +15,11 @@ what is given, for any beta: :math:`r = (\text{asked} / (\text{given} + \text{sl
 
 **Topics that sum to one.** A penalty :math:`R` of the weights next to such topics is the same as
 the penalty :math:`R(w_{dk} s_k)` next to topics of any scale, with :math:`s_k = \sum_v t_{kv}`: the
-objective is free of scale then, and what its minimum is divided and multiplied by :math:`s_k`
-solves the problem with the constraint (Essid & Févotte; the paper's Theorem of Section 6). Its
-tangent is :math:`\text{slope}_{dk} \sum_v w_{dk} t_{kv}`, a sum of products like those that the
-model gives. So the topics see the penalty too, and add :math:`\sum_d \text{slope}_{dk} w_{dk}` to
-what is given; then both sides are scaled, which changes neither the product nor the penalty.
+objective is free of scale then, and its minimum, with the topics divided and the weights multiplied
+by :math:`s_k`, solves the problem with the constraint (Theorem F.1). Its tangent is
+:math:`\text{slope}_{dk} \sum_v w_{dk} t_{kv}`, a sum of products like those that the model gives. So
+the topics see the penalty too, and add :math:`\sum_d \text{slope}_{dk} w_{dk}` to what is given;
+then both sides are scaled, which changes neither the product nor the penalty.
 """
 
 from dataclasses import dataclass
@@ -109,12 +109,8 @@ class BetaProblem(Problem):
         return max(gaps) / whole if whole > 0 else 0.0
 
     def weight_ratios(self, weights: Array, sums: Array, scale: Array | float = 1.0) -> Array:
-        """Give the ratios of new weights to these, next to topics whose rows have the ``scale``."""
-        slope = (
-            self.weights.slope(weights * scale) * scale
-            if self.penalty_on_both
-            else (self.weights.slope(weights))
-        )
+        """Give the ratios of new weights to these, next to topics that sum to ``scale``."""
+        slope = self.weights.slope(weights * scale) * scale
         return self._ratios(sums[0], sums[1] + slope)
 
     def new_topics(self, topics: Array, sums: Array, weights: Array, counted: Array) -> Array:

@@ -37,7 +37,9 @@ class SequentialMM:
         if problem.topics.learned:
             topics = problem.new_topics(topics, state.counts.topics, weights, weights)
             sums = problem.sweep(weights, topics, weights_only=True).weights
-            scale, passes = row_sums(topics).astype(weights.dtype), passes + 1
+            passes += 1
+        if problem.penalty_on_both:
+            scale = row_sums(topics).astype(weights.dtype)
         weights = weights * problem.weight_ratios(weights, sums, scale)
         return problem.evaluate(*problem.settled(weights, topics), passes)
 
