@@ -17,9 +17,9 @@ what is given, for any beta: :math:`r = (\text{asked} / (\text{given} + \text{sl
 the penalty :math:`R(w_{dk} s_k)` next to topics of any scale, with :math:`s_k = \sum_v t_{kv}`: the
 objective is free of scale then, and its minimum, with the topics divided and the weights multiplied
 by :math:`s_k`, solves the problem with the constraint (Theorem F.1). Its tangent is
-:math:`\text{slope}_{dk} \sum_v w_{dk} t_{kv}`, a sum of products like those that the model gives. So
-the topics see the penalty too, and add :math:`\sum_d \text{slope}_{dk} w_{dk}` to what is given;
-then both sides are scaled, which changes neither the product nor the penalty.
+:math:`\text{slope}_{dk} \sum_v w_{dk} t_{kv}`, a sum of products like those that the model gives.
+So the topics see the penalty too, and add :math:`\sum_d \text{slope}_{dk} w_{dk}` to what is
+given; then both sides are scaled, which changes neither the product nor the penalty.
 """
 
 from dataclasses import dataclass
