@@ -21,6 +21,7 @@ from benchmarks import (
     memory,
     real,
     scaling,
+    solvers,
     threads,
 )
 from benchmarks.solution import section as solution
@@ -32,6 +33,7 @@ MODULES = (
     limits,
     late,
     convergence,
+    solvers,
     scaling,
     threads,
     dense,

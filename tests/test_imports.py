@@ -21,9 +21,11 @@ LAYERS = [
     {"problem"},
     {"beta_problem"},
     {"init", "objectives", "solvers"},
-    {"generative", "responsibilities", "table"},
+    {"generative", "match", "responsibilities", "table"},
+    {"evaluate"},
     {"estimators"},
-    {"convert", "datasets"},
+    {"annotated", "convert", "datasets"},
+    {"plot"},
     {"verify"},
     {"cli", "__main__"},
 ]

@@ -6,8 +6,10 @@ from isotopic.solvers.base import Progress, Solver
 from isotopic.solvers.beta_fold_in import BetaFoldIn
 from isotopic.solvers.beta_mm import FurtherMM, FurtherMMState, JointMM, JointMMState, SequentialMM
 from isotopic.solvers.choose import BETA_SOLVERS, SOLVERS, choose_solver
+from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.fold_in import FoldIn
-from isotopic.solvers.joint import JointEM
+from isotopic.solvers.joint import InTurn, JointEM
+from isotopic.solvers.learning import Learning, LearningState
 from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 
 __all__ = [
@@ -18,13 +20,17 @@ __all__ = [
     "AcceleratedState",
     "Alternating",
     "BetaFoldIn",
+    "CoordinateDescent",
     "FoldIn",
     "FurtherMM",
     "FurtherMMState",
+    "InTurn",
     "Iteration",
     "JointEM",
     "JointMM",
     "JointMMState",
+    "Learning",
+    "LearningState",
     "Progress",
     "SequentialMM",
     "Solution",
