@@ -17,6 +17,7 @@ from isotopic.estimators import (
     LDA,
     NMF,
     PLSA,
+    BetaNMF,
     Checkpoint,
     GammaPoisson,
     PoissonFactorization,
@@ -28,6 +29,7 @@ from isotopic.estimators import (
 from isotopic.kernels import Counts, expected_counts
 from isotopic.match import match
 from isotopic.objectives import (
+    beta_divergence,
     gamma_poisson_bound,
     generalized_kl,
     lasso_kl,
@@ -44,7 +46,7 @@ from isotopic.priors import (
     Simplex,
     UnitNorm,
 )
-from isotopic.solvers import Accelerated, Alternating, JointEM
+from isotopic.solvers import Accelerated, Alternating, FurtherMM, JointEM, JointMM, SequentialMM
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
@@ -63,24 +65,29 @@ __all__ = [
     "PLSA",
     "Accelerated",
     "Alternating",
+    "BetaNMF",
     "Checkpoint",
     "CountMatrix",
     "Counts",
     "Dirichlet",
     "Free",
+    "FurtherMM",
     "Gamma",
     "GammaPoisson",
     "Intervals",
     "JointEM",
+    "JointMM",
     "Lasso",
     "LogPenalty",
     "PoissonFactorization",
     "PowerPenalty",
+    "SequentialMM",
     "Simplex",
     "SparseNMF",
     "SparsityWarning",
     "TopicModel",
     "UnitNorm",
+    "beta_divergence",
     "bootstrap",
     "convert",
     "datasets",

@@ -1,5 +1,6 @@
 """The scikit-learn face: the general model and its named corners. No numerics."""
 
+from isotopic.estimators.beta import BetaNMF
 from isotopic.estimators.checkpoint import Checkpoint
 from isotopic.estimators.load import load
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson
@@ -11,6 +12,7 @@ __all__ = [
     "LDA",
     "NMF",
     "PLSA",
+    "BetaNMF",
     "Checkpoint",
     "GammaPoisson",
     "PoissonFactorization",

@@ -170,6 +170,11 @@ class BaseTopicModel(
         "verbose": ["verbose"],
     }
 
+    @property
+    def _beta(self) -> float:
+        """Which beta divergence is minimised: that of counts."""
+        return 1.0
+
     def _priors(self) -> tuple[Prior, Prior]:
         """Give the model: the priors of its weights and its topics."""
         raise NotImplementedError
@@ -348,7 +353,11 @@ class BaseTopicModel(
             forbidden=self.forbidden,
             feature_names=getattr(self, "feature_names_in_", None),
         )
-        return Problem(weights, topics, X, self.n_components), seen
+        return self._pose(weights, topics, X), seen
+
+    def _pose(self, weights: Prior, topics: Prior, X: CountMatrix) -> Problem:
+        """Put priors and data together."""
+        return Problem(weights, topics, X, self.n_components)
 
     def _search(
         self,

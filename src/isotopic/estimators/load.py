@@ -5,6 +5,7 @@ from typing import Any
 
 from isotopic import archive
 from isotopic.estimators.base import BaseTopicModel
+from isotopic.estimators.beta import BetaNMF
 from isotopic.estimators.keeping import MODELS, TYPES
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson
 from isotopic.estimators.poisson import PoissonFactorization
@@ -18,6 +19,7 @@ _ALL: tuple[type[BaseTopicModel], ...] = (
     GammaPoisson,
     PoissonFactorization,
     SparseNMF,
+    BetaNMF,
     TopicModel,
 )
 MODELS.update({cls.__name__: cls for cls in _ALL})
