@@ -50,7 +50,9 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def strategy_start(problem: Problem, name: str, rng: np.random.Generator) -> Start:
+def strategy_start(
+    problem: Problem, name: str, rng: np.random.Generator, *, number: int = 0
+) -> Start:
     """Share the counts out by a named strategy, and let the priors absorb them.
 
     Parameters
@@ -59,13 +61,16 @@ def strategy_start(problem: Problem, name: str, rng: np.random.Generator) -> Sta
     name : {"auto", "random", "nndsvd", "spectral", "kmeans"}
     rng : Generator
         Moves on. The start is the same for the same state of it, with any number of threads.
+    number : int, default=0
+        Of several starts, which one. Under ``"auto"`` all but the first are random: a
+        decomposition would find the same again.
 
     Returns
     -------
     weights, topics : Posterior
     """
     bayesian = problem.weights.bayesian or problem.topics.bayesian
-    chosen = ("nndsvd" if bayesian else "random") if name == "auto" else name
+    chosen = ("nndsvd" if bayesian and number == 0 else "random") if name == "auto" else name
     if chosen not in STRATEGIES:
         names = ", ".join(["auto", *STRATEGIES])
         raise ValueError(f"init={name!r} is not a strategy; choose one of {names}")
