@@ -13,7 +13,7 @@ from isotopic.estimators.knowledge import knowledge_table
 from isotopic.estimators.offsets import Offsets
 from isotopic.evaluate import prevalence
 from isotopic.init.start import absorbed, explained_counts
-from isotopic.priors import Dirichlet, Gamma, Prior
+from isotopic.priors import CollapsedDirichlet, Dirichlet, DirichletMean, Gamma, Prior
 from isotopic.threads import use_threads
 
 _OF_WEIGHTS = (
@@ -146,8 +146,9 @@ class Rearranging:
     def _merged_settings(self, home: Array) -> Self:
         """Give the unfitted model of the merged topics."""
         weights, topics = self._own_priors()
+        now = weights.kept(self._fitted_priors[0]), topics.kept(_inside(self._fitted_priors[1]))
         new = self._copy_with(
-            (weights, topics), (_merged_columns(weights, home), _merged_rows(topics, home))
+            (weights, topics), (_merged_columns(now[0], home), _merged_rows(now[1], home))
         )
         new.n_components = int(home.max()) + 1
         if not isinstance(self.init, str):
@@ -286,9 +287,20 @@ def _merged_columns(prior: Prior, home: Array) -> Any:
     return _MERGED[type(prior)](prior, home)
 
 
+def _inside(prior: Any) -> Any:
+    """Give the prior of the topics that are not held."""
+    return getattr(prior, "prior", prior)
+
+
+def _merged_dirichlet(prior: Any, home: Array) -> Any:
+    return replace(prior, concentration=_added_setting(prior.concentration, home), learn=None)
+
+
 def _added_setting(value: Any, home: Array) -> Array:
     """Add up what there is for each component."""
     array = np.asarray(value, np.float64)
+    if array.ndim == 2 and len(array) == 1:  # as it is learned
+        array = array[0]
     if array.ndim < 2:
         return _added(np.broadcast_to(array, home.shape)[:, np.newaxis], home)[:, 0]
     return _added(np.broadcast_to(array, (len(array), len(home))).T, home).T
@@ -309,7 +321,7 @@ def _merged_gamma(prior: Gamma, home: Array) -> Gamma:
 
 
 _MERGED: dict[type, Callable[[Any, Array], Any]] = {
-    Dirichlet: lambda prior, home: Dirichlet(_added_setting(prior.concentration, home)),
+    **dict.fromkeys((Dirichlet, DirichletMean, CollapsedDirichlet), _merged_dirichlet),
     Gamma: _merged_gamma,
 }
 
