@@ -14,6 +14,7 @@ from isotopic.bootstrap import Intervals, bootstrap
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.estimators import (
+    ARDNMF,
     LDA,
     NMF,
     PLSA,
@@ -60,6 +61,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "ARDNMF",
     "LDA",
     "NMF",
     "PLSA",

@@ -353,6 +353,11 @@ class BaseTopicModel(
             forbidden=self.forbidden,
             feature_names=getattr(self, "feature_names_in_", None),
         )
+        if offsets.n_fixed_weights and topics.learned and topics.norm not in (None, 1.0):
+            raise ValueError(
+                "fixed_weights need topics that sum to one or carry a scale: topics of another "
+                "unit norm hand their scale to the weights, which are given"
+            )
         return self._pose(weights, topics, X), seen
 
     def _pose(self, weights: Prior, topics: Prior, X: CountMatrix) -> Problem:
