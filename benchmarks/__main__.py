@@ -20,6 +20,7 @@ from benchmarks import (
     memory,
     real,
     scaling,
+    solvers,
     sparsity,
     threads,
 )
@@ -32,6 +33,7 @@ MODULES = (
     limits,
     late,
     convergence,
+    solvers,
     scaling,
     threads,
     dense,

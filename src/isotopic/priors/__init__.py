@@ -23,15 +23,28 @@ sides can take their step from the same expected counts. That is the paper's joi
 of another unit norm (:class:`UnitNorm`) ask how much the penalty of the weights pulls.
 """
 
-from isotopic.priors.base import Posterior, Prior, Totals
+from isotopic.priors.base import Evidence, Posterior, Prior, Totals
 from isotopic.priors.bayesian import Dirichlet, Gamma
 from isotopic.priors.constraints import Fixed, Forbidden, Held, Seeded, Weighted, forbidding, seeded
+from isotopic.priors.estimates import (
+    ESTIMATES,
+    CollapsedDirichlet,
+    DirichletMean,
+    DirichletMode,
+    smoothed,
+)
 from isotopic.priors.norms import UnitNorm, row_norms
 from isotopic.priors.penalties import LogPenalty, PowerPenalty
 from isotopic.priors.points import Free, Lasso, Simplex
+from isotopic.priors.relevance import Relevance
 
 __all__ = [
+    "ESTIMATES",
+    "CollapsedDirichlet",
     "Dirichlet",
+    "DirichletMean",
+    "DirichletMode",
+    "Evidence",
     "Fixed",
     "Forbidden",
     "Free",
@@ -42,6 +55,7 @@ __all__ = [
     "Posterior",
     "PowerPenalty",
     "Prior",
+    "Relevance",
     "Seeded",
     "Simplex",
     "Totals",
@@ -50,4 +64,5 @@ __all__ = [
     "forbidding",
     "row_norms",
     "seeded",
+    "smoothed",
 ]

@@ -6,24 +6,42 @@ from isotopic.problem import Problem
 from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
+from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.joint import JointEM
+from isotopic.solvers.learning import Learning
 
-SOLVERS: dict[str, type[Any]] = {
-    "auto": Accelerated,
-    "accelerated": Accelerated,
-    "joint": JointEM,
-    "alternating": Alternating,
+SOLVERS: dict[str, Solver[Any]] = {
+    "auto": Accelerated(),
+    "accelerated": Accelerated(),
+    "joint": JointEM(),
+    "alternating": Alternating(),
+    "coordinate": Accelerated(CoordinateDescent()),
 }
 
 
 def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
-    """Find the solver for a name or a solver object; ``"auto"`` is the accelerated one."""
+    """Find the solver for a name or a solver object; ``"auto"`` is the accelerated one.
+
+    Priors that learn get a solver around it that lets them.
+    """
+    chosen = _named(solver)
+    if isinstance(chosen, Learning) or not (problem.weights.learning or problem.topics.learning):
+        return chosen
+    if not hasattr(chosen, "plain_step"):
+        raise ValueError(
+            f"{type(chosen).__name__} cannot let priors learn; use solver='auto', 'joint' or "
+            "'alternating', or give the priors' concentrations"
+        )
+    learner: Solver[Any] = Learning(chosen)
+    return learner
+
+
+def _named(solver: str | Solver[Any]) -> Solver[Any]:
     if isinstance(solver, str):
         if solver not in SOLVERS:
             names = ", ".join(repr(name) for name in SOLVERS)
             raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}")
-        chosen: Solver[Any] = SOLVERS[solver]()
-        return chosen
+        return SOLVERS[solver]
     if isinstance(solver, type) or not hasattr(solver, "step"):
         raise TypeError(
             f"solver must be a name or a solver object such as JointEM(), not {solver!r}"

@@ -1,4 +1,4 @@
-"""JointEM: the paper's joint update."""
+"""Updates of both sides from one pass."""
 
 from dataclasses import dataclass
 
@@ -32,3 +32,28 @@ class JointEM:
         topics = problem.absorb_topics(state.counts.topics, state.topics, weights)
         weights = problem.with_scale_of(topics, weights)
         return problem.evaluate(weights, topics, state.passes + 1)
+
+    plain_step = step
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """Update the topics, then the weights, from the same expected counts, for any pair of priors.
+
+    The topics absorb their counts with the totals of the weights as they were, the weights with
+    those of the new topics. Both lower the same majorizer one after the other, so one pass is
+    enough for topics that are not normalised as well. With normalised topics it is the joint
+    update.
+    """
+
+    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
+        """Evaluate the starting point."""
+        return problem.evaluate(weights, topics, passes=0)
+
+    def step(self, problem: Problem, state: State) -> State:
+        """Both M steps, then one pass."""
+        topics = problem.absorb_topics(state.counts.topics, state.topics, state.weights)
+        weights = problem.absorb_weights(state.counts.weights, topics)
+        return problem.evaluate(weights, topics, state.passes + 1)
+
+    plain_step = step
