@@ -12,12 +12,14 @@ from benchmarks import (
     against_sklearn,
     bayes,
     convergence,
+    coverage,
     dense,
     imports,
     late,
     limits,
     machine,
     memory,
+    offsets,
     real,
     scaling,
     solvers,
@@ -39,9 +41,11 @@ MODULES = (
     dense,
     bayes,
     memory,
+    offsets,
     imports,
     real,
     sparsity,
+    coverage,
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 SOLUTION = "solution"

@@ -21,10 +21,10 @@ from isotopic import (
     NMF,
     PLSA,
     Alternating,
-    Gamma,
     GammaPoisson,
     JointEM,
     Lasso,
+    PoissonFactorization,
     SparseNMF,
     TopicModel,
     datasets,
@@ -46,7 +46,7 @@ MODELS = [
     SparseNMF(3, 0.5),
     SparseNMF(3, 0.5, norm="l1", penalty="log"),
     SparseNMF(3, 0.5, norm=1.5, penalty="power"),
-    TopicModel(3, weights=Gamma(0.5, 0.5), topics=Gamma(0.5, 0.5)),
+    PoissonFactorization(3),
 ]
 
 

@@ -23,8 +23,8 @@ LAYERS = [
     {"generative", "match", "responsibilities", "table"},
     {"evaluate"},
     {"estimators"},
-    {"annotated", "convert", "datasets"},
-    {"plot"},
+    {"annotated", "convert", "datasets", "resampling"},
+    {"bootstrap", "plot", "report"},
     {"verify"},
     {"cli", "__main__"},
 ]

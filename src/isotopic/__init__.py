@@ -10,6 +10,7 @@ from typing import Any
 
 from isotopic import datasets, evaluate, generative
 from isotopic.annotated import fit_anndata
+from isotopic.bootstrap import Intervals, bootstrap
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.estimators import (
@@ -18,6 +19,7 @@ from isotopic.estimators import (
     PLSA,
     Checkpoint,
     GammaPoisson,
+    PoissonFactorization,
     SparseNMF,
     SparsityWarning,
     TopicModel,
@@ -68,15 +70,18 @@ __all__ = [
     "Free",
     "Gamma",
     "GammaPoisson",
+    "Intervals",
     "JointEM",
     "Lasso",
     "LogPenalty",
+    "PoissonFactorization",
     "PowerPenalty",
     "Simplex",
     "SparseNMF",
     "SparsityWarning",
     "TopicModel",
     "UnitNorm",
+    "bootstrap",
     "convert",
     "datasets",
     "evaluate",

@@ -65,6 +65,8 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
     reason = _why_not_exact(source, pair)
     if model._has_missing:
         reason = "the counts that fill its missing entries are not those of the other model"
+    if model._size_factors is not None or model._n_fixed_weights:
+        reason = "its size_factors or fixed_weights are not the other model's"
     if reason:
         name = type(target).__name__
         raise ValueError(

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel, documented
+from isotopic.estimators.offsets import Offsets
 from isotopic.priors import Lasso, LogPenalty, PowerPenalty, Prior, Simplex, UnitNorm
 from isotopic.problem import Problem
 
@@ -95,8 +96,10 @@ class SparseNMF(BaseTopicModel):
         p = _NORMS[self.norm] if isinstance(self.norm, str) else self.norm
         return _PENALTIES[self.penalty](self), Simplex() if p == 1 else UnitNorm(p)
 
-    def _problem(self, X: CountMatrix, copies: Array | None) -> tuple[Problem, Array | None]:
-        problem, seen = super()._problem(X, copies)
+    def _problem(
+        self, X: CountMatrix, copies: Array | None, offsets: Offsets
+    ) -> tuple[Problem, Array | None]:
+        problem, seen = super()._problem(X, copies, offsets)
         # With missing entries a topic's visible part is not one, and the lemma does not hold.
         if self.penalty == "l1" and problem.topics.normalized and X.missing is None:
             self._warn_of_lemma()

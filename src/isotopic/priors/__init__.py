@@ -34,6 +34,7 @@ from isotopic.priors.estimates import (
     smoothed,
 )
 from isotopic.priors.norms import UnitNorm, row_norms
+from isotopic.priors.offsets import Given, Sized
 from isotopic.priors.penalties import LogPenalty, PowerPenalty
 from isotopic.priors.points import Free, Lasso, Simplex
 from isotopic.priors.relevance import Relevance
@@ -49,6 +50,7 @@ __all__ = [
     "Forbidden",
     "Free",
     "Gamma",
+    "Given",
     "Held",
     "Lasso",
     "LogPenalty",
@@ -58,6 +60,7 @@ __all__ = [
     "Relevance",
     "Seeded",
     "Simplex",
+    "Sized",
     "Totals",
     "UnitNorm",
     "Weighted",

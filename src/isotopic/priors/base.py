@@ -97,6 +97,10 @@ class Prior(Protocol):
     def copies(self) -> Array | None:
         """How often each row counts; ``None``: once."""
 
+    @property
+    def sizes(self) -> Array | None:
+        """What each row of the factor was multiplied with; ``None``: one."""
+
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take ``values`` as the factor, or as the posterior's parameters."""
 
@@ -164,6 +168,7 @@ class Side:
     learned: ClassVar[bool] = True
     scale: ClassVar[str] = "held"
     copies: ClassVar[Array | None] = None
+    sizes: ClassVar[Array | None] = None
     learning: ClassVar[bool] = False
     wants_squares: ClassVar[bool] = False
 

@@ -79,6 +79,11 @@ class Around(Side):
         return self.prior.scale
 
     @property
+    def sizes(self) -> Array | None:  # type: ignore[override]
+        """What each row was multiplied with."""
+        return self.prior.sizes
+
+    @property
     def learning(self) -> bool:  # type: ignore[override]
         """Whether the prior learns."""
         return self.prior.learning

@@ -122,6 +122,6 @@ def scaled_distance(counts: Array, factor: Array, totals: Totals, copies: Array 
     if scale.shape == counts.shape and scale.ndim == 2:  # one for each entry
         factor, scale = (factor * scale).astype(counts.dtype), np.ones(())
     if scale.ndim == 2:  # one for each row, as a column
-        return distance(counts, factor, row_scale=scale[:, 0])
+        return distance(counts, factor, row_scale=scale[:, 0] * (1.0 if copies is None else copies))
     column_scale = np.broadcast_to(scale, counts.shape[1])
     return distance(counts, factor, row_scale=copies, column_scale=column_scale)
