@@ -60,7 +60,7 @@ class Sized(Around):
         return self.prior.implied(self.unsized(posterior), mass, self._seen(totals))
 
     def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
-        """Tell how the penalty pulls at the weights for size one."""
+        """Pull at the weights for size one."""
         return self.prior.pull(self.unsized(posterior), copies)
 
     def relearned(self, evidence: Evidence) -> Self:
