@@ -20,9 +20,11 @@ LAYERS = [
     {"priors"},
     {"problem"},
     {"init", "objectives", "solvers"},
-    {"generative", "responsibilities", "table"},
+    {"generative", "match", "responsibilities", "table"},
+    {"evaluate"},
     {"estimators"},
-    {"convert", "datasets"},
+    {"annotated", "convert", "datasets"},
+    {"plot"},
     {"verify"},
     {"cli", "__main__"},
 ]

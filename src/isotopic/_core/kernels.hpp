@@ -82,6 +82,15 @@ template <class T> struct Descent {
     T* to;                  // the same shape
 };
 
+// Counts by sample and the factors, features x components.
+template <class T> struct Shared {
+    int64_t components;
+    const int64_t* row_starts;
+    const int32_t* features;
+    const T *values, *weights, *topics;
+    T* to;  // for each entry: its count times the sum of its squared shares
+};
+
 template <class T> struct Kernels {
     int lanes;
     void (*pad)(const Topics<T>&, int64_t begin, int64_t end);
@@ -106,6 +115,7 @@ template <class T> struct Kernels {
     void (*extrapolate)(const Extrapolation<T>&, int64_t begin, int64_t end);
     // `memory`: padded components + 2 times the entries of the longest row, in whole vectors
     void (*descend)(const Descent<T>&, int64_t begin, int64_t end, T* memory);
+    void (*squared_shares)(const Shared<T>&, int64_t begin, int64_t end);
 };
 
 struct Level {

@@ -369,6 +369,13 @@ bool descend(Descent<T> descent, int64_t rows, int64_t n_features, int threads, 
     });
 }
 
+template <class T>
+bool squared_shares(const Shared<T>& shared, int64_t rows, int threads, const Interrupted& interrupted) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    return in_chunks(rows, chunk_rows, threads, interrupted,
+                     [&](int64_t begin, int64_t end) { kernels.squared_shares(shared, begin, end); });
+}
+
 #define ISOTOPIC_INSTANTIATE(T)                                                                                       \
     template bool expected_counts(const Matrix<T>&, int64_t, const T*, const T*, T*, T*, double*, Workspace&, int,          \
                                   const Interrupted&);                                                                \
@@ -379,7 +386,8 @@ bool descend(Descent<T> descent, int64_t rows, int64_t n_features, int threads, 
     template void sums(const T*, int64_t, int64_t, bool, double*, int);                                               \
     template void normalize(const T*, int64_t, int64_t, bool, const double*, T*, int);                                \
     template void extrapolate(const Extrapolation<T>&, int64_t, int);                                                 \
-    template bool descend(Descent<T>, int64_t, int64_t, int, const Interrupted&);
+    template bool descend(Descent<T>, int64_t, int64_t, int, const Interrupted&);                                      \
+    template bool squared_shares(const Shared<T>&, int64_t, int, const Interrupted&);
 ISOTOPIC_INSTANTIATE(float)
 ISOTOPIC_INSTANTIATE(double)
 

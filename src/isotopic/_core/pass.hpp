@@ -93,4 +93,7 @@ template <class T> void extrapolate(const Extrapolation<T>& extrapolation, int64
 template <class T>
 bool descend(Descent<T> descent, int64_t rows, int64_t n_features, int threads, const Interrupted& interrupted);
 
+template <class T>
+bool squared_shares(const Shared<T>& shared, int64_t rows, int threads, const Interrupted& interrupted);
+
 }  // namespace isotopic

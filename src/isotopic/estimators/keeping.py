@@ -18,7 +18,10 @@ from isotopic.problem import State
 TYPES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
+        priors.CollapsedDirichlet,
         priors.Dirichlet,
+        priors.DirichletMean,
+        priors.DirichletMode,
         priors.Fixed,
         priors.Forbidden,
         priors.Free,
@@ -26,6 +29,7 @@ TYPES: dict[str, type] = {
         priors.Held,
         priors.Lasso,
         priors.Posterior,
+        priors.Relevance,
         priors.Seeded,
         priors.Simplex,
         priors.Weighted,
@@ -35,6 +39,8 @@ TYPES: dict[str, type] = {
         solvers.CoordinateDescent,
         solvers.InTurn,
         solvers.JointEM,
+        solvers.Learning,
+        solvers.LearningState,
         solvers.Solution,
         Counts,
         State,

@@ -7,6 +7,7 @@ from isotopic.solvers.choose import SOLVERS, choose_solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.joint import InTurn, JointEM
+from isotopic.solvers.learning import Learning, LearningState
 from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "InTurn",
     "Iteration",
     "JointEM",
+    "Learning",
+    "LearningState",
     "Progress",
     "Solution",
     "Solver",

@@ -31,6 +31,8 @@ class JointEM:
         topics = problem.absorb_topics(state.counts.topics, state.topics, weights)
         return problem.evaluate(weights, topics, state.passes + 1)
 
+    plain_step = step
+
 
 @dataclass(frozen=True)
 class InTurn:
