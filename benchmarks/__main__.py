@@ -12,14 +12,18 @@ from benchmarks import (
     against_sklearn,
     bayes,
     convergence,
+    coverage,
     dense,
     imports,
     late,
     limits,
     machine,
     memory,
+    offsets,
     real,
     scaling,
+    solvers,
+    sparsity,
     threads,
 )
 from benchmarks.solution import section as solution
@@ -31,13 +35,17 @@ MODULES = (
     limits,
     late,
     convergence,
+    solvers,
     scaling,
     threads,
     dense,
     bayes,
     memory,
+    offsets,
     imports,
     real,
+    sparsity,
+    coverage,
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 SOLUTION = "solution"

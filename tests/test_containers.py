@@ -20,7 +20,16 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
-from isotopic import LDA, NMF, PLSA, Dirichlet, GammaPoisson, Lasso, TopicModel
+from isotopic import (
+    LDA,
+    NMF,
+    PLSA,
+    Dirichlet,
+    GammaPoisson,
+    Lasso,
+    PoissonFactorization,
+    TopicModel,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -291,6 +300,12 @@ OWN_PARAMETERS = {
     PLSA: {},
     LDA: {"alpha": np.array([0.1, 0.2, 0.3]), "eta": 0.5, "estimate": "variational"},
     GammaPoisson: {"shape": [1.0, 2.0, 3.0], "rate": 0.5},
+    PoissonFactorization: {
+        "shape": [1.0, 2.0, 3.0],
+        "rate": 0.5,
+        "topic_shape": 0.2,
+        "topic_rate": 0.1,
+    },
     TopicModel: {"weights": Lasso(0.5), "topics": Dirichlet([0.1] * 5)},
 }
 

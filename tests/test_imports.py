@@ -23,8 +23,8 @@ LAYERS = [
     {"generative", "match", "responsibilities", "table"},
     {"evaluate"},
     {"estimators"},
-    {"annotated", "convert", "datasets"},
-    {"plot", "report"},
+    {"annotated", "convert", "datasets", "resampling"},
+    {"bootstrap", "plot", "report"},
     {"verify"},
     {"cli", "__main__"},
 ]

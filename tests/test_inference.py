@@ -6,7 +6,20 @@ from problems import paper_lda, random_counts, sparse_counts
 from scipy import sparse, stats
 from sklearn.base import clone
 
-from isotopic import LDA, NMF, PLSA, GammaPoisson, Lasso, TopicModel, convert
+from isotopic import (
+    LDA,
+    NMF,
+    PLSA,
+    Dirichlet,
+    Free,
+    Gamma,
+    GammaPoisson,
+    Lasso,
+    Simplex,
+    SparseNMF,
+    TopicModel,
+    convert,
+)
 from isotopic.kernels import expected_counts
 
 MODELS = [
@@ -19,6 +32,9 @@ MODELS = [
     LDA(3, estimate="smoothed"),
     GammaPoisson(3, shape=0.4, rate=0.1),
     TopicModel(3, weights=Lasso(0.5)),
+    SparseNMF(3, 0.5),
+    SparseNMF(3, 0.5, norm="l1", penalty="log"),
+    SparseNMF(3, 0.5, norm=1.5, penalty="power"),
 ]
 
 
@@ -164,6 +180,37 @@ def test_intervals_of_held_and_forbidden_topics(rng):
     np.testing.assert_allclose(upper[0], held[0])
     assert lower[2, 0] == upper[2, 0] == 0
     assert np.all(np.isfinite(lower))
+
+
+@pytest.mark.parametrize(
+    ("weights", "topics"),
+    [
+        (Dirichlet([0.3, 0.5, 0.9]), Simplex()),
+        (Simplex(), Dirichlet(0.2)),
+        (Dirichlet(0.3), Dirichlet(0.2)),
+        (Gamma(0.4, [0.1, 0.2, 0.3]), Simplex()),
+        (Gamma(0.4, 0.1), Dirichlet(0.2)),
+        (Gamma(0.4, 0.1), Free()),
+        (Free(), Gamma(0.4, 0.1)),
+        (Free(), Dirichlet(0.2)),
+        (Gamma(0.4, 0.1), Gamma(0.3, 0.2)),
+    ],
+    ids=str,
+)
+def test_every_bayesian_side_has_the_quantiles_of_its_posterior(rng, weights, topics):
+    X = sparse_counts(rng, 40, 20, 0.5)
+    model = TopicModel(3, weights=weights, topics=topics, max_iter=50, tol=0, random_state=0).fit(X)
+    for side, prior in (("weights", weights), ("components", topics)):
+        if not prior.bayesian:
+            continue
+        a, rates = (getattr(model, f"{side}_posterior{end}") for end in ("_", "_rate_"))
+        ends = model.credible_interval(side, level=0.8)
+        for end, probability in zip(ends, (0.1, 0.9), strict=True):
+            if rates is None:
+                expected = stats.beta.ppf(probability, a, a.sum(axis=1, keepdims=True) - a)
+            else:
+                expected = stats.gamma.ppf(probability, a, scale=1 / rates)
+            np.testing.assert_allclose(end, expected, rtol=1e-6, atol=1e-300)
 
 
 def test_points_have_no_intervals(rng):

@@ -10,9 +10,21 @@ from typing import Any
 
 from isotopic import datasets, evaluate, generative
 from isotopic.annotated import fit_anndata
+from isotopic.bootstrap import Intervals, bootstrap
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
-from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
+from isotopic.estimators import (
+    LDA,
+    NMF,
+    PLSA,
+    Checkpoint,
+    GammaPoisson,
+    PoissonFactorization,
+    SparseNMF,
+    SparsityWarning,
+    TopicModel,
+    load,
+)
 from isotopic.kernels import Counts, expected_counts
 from isotopic.match import match
 from isotopic.objectives import (
@@ -22,7 +34,16 @@ from isotopic.objectives import (
     lda_bound,
     plsa_log_likelihood,
 )
-from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
+from isotopic.priors import (
+    Dirichlet,
+    Free,
+    Gamma,
+    Lasso,
+    LogPenalty,
+    PowerPenalty,
+    Simplex,
+    UnitNorm,
+)
 from isotopic.solvers import Accelerated, Alternating, JointEM
 from isotopic.verify import verify
 
@@ -49,10 +70,18 @@ __all__ = [
     "Free",
     "Gamma",
     "GammaPoisson",
+    "Intervals",
     "JointEM",
     "Lasso",
+    "LogPenalty",
+    "PoissonFactorization",
+    "PowerPenalty",
     "Simplex",
+    "SparseNMF",
+    "SparsityWarning",
     "TopicModel",
+    "UnitNorm",
+    "bootstrap",
     "convert",
     "datasets",
     "evaluate",

@@ -20,6 +20,7 @@ from isotopic.estimators.data import read_counts, read_sample_weight
 from isotopic.estimators.describing import Describing
 from isotopic.estimators.keeping import Keeping
 from isotopic.estimators.knowledge import informed
+from isotopic.estimators.offsets import Offsets, read_offsets
 from isotopic.estimators.rearranging import Rearranging
 from isotopic.estimators.reporting import Reporting
 from isotopic.estimators.watching import CallbackSupport, Watcher, watchers, with_callbacks
@@ -37,10 +38,11 @@ from isotopic.solvers import LearningState, Solution, choose_solver, solve
 from isotopic.threads import use_threads
 
 COMMON_PARAMETERS = """\
-solver : {"auto", "accelerated", "joint", "alternating"} or solver object, default="auto"
+solver : {"auto", "accelerated", "joint", "alternating", "coordinate"} or solver object
         ``"joint"`` is the paper's update of both sides from one pass over the data, for normalised
         topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"`` takes the joint
-        update further along its way, and is what ``"auto"`` picks.
+        update further along its way, and is what ``"auto"``, the default, picks. ``"coordinate"``
+        makes Newton steps, one entry of a factor at a time, for points without a distribution.
     init : {"auto", "random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
         Where the fit starts. ``"auto"`` is ``"random"`` for factors, and for Bayesian sides
         ``"nndsvd"`` and some passes with posterior means, which keep variational updates from
@@ -53,6 +55,10 @@ solver : {"auto", "accelerated", "joint", "alternating"} or solver object, defau
     tol : float, default=1e-4
         Stop when the optimality residual, the share of all counts that an update would move, is
         at most this. With 0, exactly ``max_iter`` iterations are made.
+    min_gain : float, default=0.0
+        Stop also when another pass would gain less than this: what the passes of the last ten
+        iterations lowered the objective by, on average and for each count of ``X`` (in nats). With
+        0, only ``tol`` decides.
     n_init : int, default=1
         Fits from that many independent starts; the one with the lowest objective is kept.
     warm_start : bool, default=False
@@ -82,7 +88,8 @@ COMMON_ATTRIBUTES = """\
 components_ : ndarray of shape (n_components, n_features)
         The topics (the mean of a Bayesian side).
     weights_ : ndarray of shape (n_samples, n_components)
-        The weights of the samples that were fitted (the mean of a Bayesian side).
+        The weights of the samples that were fitted (the mean of a Bayesian side); with size
+        factors, for size one.
     weights_posterior_, components_posterior_ : ndarray
         Parameters of a Bayesian side's posterior, of the same shape; ``None`` for a point, NaN
         for fixed topics.
@@ -93,7 +100,7 @@ components_ : ndarray of shape (n_components, n_features)
     n_iter_ : int
         Iterations made.
     converged_ : bool
-        Whether the optimality residual reached ``tol``.
+        Whether the optimality residual reached ``tol``, or the gain of a pass ``min_gain``.
     history_ : structured ndarray
         A row for each iteration: ``iteration``, ``passes``, ``seconds``, ``objective``,
         ``residual``.
@@ -132,6 +139,7 @@ class BaseTopicModel(
     init: Any = "auto"
     max_iter: int = 1000
     tol: float = 1e-4
+    min_gain: float = 0.0
     n_init: int = 1
     warm_start: bool = False
     fixed_topics: Any = None
@@ -149,6 +157,7 @@ class BaseTopicModel(
         "init": [StrOptions({"auto", *STRATEGIES}), tuple, list, BaseEstimator],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "min_gain": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
         "fixed_topics": ["array-like", None],
@@ -173,6 +182,8 @@ class BaseTopicModel(
         *,
         missing_mask: Any = None,
         checkpoint: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -189,12 +200,18 @@ class BaseTopicModel(
         checkpoint : path or :class:`~isotopic.Checkpoint`, default=None
             Where the fit writes down its state every minute. If the file exists, the fit goes on
             from there, and ends with the same bits as if it had never stopped.
+        size_factors : array-like of shape (n_samples,) or None, default=None
+            Of a Poisson model: the known number by which a sample's counts are multiplied, such as
+            its depth or exposure. Its weights are those of a sample of size one.
+        fixed_weights : array-like of shape (n_samples, n_fixed) or None, default=None
+            Of a Poisson model: the weights of the first components, given and held; the others are
+            inferred. Together with ``fixed_topics`` they are a known background.
 
         Returns
         -------
         self
         """
-        self._fit(X, sample_weight, missing_mask, checkpoint)
+        self._fit(X, sample_weight, missing_mask, checkpoint, (size_factors, fixed_weights))
         return self
 
     def fit_transform(
@@ -205,6 +222,8 @@ class BaseTopicModel(
         *,
         missing_mask: Any = None,
         checkpoint: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
     ) -> Array:
         """Fit the model and return the weights of the samples.
 
@@ -213,17 +232,27 @@ class BaseTopicModel(
 
         Parameters
         ----------
-        X, y, sample_weight, missing_mask, checkpoint
+        X, y, sample_weight, missing_mask, checkpoint, size_factors, fixed_weights
             As for :meth:`fit`.
 
         Returns
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
-        counts = self._fit(X, sample_weight, missing_mask, checkpoint)
-        return self.weights_ if self.tol == 0 else self._infer(counts).mean
+        known = (size_factors, fixed_weights)
+        counts = self._fit(X, sample_weight, missing_mask, checkpoint, known)
+        if self.tol == 0:
+            return self.weights_
+        return self._infer(counts, self._offsets(counts, *known)).mean
 
-    def transform(self, X: Any, *, missing_mask: Any = None) -> Array:
+    def transform(
+        self,
+        X: Any,
+        *,
+        missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
+    ) -> Array:
         """Infer the weights of samples, the topics being as they are.
 
         Each sample's own problem is solved until an update would move less than a millionth of its
@@ -234,18 +263,23 @@ class BaseTopicModel(
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
             True where an entry is missing.
+        size_factors, fixed_weights : array-like or None, default=None
+            As for :meth:`fit`, of these samples. A model that was fitted with them needs them.
 
         Returns
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
-        return self._infer(self._read_new(X, missing_mask)).mean
+        counts = self._read_new(X, missing_mask)
+        return self._infer(counts, self._offsets(counts, size_factors, fixed_weights)).mean
 
-    def _fit(self, X: Any, sample_weight: Any, missing_mask: Any, checkpoint: Any) -> CountMatrix:
+    def _fit(
+        self, X: Any, sample_weight: Any, missing_mask: Any, checkpoint: Any, known: tuple[Any, Any]
+    ) -> CountMatrix:
         before = self.__dict__.copy()
         counts: CountMatrix
         try:
-            counts, solution = self._solve(X, sample_weight, missing_mask, checkpoint)
+            counts, solution = self._solve(X, sample_weight, missing_mask, checkpoint, known)
         except BaseException:  # a failed refit leaves the earlier model as it was
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -257,15 +291,24 @@ class BaseTopicModel(
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _solve(
-        self, X: Any, sample_weight: Any, missing_mask: Any, checkpoint: Any
+        self, X: Any, sample_weight: Any, missing_mask: Any, checkpoint: Any, known: tuple[Any, Any]
     ) -> tuple[CountMatrix, Solution[State]]:
         self._validate_params()
         counts = self._read(X, reset=True, missing_mask=missing_mask)
         copies = read_sample_weight(sample_weight, counts.shape[0])
-        problem, seen = self._problem(counts, copies)
+        weights_prior = self._own_priors()[0]
+        offsets = read_offsets(*known, counts, weights_prior, self.n_components)
+        problem, seen = self._problem(counts, copies, offsets)
         keeper = None if checkpoint is None else Checkpoint.of(checkpoint).keeper(self, problem)
-        fitted = partial(self._fitted, counts=counts, problem=problem, copies=copies, seen=seen)
-        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+        fitted = partial(
+            self._fitted, counts=counts, problem=problem, copies=copies, seen=seen, offsets=offsets
+        )
+        given = {
+            "sample_weight": sample_weight,
+            "size_factors": known[0],
+            "fixed_weights": known[1],
+        }
+        metadata = {name: value for name, value in given.items() if value is not None}
         with use_threads(self.n_jobs), watchers(self, X, metadata, fitted) as watching:
             solution = self._search(problem, seen, watching, keeper)
             attributes = fitted(solution.state)
@@ -275,7 +318,9 @@ class BaseTopicModel(
         self.history_ = solution.history
         return counts, solution
 
-    def _problem(self, X: CountMatrix, copies: Array | None) -> tuple[Problem, Array | None]:
+    def _problem(
+        self, X: CountMatrix, copies: Array | None, offsets: Offsets
+    ) -> tuple[Problem, Array | None]:
         """Give the problem, and which samples it sees if not all."""
         if isinstance(self.n_components, bool):
             raise TypeError("n_components must be a whole number, not a bool")
@@ -286,6 +331,7 @@ class BaseTopicModel(
             )
         weights, topics = self._own_priors()
         weights.check((X.shape[0], self.n_components))
+        weights = offsets.around(weights)
         seen = None
         if copies is not None:
             if not copies.all():
@@ -330,6 +376,7 @@ class BaseTopicModel(
                 start() if resumed is None else resumed,  # and nobody holds on to it
                 max_iter=self.max_iter,
                 tol=self.tol,
+                min_gain=self.min_gain,
                 callbacks=watching,
             )
             if keeper is not None:
@@ -382,16 +429,22 @@ class BaseTopicModel(
         problem: Problem,
         copies: Array | None,
         seen: Array | None,
+        offsets: Offsets,
     ) -> dict[str, Any]:
         """Give the fitted attributes of a state."""
         weights_prior, topics_prior = self._own_priors()[0], problem.topics
         if isinstance(state, LearningState):
             learned: Any = state.weights_prior
-            weights_prior = weights_prior.kept(learned if copies is None else learned.prior)
+            learned = offsets.inside(learned if copies is None else learned.prior)
+            weights_prior = weights_prior.kept(learned)
             topics_prior = topics_prior.kept(state.topics_prior)
+        fitted = offsets if seen is None else offsets.rows(seen)
+        weights = fitted.unsized(weights_prior, state.weights)
         attributes = {
-            **kept_sides(Pair(weights_prior, topics_prior), state.weights, state.topics),
+            **kept_sides(Pair(weights_prior, topics_prior), weights, state.topics),
             "_copies": copies,
+            "_size_factors": offsets.size_factors,
+            "_n_fixed_weights": offsets.n_fixed_weights,
             "_has_missing": counts.missing is not None,
             "objective_": state.objective,
             "sample_totals_": counts.sample_totals,
@@ -399,16 +452,18 @@ class BaseTopicModel(
             "_log_likelihood": state.counts.log_likelihood,
             "_saturated_divergence": problem.X.saturated_divergence,
         }
-        return attributes if seen is None else self._with_unseen(attributes, counts, seen)
+        if seen is None:
+            return attributes
+        return self._with_unseen(attributes, counts, seen, offsets)
 
     def _with_unseen(
-        self, attributes: dict[str, Any], X: CountMatrix, seen: Array
+        self, attributes: dict[str, Any], X: CountMatrix, seen: Array, offsets: Offsets
     ) -> dict[str, Any]:
         """Explain the samples that counted zero times, with the topics as they are."""
         unseen = np.setdiff1d(np.arange(X.shape[0]), seen)
         model = type(self)(**self.get_params(deep=False))
         model.__dict__.update(attributes)
-        found = model._infer(X.rows(unseen), unseen)
+        found = model._infer(X.rows(unseen), offsets.rows(unseen), unseen)
         for name, part in _weight_attributes(found).items():
             if part is not None:
                 whole = np.empty((X.shape[0], part.shape[1]), part.dtype)
@@ -425,7 +480,9 @@ class BaseTopicModel(
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        exact = self.tol == 0 or self.max_iter == 0  # that many iterations were asked for
+        exact = (
+            self.tol == self.min_gain == 0 or self.max_iter == 0
+        )  # that many iterations were asked for
         if solution.converged or exact or len(solution.history) < self.max_iter:
             return
         warnings.warn(

@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator
 
 from isotopic import archive
 from isotopic.arrays import Array
-from isotopic.counts import CountMatrix
 from isotopic.estimators.keeping import TYPES
 from isotopic.problem import Problem, State
 from isotopic.solvers import HISTORY, Iteration, Solution
@@ -24,7 +23,7 @@ from isotopic.solvers import HISTORY, Iteration, Solution
 _NOT_COMPARED = {"n_jobs", "callbacks", "verbose", "random_state", "init", "warm_start"}
 
 # Those that only say where the path ends; with several starts they also say which one is kept.
-_ENDS = {"max_iter", "tol"}
+_ENDS = {"max_iter", "tol", "min_gain"}
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Keeper:
             "model": type(model).__name__,
             "settings": settings,
             "start": _start_fingerprint(model if warm else model.init),
-            "data": _fingerprint(problem.X),
+            "data": _fingerprint(problem),
         }
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"there is no folder {self.path.parent} for the checkpoint")
@@ -161,11 +160,13 @@ def _start_fingerprint(start: Any) -> str:
     return _digest(start)
 
 
-def _fingerprint(X: CountMatrix) -> str:
-    parts = [X.row_starts, X.features, X.values] if X.is_sparse else [X.dense]
+def _fingerprint(problem: Problem) -> str:
+    """Tell one problem from another: its counts, and what is known of its samples."""
+    X = problem.X
+    parts: list[Any] = [X.row_starts, X.features, X.values] if X.is_sparse else [X.dense]
     if X.missing is not None:
         parts += [X.missing.pattern.indptr, X.missing.pattern.indices]
-    return _digest([X.shape, X.copies, *parts])
+    return _digest([X.shape, X.copies, problem.weights, *parts])
 
 
 def _digest(value: Any) -> str:

@@ -12,6 +12,7 @@ from isotopic import generative
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.estimators.data import read_sample_weight
+from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets, read_offsets
 from isotopic.init import uniform_start
 from isotopic.kernels import normalized, row_pass
 from isotopic.priors import Fixed, Posterior
@@ -38,7 +39,8 @@ class Inference:
         """Multiply weights with the topics: the counts that are expected.
 
         Proportions (PLSA, LDA) give distributions over the features; times the totals of the
-        samples these are the expected counts.
+        samples these are the expected counts. So they are, times the size factors, of a model
+        that was fitted with them.
 
         Parameters
         ----------
@@ -59,7 +61,14 @@ class Inference:
         return np.asarray(weights @ self.components_.astype(weights.dtype, copy=False))
 
     def score(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, missing_mask: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
     ) -> float:
         r"""Mean log-likelihood of a count.
 
@@ -79,6 +88,8 @@ class Inference:
             How often each sample counts.
         missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
             True where an entry is missing.
+        size_factors, fixed_weights : array-like or None, default=None
+            As for :meth:`transform`.
 
         Returns
         -------
@@ -91,7 +102,8 @@ class Inference:
         total = float(counts.sample_totals @ times)
         if total == 0:
             raise ValueError("X has no counts to score")
-        weights, topics = self._infer(counts).mean, self.components_.astype(counts.dtype)
+        weights = self._infer(counts, self._offsets(counts, size_factors, fixed_weights)).mean
+        topics = self.components_.astype(counts.dtype)
         shares = normalized(np.ascontiguousarray(weights * topics.sum(axis=1)))
         with use_threads(self.n_jobs):
             by_sample = row_pass(counts, shares, normalized(topics), proportions=True)[1]
@@ -107,13 +119,20 @@ class Inference:
         return float(by_sample[some] @ times[some]) / total
 
     def perplexity(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, missing_mask: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
     ) -> float:
         """``exp(-score)``: among how many features, equally likely, a count is as good as drawn.
 
         Parameters
         ----------
-        X, y, sample_weight, missing_mask
+        X, y, sample_weight, missing_mask, size_factors, fixed_weights
             As for :meth:`score`.
 
         Returns
@@ -121,9 +140,24 @@ class Inference:
         perplexity : float
             Lower is better.
         """
-        return float(np.exp(-self.score(X, y, sample_weight, missing_mask=missing_mask)))
+        score = self.score(
+            X,
+            y,
+            sample_weight,
+            missing_mask=missing_mask,
+            size_factors=size_factors,
+            fixed_weights=fixed_weights,
+        )
+        return float(np.exp(-score))
 
-    def posterior(self, X: Any, *, missing_mask: Any = None) -> Responsibilities:
+    def posterior(
+        self,
+        X: Any,
+        *,
+        missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
+    ) -> Responsibilities:
         """Tell which component explains each count.
 
         Parameters
@@ -131,6 +165,8 @@ class Inference:
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
             True where an entry is missing.
+        size_factors, fixed_weights : array-like or None, default=None
+            As for :meth:`transform`.
 
         Returns
         -------
@@ -139,14 +175,16 @@ class Inference:
             their ``counts``, and the ``probabilities`` (n_entries x n_components).
         """
         counts = self._read_new(X, missing_mask)
-        effective = self._infer(counts).effective
+        offsets = self._offsets(counts, size_factors, fixed_weights)
+        effective = self._infer(counts, offsets).effective
         return Responsibilities(counts, effective, self._effective_components)
 
     def sample(self, n_samples: int = 1, *, random_state: Seed = None) -> Any:
         """Draw new samples from the model.
 
         Their weights come from the prior if there is one, else they are those of fitted samples,
-        drawn with replacement. So are the totals of models of proportions.
+        drawn with replacement. So are the totals of models of proportions, size factors and
+        weights that were given.
 
         Parameters
         ----------
@@ -166,6 +204,10 @@ class Inference:
         like = rng.choice(len(copies), size=int(n_samples), p=copies / copies.sum())
         prior = self._fitted_priors[0].rows(like)
         weights = prior.draw(self.weights_[like].astype(np.float64), rng)
+        given = np.s_[:, : self._n_fixed_weights]
+        weights[given] = self.weights_[like][given]
+        if self._size_factors is not None:
+            weights = weights * self._size_factors[like, np.newaxis]
         topics = self.components_.astype(np.float64)
         if not prior.normalized:
             return generative.poisson(weights, topics, random_state=rng)
@@ -210,6 +252,8 @@ class Inference:
         level: float = 0.9,
         X: Any = None,
         missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
     ) -> tuple[Array, Array]:
         """Give the posterior's interval for each entry of a Bayesian side.
 
@@ -222,6 +266,8 @@ class Inference:
             The samples whose weights are asked for; by default those that were fitted.
         missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
             True where an entry of ``X`` is missing.
+        size_factors, fixed_weights : array-like or None, default=None
+            Of the samples ``X``, as for :meth:`transform`.
 
         Returns
         -------
@@ -247,7 +293,11 @@ class Inference:
             )
         if X is not None and side == "components":
             raise ValueError("X is for the intervals of weights; the topics have theirs from fit")
-        posterior = self._kept(side) if X is None else self._infer(self._read_new(X, missing_mask))
+        if X is None:
+            posterior = self._kept(side)
+        else:
+            counts = self._read_new(X, missing_mask)
+            posterior = self._infer(counts, self._offsets(counts, size_factors, fixed_weights))
         tail = (1 - level) / 2
         ends = prior.quantile(posterior, tail), prior.quantile(posterior, 1 - tail)
         return np.minimum(*ends), np.maximum(*ends)  # equal but for rounding if counts are huge
@@ -275,12 +325,34 @@ class Inference:
         # Sparse, because its rows do not see each other.
         return self._read(X, reset=False, missing_mask=missing_mask).as_sparse()
 
-    def _infer(self, counts: CountMatrix, which: Array | None = None) -> Posterior:
+    def _offsets(self, counts: CountMatrix, size_factors: Any, fixed_weights: Any) -> Offsets:
+        """Read what is known of samples; what was known of the fitted ones is needed."""
+        needed = {
+            "size_factors": self._size_factors is not None and size_factors is None,
+            "fixed_weights": self._n_fixed_weights > 0 and fixed_weights is None,
+        }
+        for name, missing in needed.items():
+            if missing:
+                raise ValueError(f"this model was fitted with {name}; give those of these samples")
+        offsets = read_offsets(
+            size_factors, fixed_weights, counts, self._fitted_priors[0], len(self.components_)
+        )
+        if self._n_fixed_weights not in (0, offsets.n_fixed_weights):
+            raise ValueError(
+                f"fixed_weights has {offsets.n_fixed_weights} columns; this model was fitted with "
+                f"{self._n_fixed_weights}"
+            )
+        return offsets
+
+    def _infer(
+        self, counts: CountMatrix, offsets: Offsets = NOTHING_KNOWN, which: Array | None = None
+    ) -> Posterior:
         """Find the posterior of the weights of samples; ``which`` of those fitted, if they are."""
         counts = counts.as_sparse()
-        weights_prior, topics_prior = self._fitted_priors
+        own_prior, topics_prior = self._fitted_priors
         if which is not None:
-            weights_prior = weights_prior.rows(which)
+            own_prior = own_prior.rows(which)
+        weights_prior = offsets.around(own_prior)
         topics = Posterior(
             self.components_.astype(counts.dtype, copy=False),
             self._effective_components.astype(counts.dtype, copy=False),
@@ -307,12 +379,14 @@ class Inference:
         found: Posterior = weights_prior.absorb(
             solution.state.counts, problem.topics_totals(topics, counts.missing)
         )
-        return found
+        return offsets.unsized(own_prior, found)
 
     # What the estimator itself has.
     _fitted_priors: Any
     _effective_components: Array
     _copies: Array | None
+    _size_factors: Array | None = None
+    _n_fixed_weights: int = 0
     sample_totals_: Array
 
     def _read(self, X: Any, *, reset: bool, missing_mask: Any = None) -> CountMatrix:

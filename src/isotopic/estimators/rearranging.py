@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array
 from isotopic.estimators.knowledge import knowledge_table
+from isotopic.estimators.offsets import Offsets
 from isotopic.evaluate import prevalence
 from isotopic.init.start import absorbed, explained_counts
 from isotopic.priors import Dirichlet, Gamma, Prior
@@ -119,7 +120,9 @@ class Rearranging:
             self.sample_totals_, counts.sample_totals, rtol=1e-4
         ):
             raise ValueError("X is not the data that the model was fitted to")
-        problem, seen = new._problem(counts, self._copies)
+        given = self.weights_[:, : self._n_fixed_weights]
+        offsets = Offsets(self._size_factors, given if given.size else None)
+        problem, seen = new._problem(counts, self._copies, offsets)
         by_sample, by_topic = explained_counts(self)
         by_sample, by_topic = _added(by_sample.T, home).T, _added(by_topic, home)
         if seen is not None:
@@ -129,7 +132,12 @@ class Rearranging:
         with use_threads(self.n_jobs):
             state = problem.evaluate(*absorbed(problem, by_sample, by_topic), passes=1)
             attributes = new._fitted(
-                state, counts=counts, problem=problem, copies=self._copies, seen=seen
+                state,
+                counts=counts,
+                problem=problem,
+                copies=self._copies,
+                seen=seen,
+                offsets=offsets,
             )
         new.__dict__.update(attributes)
         new.n_iter_, new.converged_, new.history_ = 0, False, self.history_[:0].copy()
@@ -162,9 +170,12 @@ class Rearranging:
         return new
 
     def _n_fixed(self) -> int:
-        return 0 if self.fixed_topics is None else len(self.fixed_topics)
+        n_topics = 0 if self.fixed_topics is None else len(self.fixed_topics)
+        return max(n_topics, self._n_fixed_weights)
 
     # What the estimator itself has.
+    _size_factors: Array | None
+    _n_fixed_weights: int
     components_: Array
     weights_: Array
     sample_totals_: Array

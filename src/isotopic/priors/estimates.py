@@ -18,6 +18,7 @@ from isotopic.priors.base import Evidence, Posterior, Prior
 from isotopic.priors.bayesian import Dirichlet, Gamma
 from isotopic.priors.concentration import Occurrence, uncertain
 from isotopic.priors.constraints import Around
+from isotopic.priors.offsets import Given, Sized
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +165,10 @@ ESTIMATES: dict[str, type[Dirichlet]] = {
 
 def smoothed(prior: Prior) -> Prior:
     """Give the prior that makes means of the counts where this one is variational."""
+    if isinstance(prior, Given):  # proportions have no amounts to be given
+        return prior
+    if isinstance(prior, Sized) and smoothed(prior.prior).normalized:  # and no size
+        return smoothed(prior.prior)
     if isinstance(prior, Around):
         return prior.around(smoothed(prior.prior))
     if type(prior) is Dirichlet:

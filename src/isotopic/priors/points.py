@@ -75,6 +75,11 @@ class Lasso(Side):
         r""":math:`\text{factor} \cdot (\text{totals} + \lambda)`."""
         return np.asarray(posterior.mean * (totals + self.strength))
 
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        r"""Sum :math:`\lambda \cdot \text{factor}` over the rows, each as often as it counts."""
+        wide = posterior.mean.astype(np.float64, copy=False)
+        return self.strength * (wide.sum(axis=0) if copies is None else copies @ wide)
+
 
 @dataclass(frozen=True, eq=False)
 class Simplex(Side):
@@ -117,6 +122,6 @@ def scaled_distance(counts: Array, factor: Array, totals: Totals, copies: Array 
     if scale.shape == counts.shape and scale.ndim == 2:  # one for each entry
         factor, scale = (factor * scale).astype(counts.dtype), np.ones(())
     if scale.ndim == 2:  # one for each row, as a column
-        return distance(counts, factor, row_scale=scale[:, 0])
+        return distance(counts, factor, row_scale=scale[:, 0] * (1.0 if copies is None else copies))
     column_scale = np.broadcast_to(scale, counts.shape[1])
     return distance(counts, factor, row_scale=copies, column_scale=column_scale)
