@@ -22,7 +22,7 @@ LAYERS = [
     {"init", "objectives", "solvers"},
     {"generative", "responsibilities", "table"},
     {"estimators"},
-    {"convert", "datasets"},
+    {"convert", "datasets", "io"},
     {"verify"},
     {"cli", "__main__"},
 ]

@@ -9,6 +9,7 @@ from isotopic import datasets, generative
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
+from isotopic.io import read_counts
 from isotopic.kernels import Counts, expected_counts
 from isotopic.objectives import (
     gamma_poisson_bound,
@@ -50,5 +51,6 @@ __all__ = [
     "lda_bound",
     "load",
     "plsa_log_likelihood",
+    "read_counts",
     "verify",
 ]
