@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,13 @@ class CountData:
     sample_names: Array
     feature_names: Array
     format: str
+
+    def fingerprint(self) -> str:
+        """Give a digest of the counts: the same for the same counts in any format and type."""
+        digest = blake2b(str(self.counts.shape).encode(), digest_size=16)
+        for part, dtype in (("indptr", "<i8"), ("indices", "<i8"), ("data", "<f8")):
+            digest.update(np.ascontiguousarray(getattr(self.counts, part), dtype=dtype).data)
+        return digest.hexdigest()
 
     def __repr__(self) -> str:
         samples, features = self.counts.shape

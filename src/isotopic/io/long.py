@@ -18,13 +18,17 @@ _FEATURE = ("feature", "term", "word", "token", "gene", "type", "channel", "item
 _COUNT = ("count", "counts", "n", "value", "freq", "frequency", "weight")
 
 
+def is_called_long(table: Table) -> bool:
+    """Whether there are three columns whose names say it."""
+    columns = _by_name(table) if table.has_header and len(table.names) == 3 else None
+    return columns is not None and is_numeric(table, columns[2])
+
+
 def looks_long(table: Table) -> bool:
-    """Whether there are three columns: two of names and one of numbers, or known by name."""
+    """Whether there are two columns of names and one of numbers."""
     if len(table.names) != 3 or not table.has_header:
         return False
-    if not is_numeric(table, _columns(table)[2]):
-        return False
-    return _by_name(table) is not None or not (is_numeric(table, 1) or is_numeric(table, 0))
+    return [is_numeric(table, column) for column in range(3)] == [False, False, True]
 
 
 def read(path: Path, options: Options) -> Content:

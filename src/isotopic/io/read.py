@@ -148,6 +148,10 @@ def read_counts(
         raise ValueError(f"{file}: {error}") from error
     except DAMAGED as error:
         raise ValueError(f"{file} is damaged or cut off: {error}") from error
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise ValueError(f"{file} cannot be read: {error}") from error  # of what is inside
 
 
 def _read(file: Path, format: str | None, options: Options) -> CountData:

@@ -6,7 +6,7 @@ from zipfile import BadZipFile, ZipFile
 from isotopic.io import counts_file
 from isotopic.io.catalogue import looks_like_catalogue
 from isotopic.io.docword import looks_like_docword
-from isotopic.io.long import looks_long
+from isotopic.io.long import is_called_long, looks_long
 from isotopic.io.matrix_market import find_10x
 from isotopic.io.opening import bare_suffix, head_of, open_seekable
 from isotopic.io.options import Options
@@ -78,12 +78,12 @@ def _of_table(path: Path, options: Options) -> str:
         return "text-table"
     if looks_like_catalogue(table):
         return "catalogue"
-    if looks_long(table):
+    if is_called_long(table):
         return "long"
     text, _ = text_columns(table, options)
     if text is not None and any(len(row) > text and " " in row[text].strip() for row in table.head):
         return "text-table"
-    return "wide"
+    return "long" if looks_long(table) else "wide"
 
 
 def _of_lines(path: Path, head: bytes, options: Options) -> str:

@@ -1,0 +1,181 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from isotopic.cli.problems import Unusable, in_one_line
+from isotopic.estimators.keeping import MODELS
+from isotopic.init import STRATEGIES
+from isotopic.io import FORMATS, CountData, read_counts
+from isotopic.solvers import SOLVERS
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_READING = (
+    click.option("--format", type=click.Choice(FORMATS), help="Of data that is not recognised."),
+    click.option("--transpose", is_flag=True, help="The rows of the matrix or table are features."),
+    click.option("--sample-names", metavar="FILE", help="Names of the samples, one a line."),
+    click.option("--feature-names", metavar="FILE", help="Names of the features, one a line."),
+    click.option("--layer", metavar="NAME", help="Layer of an AnnData file."),
+    click.option("--text-column", metavar="NAME", help="Column or key that holds documents."),
+    click.option("--name-column", metavar="NAME", help="Column or key that names the samples."),
+    click.option(
+        "--stop-words",
+        metavar="english|none|FILE",
+        default="english",
+        show_default=True,
+        help="Words of documents that are not counted; a file has one a line.",
+    ),
+    click.option(
+        "--min-df", metavar="N", default="2", show_default=True,
+        help="Leave out terms in fewer documents; a share if it has a point.",
+    ),
+    click.option(
+        "--max-df", metavar="N", default="1.0", show_default=True,
+        help="Leave out terms in more documents; a share if it has a point.",
+    ),
+    click.option("--max-features", type=click.IntRange(1), help="Keep the most frequent terms."),
+    click.option("--encoding", default="utf-8", show_default=True, help="Of files of text."),
+)  # fmt: skip
+
+READING_NAMES = (
+    "format",
+    "transpose",
+    "sample_names",
+    "feature_names",
+    "layer",
+    "text_column",
+    "name_column",
+    "stop_words",
+    "min_df",
+    "max_df",
+    "max_features",
+    "encoding",
+)
+
+
+def reading_options(command: _Command) -> _Command:
+    """Add what says how data is read."""
+    for option in reversed(_READING):
+        command = option(command)
+    return command
+
+
+json_option = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
+force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")
+open_option = click.option("--open", "open_", is_flag=True, help="Open the report in a browser.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random start."
+)
+threads_option = click.option(
+    "--threads", type=click.IntRange(1), help="Default: every core. The result is the same."
+)
+
+
+def numbers(_: Any, parameter: click.Parameter, given: str | None) -> Any:
+    """Read one number, or several with commas."""
+    if given is None:
+        return None
+    try:
+        found = [float(part) for part in given.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"{given!r} is not a number, nor numbers with commas", param=parameter
+        ) from None
+    return found[0] if len(found) == 1 else found
+
+
+_MODEL = (
+    click.option(
+        "--model",
+        type=click.Choice([name for name in MODELS if name != "TopicModel"], case_sensitive=False),
+        default="NMF",
+        show_default=True,
+    ),
+    click.option("--alpha", callback=numbers, metavar="X[,X...]", help="Prior of LDA's weights."),
+    click.option("--eta", callback=numbers, metavar="X", help="Prior of LDA's topics."),
+    click.option("--shape", callback=numbers, metavar="X[,X...]", help="Of Gamma-Poisson weights."),
+    click.option("--rate", callback=numbers, metavar="X[,X...]", help="Of Gamma-Poisson weights."),
+    click.option("--solver", type=click.Choice(list(SOLVERS)), default="auto", show_default=True),
+    click.option("--init", type=click.Choice([*STRATEGIES]), default="random", show_default=True),
+    click.option("--max-iter", type=click.IntRange(0), default=1000, show_default=True),
+    click.option(
+        "--tol", type=click.FloatRange(0), default=1e-4, show_default=True,
+        help="Stop when an update moves at most this share of the counts.",
+    ),
+    click.option(
+        "--n-init", type=click.IntRange(1), default=1, show_default=True,
+        help="Starts; the best is kept.",
+    ),
+    threads_option,
+)  # fmt: skip
+
+MODEL_NAMES = (
+    "model",
+    "alpha",
+    "eta",
+    "shape",
+    "rate",
+    "solver",
+    "init",
+    "max_iter",
+    "tol",
+    "n_init",
+    "threads",
+)
+
+
+def model_options(command: _Command) -> _Command:
+    """Add what says which model is fitted, and how."""
+    for option in reversed(_MODEL):
+        command = option(command)
+    return command
+
+
+def make_model(given: dict[str, Any], **settings: Any) -> Any:
+    """Make the unfitted model that was asked for; complain about priors that it does not have."""
+    cls = MODELS[given["model"]]
+    known = {**cls().get_params()}
+    settings |= {"n_jobs": given["threads"]}
+    for name in MODEL_NAMES[1:-1]:
+        if given[name] is None:
+            continue
+        if name not in known:
+            having = [other for other, kind in MODELS.items() if name in kind().get_params()]
+            raise Unusable(f"{given['model']} has no --{name}; {' and '.join(having)} have it")
+        settings[name] = given[name]
+    return cls(**settings)
+
+
+def reading_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Give the arguments of :func:`isotopic.read_counts` that options stand for."""
+    settings = {name: given[name] for name in READING_NAMES}
+    settings["min_df"] = _frequency(given["min_df"], "--min-df")
+    settings["max_df"] = _frequency(given["max_df"], "--max-df")
+    words = given["stop_words"]
+    if words == "none":
+        settings["stop_words"] = None
+    elif words != "english":
+        with in_one_line():
+            text = Path(words).read_text(encoding=given["encoding"])
+        settings["stop_words"] = text.split()
+    return settings
+
+
+def _frequency(text: str, name: str) -> int | float:
+    try:
+        number = int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        number = -1
+    if number < 0 or (isinstance(number, float) and number > 1):
+        raise Unusable(f"{name} is a number of documents, or a share from 0.0 to 1.0, not {text!r}")
+    return number
+
+
+def read_data(path: str, settings: dict[str, Any]) -> CountData:
+    """Read counts; what is wrong with them ends the command."""
+    with in_one_line():
+        return read_counts(path, **settings)
