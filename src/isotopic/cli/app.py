@@ -56,7 +56,7 @@ def run(argv: Sequence[str] | None) -> int:
             stream.reconfigure(errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = app.main(arguments, prog_name="isotopic", standalone_mode=False)
+        code = app.main(arguments, "isotopic", standalone_mode=False, obj=arguments)
     except click.exceptions.Abort:
         return _failed("interrupted", _INTERRUPTED, arguments)
     except click.UsageError as error:

@@ -1,7 +1,6 @@
 """``isotopic fit``."""
 
 import shlex
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -133,16 +132,18 @@ class _Runner:
                     model.set_params(callbacks=[progress, late])
                     model.fit(data.counts, checkpoint=Checkpoint(self.checkpoint))
             except KeyboardInterrupt:
-                self._tell_interrupted()
+                self._tell_interrupted(model)
                 return interruption.exit_code
             finally:
                 model.set_params(callbacks=None)
         self.seconds = time.perf_counter() - began
         return 0
 
-    def _tell_interrupted(self) -> None:
+    def _tell_interrupted(self, model: Any) -> None:
         if self.checkpoint.exists():
-            say(f"interrupted; {self.checkpoint} has the fit so far. To go on: {_this_command()}")
+            made = getattr(model, "n_iter_", "some")
+            say(f"interrupted after {made} iterations, which {self.checkpoint} keeps")
+            say(f"to go on: {_this_command()}")
         else:
             say("interrupted before the first iteration; nothing was written")
 
@@ -190,6 +191,6 @@ def _tell(
 
 
 def _this_command(*, force: bool = False) -> str:
-    arguments = sys.argv[1:]
+    arguments: list[str] = click.get_current_context().obj
     extra = ["--force"] if force and "--force" not in arguments else []
     return shlex.join(["isotopic", *arguments, *extra])
