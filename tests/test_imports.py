@@ -20,9 +20,11 @@ LAYERS = [
     {"priors"},
     {"problem"},
     {"init", "objectives", "solvers"},
-    {"generative", "responsibilities", "table"},
+    {"generative", "match", "responsibilities", "table"},
+    {"evaluate"},
     {"estimators"},
-    {"convert", "datasets", "io"},
+    {"convert", "datasets", "io", "select"},
+    {"plot"},
     {"verify"},
     {"cli", "__main__"},
 ]

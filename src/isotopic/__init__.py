@@ -5,12 +5,16 @@ under different normalizations and priors, with one joint update (Geiger & Park)
 of priors; one kernel shares out the counts, and each prior makes of its counts what it will.
 """
 
-from isotopic import datasets, generative
+from importlib import import_module
+from typing import Any
+
+from isotopic import datasets, evaluate, generative
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
 from isotopic.io import read_counts
 from isotopic.kernels import Counts, expected_counts
+from isotopic.match import match
 from isotopic.objectives import (
     gamma_poisson_bound,
     generalized_kl,
@@ -23,6 +27,14 @@ from isotopic.solvers import Accelerated, Alternating, JointEM
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import the plots when they are first asked for."""
+    if name == "plot":
+        return import_module("isotopic.plot")
+    raise AttributeError(f"module 'isotopic' has no attribute {name!r}")
+
 
 __all__ = [
     "LDA",
@@ -43,6 +55,7 @@ __all__ = [
     "TopicModel",
     "convert",
     "datasets",
+    "evaluate",
     "expected_counts",
     "gamma_poisson_bound",
     "generalized_kl",
@@ -50,6 +63,8 @@ __all__ = [
     "lasso_kl",
     "lda_bound",
     "load",
+    "match",
+    "plot",
     "plsa_log_likelihood",
     "read_counts",
     "verify",
