@@ -1,5 +1,5 @@
 # Everything a fresh machine with Python >= 3.11 and a C++ compiler needs:
-#   make demo    set up, fit the bundled corpus, print its topics
+#   make demo    set up, fit the bundled corpus, print its topics, write a report (build/demo)
 #   make test    set up, run all tests
 #   make fuzz    build with sanitizers, aside, and look for inputs that break something
 PYTHON ?= python3
@@ -16,8 +16,8 @@ SANITIZERS    = $(foreach library,asan ubsan stdc++,$(shell $(CXX) -print-file-n
 
 .PHONY: demo test lint format bench fuzz clean
 
-demo: $(VENV)/.built
-	$(BIN)/isotopic demo
+demo: $(VENV)/.cli
+	$(BIN)/isotopic demo --output build/demo --force
 
 test: $(VENV)/.test
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest  # some of scikit-learn's checks wait for it
@@ -56,6 +56,10 @@ $(FUZZ)/.built: $(FUZZ)/.created $(CORE)
 	$(FUZZ)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
 		--config-settings=build-dir=$(FUZZ)/core --config-settings=cmake.build-type=Debug \
 		--config-settings=cmake.define.ISOTOPIC_SANITIZE=ON
+	touch $@
+
+$(VENV)/.cli: $(VENV)/.built
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli]'
 	touch $@
 
 $(VENV)/.test: $(VENV)/.built

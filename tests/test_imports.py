@@ -24,7 +24,7 @@ LAYERS = [
     {"evaluate"},
     {"estimators"},
     {"convert", "datasets", "io", "select"},
-    {"plot"},
+    {"plot", "report"},
     {"verify"},
     {"cli", "__main__"},
 ]

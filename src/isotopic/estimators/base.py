@@ -20,6 +20,7 @@ from isotopic.estimators.data import read_counts, read_sample_weight
 from isotopic.estimators.inference import Inference
 from isotopic.estimators.keeping import Keeping
 from isotopic.estimators.knowledge import informed
+from isotopic.estimators.reporting import Reporting
 from isotopic.estimators.watching import CallbackSupport, Watcher, watchers, with_callbacks
 from isotopic.init import (
     STRATEGIES,
@@ -114,6 +115,7 @@ def documented(cls: _Class) -> _Class:
 class BaseTopicModel(
     Inference,
     Keeping,
+    Reporting,
     CallbackSupport,  # type: ignore[misc]
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]

@@ -1,0 +1,120 @@
+"use strict";
+// What the report knows, and the few formulas by which the page reads it.
+
+const KINDS = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
+
+/** Unpack the arrays of the payload, wherever they are. */
+function unpacked(value) {
+  if (value === null || typeof value !== "object") return value;
+  if (typeof value.packed === "string" && value.packed in KINDS)
+    return new KINDS[value.packed](Uint8Array.from(atob(value.data), (c) => c.charCodeAt(0)).buffer);
+  if (Array.isArray(value)) return typeof value[0] === "object" ? value.map(unpacked) : value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, unpacked(part)]));
+}
+
+const report = unpacked(JSON.parse(byId("payload").textContent));
+const nTopics = report.topics.counts.length;
+const nSamples = report.samples.rows.length;
+const allCounts = report.data.counts;
+const explained = report.topics.counts.reduce((sum, value) => sum + value, 0);
+const share = (k) => report.topics.counts[k] / explained;
+const range = (n) => Array.from({ length: n }, (_, i) => i);
+
+const byShare = range(nTopics).sort((a, b) => share(b) - share(a) || a - b);
+const rank = byShare.reduce((ranks, k, i) => { ranks[k] = i; return ranks; }, []);
+
+// Ten hues that stay apart for colour-blind eyes, then the same lighter and darker.
+const HUES = ["#4477aa", "#ee8833", "#228866", "#cc4466", "#7755bb", "#bbaa33", "#55b5dd", "#a3527d", "#77bb55", "#997755"];
+const TONES = [[0, 0], [255, 0.45], [20, 0.38], [255, 0.68], [20, 0.6]];
+
+function channels(k) {
+  const hue = HUES[rank[k] % HUES.length];
+  const [towards, part] = TONES[Math.floor(rank[k] / HUES.length) % TONES.length];
+  const channel = (at) => Math.round(parseInt(hue.slice(at, at + 2), 16) * (1 - part) + towards * part);
+  return [channel(1), channel(3), channel(5)];
+}
+
+const colour = (k) => `rgb(${channels(k).join(", ")})`;
+
+/** The topic's colour, nearly gone: for what is not chosen, on light or dark paper. */
+function faded(k, theme) {
+  const paper = theme === "dark" ? 27 : 255;
+  return `rgb(${channels(k).map((value) => Math.round(0.45 * value + 0.55 * paper)).join(", ")})`;
+}
+
+/** Black or white, whichever is read on the topic's colour. */
+function inkOn(k) {
+  const [r, g, b] = channels(k);
+  return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#15181d" : "#ffffff";
+}
+
+const slice = (part, field, at) => part[field].subarray(part.starts[at], part.starts[at + 1]);
+const entries = (part, at) => range(part.starts[at + 1] - part.starts[at]).map((i) => part.starts[at] + i);
+
+/** The terms of a topic by their relevance (Sievert & Shirley), the most relevant first. */
+function relevantTerms(k, lambda) {
+  const less = 1 - Math.max(lambda, 1e-6);
+  return entries(report.topics, k)
+    .map((i) => {
+      const term = report.topics.terms[i];
+      const inTopic = report.topics.shares[i];
+      const overall = report.terms.totals[term];
+      return {
+        term, overall, inTopic: inTopic * report.topics.counts[k],
+        relevance: Math.log(inTopic) - less * Math.log(overall / allCounts),
+      };
+    })
+    .sort((a, b) => b.relevance - a.relevance)
+    .slice(0, report.shown_terms);
+}
+
+const termName = (term) => report.terms.names[term];
+const label = (k, n = 4) => relevantTerms(k, 0.6).slice(0, n).map(({ term }) => termName(term)).join(" · ");
+const labels = range(nTopics).map((k) => label(k));
+
+/** Where a term occurs: pairs of a topic and its share of the term. */
+function whereabouts(term) {
+  const at = report.topics.distinct.indexOf(term);
+  const where = report.topics.where;
+  return at < 0 ? [] : entries(where, at).map((i) => ({ topic: where.topics[i], share: where.shares[i] }));
+}
+
+/** The counts of a sample that each topic explains. */
+function explainedCounts(sample) {
+  const counts = new Float64Array(nTopics);
+  for (const i of entries(report.samples.mixtures, sample))
+    counts[report.samples.mixtures.topics[i]] = report.samples.mixtures.counts[i];
+  return counts;
+}
+
+/** The weights of a sample as a model reads them: its prior adds, then divides or normalises. */
+function weights(sample, reading) {
+  const values = explainedCounts(sample).map((count, k) => (count + reading.add[k]) / reading.divide[k]);
+  if (!reading.normalize) return values;
+  const sum = values.reduce((a, b) => a + b, 0);
+  return sum > 0 ? values.map((value) => value / sum) : values.fill(1 / nTopics);
+}
+
+/** The standard deviation of a weight, where the reading is a posterior of this fit. */
+function deviation(sample, reading, weight, k) {
+  if (!reading.bayesian || reading.why_not) return null;
+  const counts = explainedCounts(sample);
+  if (!reading.normalize) return Math.sqrt(counts[k] + reading.add[k]) / reading.divide[k];
+  const total = counts.reduce((sum, count, j) => sum + count + reading.add[j], 0);
+  return Math.sqrt((weight * (1 - weight)) / (total + 1));
+}
+
+/** The share of each sample that each topic has: a row for each sample. */
+const shares = range(nSamples).map((sample) => {
+  const counts = explainedCounts(sample);
+  const sum = counts.reduce((a, b) => a + b, 0);
+  return Float32Array.from(counts, (count) => (sum > 0 ? count / sum : 0));
+});
+
+const mainTopic = shares.map((row) => row.indexOf(Math.max(...row)));
+
+/** The samples with the largest share of a topic, the larger of equals first. */
+const bestSamples = (k, n) =>
+  range(nSamples)
+    .sort((a, b) => shares[b][k] - shares[a][k] || report.samples.totals[b] - report.samples.totals[a])
+    .slice(0, n);

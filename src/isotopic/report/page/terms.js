@@ -1,0 +1,40 @@
+"use strict";
+// The terms of the chosen topic, by a relevance that a slider sets.
+
+function termRow({ term, inTopic, overall }, largest) {
+  const width = (value) => `${(100 * Math.min(1, value / largest)).toFixed(2)}%`;
+  const point = () => choose({ term });
+  const leave = () => { hideTip(); choose({ term: null }); };
+  return make("li", {
+    tabindex: 0, "aria-label": `${termName(term)}: ${number(inTopic)} of ${number(overall)}`,
+    onpointerenter: point, onpointerleave: leave, onfocus: point, onblur: leave,
+    onpointermove: (event) => showTip(event, said(termName(term), "term-name"),
+      `${number(inTopic)} of ${number(overall)} counts are of this topic`,
+      whereabouts(term).sort((a, b) => b.share - a.share).slice(0, 4).map(({ topic, share }) => `topic ${topic}: ${percent(share)}`).join(", ")),
+  },
+  said(termName(term), "term-name"),
+  make("span", { class: "track" },
+    styled(make("span", { class: "bar-all" }), { width: width(overall) }),
+    styled(make("span", { class: "bar-topic" }), { width: width(inTopic), background: colour(state.topic) })),
+  make("span", { class: "amount" }, number(inTopic)));
+}
+
+function startTerms() {
+  const slider = byId("lambda");
+  slider.value = state.lambda;
+  slider.addEventListener("input", () => choose({ lambda: Number(slider.value) }));
+  watch(["topic", "lambda"], () => {
+    const terms = relevantTerms(state.topic, state.lambda);
+    const largest = Math.max(...terms.map(({ overall, inTopic }) => Math.max(overall, inTopic)), 1e-300);
+    byId("terms").replaceChildren(...terms.map((row) => termRow(row, largest)));
+    byId("lambda-value").textContent = `λ = ${state.lambda.toFixed(2)}`;
+    slider.setAttribute("aria-valuetext", `lambda ${state.lambda.toFixed(2)}`);
+  });
+  watch(["topic"], () => {
+    byId("terms-title").replaceChildren(swatch(state.topic), `Topic ${state.topic}`, make("span", { class: "hint" }, ` ${percent(share(state.topic))} of all counts`));
+    document.documentElement.style.setProperty("--topic", colour(state.topic));
+  });
+}
+
+/** The mark of a topic: its number on its colour. */
+const swatch = (k) => styled(make("span", { class: "swatch", title: `Topic ${k}` }, String(k)), { background: colour(k), color: inkOn(k) });
