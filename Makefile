@@ -16,7 +16,7 @@ SANITIZERS    = $(foreach library,asan ubsan stdc++,$(shell $(CXX) -print-file-n
 
 .PHONY: demo test lint format bench fuzz clean
 
-demo: $(VENV)/.cli
+demo: $(VENV)/.built
 	$(BIN)/isotopic demo --output build/demo --force
 
 test: $(VENV)/.test
@@ -49,17 +49,13 @@ $(VENV)/.created $(FUZZ)/.created:
 	touch $@
 
 $(VENV)/.built: $(VENV)/.created $(CORE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli]'
 	touch $@
 
 $(FUZZ)/.built: $(FUZZ)/.created $(CORE)
 	$(FUZZ)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
 		--config-settings=build-dir=$(FUZZ)/core --config-settings=cmake.build-type=Debug \
 		--config-settings=cmake.define.ISOTOPIC_SANITIZE=ON
-	touch $@
-
-$(VENV)/.cli: $(VENV)/.built
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli]'
 	touch $@
 
 $(VENV)/.test: $(VENV)/.built

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from isotopic.arrays import Array
 from isotopic.estimators import LDA
+from isotopic.evaluate import completion_score, split_counts
 from isotopic.kernels import normalized
+from isotopic.match import match
 from isotopic.random import generator
 from isotopic.table import Table
+from isotopic.threads import use_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +130,7 @@ def select_components(
     6
     """
     numbers = _numbers(n_components)
-    counts = _whole_counts(X)
+    counts = _as_counts(X)
     if n_repeats < 2:
         raise ValueError(
             f"n_repeats must be at least 2 to tell how stable topics are, not {n_repeats}"
@@ -144,10 +146,10 @@ def select_components(
             fitted = clone(model).set_params(n_components=number, random_state=int(seeds[repeat]))
             fitted.fit(split.train)
             scores[row, repeat] = split.score(fitted)
-            topics.append(normalized(fitted.components_))
+            topics.append(fitted.components_)
             if callback is not None:
                 callback(number, repeat, float(scores[row, repeat]))
-        stabilities.append([_matched_cosine(a, b) for a, b in combinations(topics, 2)])
+        stabilities.append([match(a, b).mean for a, b in combinations(topics, 2)])
         seconds.append(time.perf_counter() - began)
     return Selection(np.array(numbers), scores, np.array(stabilities), np.array(seconds))
 
@@ -157,8 +159,8 @@ class _Split:
     """Samples to fit, and the two halves of the others."""
 
     train: Any
-    observed: Any
-    held: Any
+    seen: Any
+    hidden: Any
 
     @classmethod
     def draw(cls, counts: Any, test_size: float, rng: np.random.Generator) -> "_Split":
@@ -168,48 +170,20 @@ class _Split:
             raise ValueError(f"test_size={test_size} of {n_samples} samples leaves one part empty")
         order = rng.permutation(n_samples)
         train, test = counts[np.sort(order[n_test:])], counts[np.sort(order[:n_test])]
-        seen = np.asarray(train.sum(axis=0)).ravel() > 0
-        test = sparse.csr_array(test.multiply(seen))
-        observed = test.copy()
-        observed.data = rng.binomial(test.data.astype(np.int64), 0.5)
-        held = sparse.csr_array(test - observed)
-        if held.sum() == 0:
+        known = np.asarray(train.sum(axis=0)).ravel() > 0
+        seen, hidden = split_counts(sparse.csr_array(test.multiply(known)), random_state=rng)
+        if hidden.sum() == 0:
             raise ValueError("the held-out samples have no counts; hold out more (test_size)")
-        return cls(train, observed, held)
+        return cls(train, seen, hidden)
 
     def score(self, model: Any) -> float:
-        """Mean log-likelihood of a count of the held-out half."""
-        topics = normalized(model.components_).astype(np.float64)
-        if model._fitted_priors[0].bayesian:
-            weights = model.transform(self.observed) * model.components_.sum(axis=1)
-        else:
-            given = LDA(len(topics), fixed_topics=topics, tol=1e-3, n_jobs=model.n_jobs)
-            weights = given.fit(self.observed).weights_
-        shares = normalized(np.ascontiguousarray(weights, dtype=np.float64))
-        held = self.held.tocoo()
-        with np.errstate(divide="ignore"):
-            total = sum(
-                float(held.data[part] @ np.log(_products(shares, topics, held, part)))
-                for part in _parts(held.nnz)
-            )
-        return total / float(held.sum())
-
-
-def _products(shares: Array, topics: Array, held: Any, part: slice) -> Array:
-    """Give the entries of ``shares @ topics`` that are asked for, and no others."""
-    found: Array = np.einsum("ik,ki->i", shares[held.row[part]], topics[:, held.col[part]])
-    return found
-
-
-def _parts(count: int, size: int = 2**16) -> list[slice]:
-    return [slice(start, start + size) for start in range(0, count, size)]
-
-
-def _matched_cosine(a: Array, b: Array) -> float:
-    """Mean cosine of topics, each with its own partner, as well as they go together."""
-    lengths = np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))
-    cosines = a @ b.T / np.where(lengths > 0, lengths, 1.0)
-    return float(cosines[linear_sum_assignment(-cosines)].mean())
+        """Mean log-likelihood of a count of the hidden half."""
+        if not model._fitted_priors[0].bayesian:
+            topics = normalized(model.components_)
+            given = LDA(len(topics), fixed_topics=topics, max_iter=1, tol=0, n_jobs=model.n_jobs)
+            model = given.fit(self.seen)
+        with use_threads(model.n_jobs):
+            return completion_score(model, self.seen, self.hidden)
 
 
 def _numbers(given: Iterable[int]) -> list[int]:
@@ -219,10 +193,8 @@ def _numbers(given: Iterable[int]) -> list[int]:
     return numbers
 
 
-def _whole_counts(X: Any) -> Any:
+def _as_counts(X: Any) -> Any:
     counts = sparse.csr_array(check_array(X, accept_sparse="csr", input_name="X"))
     if counts.nnz and counts.data.min() < 0:
         raise ValueError("X has negative numbers; counts are at least 0")
-    if not np.all(counts.data == np.rint(counts.data)):
-        raise ValueError("the counts must be whole numbers: each is split at random in two")
     return counts

@@ -1,6 +1,5 @@
 """``isotopic report``."""
 
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ from isotopic.cli.help import Examples
 from isotopic.cli.options import force_option, json_option, open_option
 from isotopic.cli.output import as_json, printable, say
 from isotopic.cli.problems import in_one_line
+from isotopic.report import write_report
 
 
 @click.command(
@@ -48,7 +48,7 @@ def report(
 def make_report(fit: Fit, path: Path, *, title: str | None = None) -> None:
     """Write the report of a fit."""
     with in_one_line():
-        import_module("isotopic.report").write_report(
+        write_report(
             fit.model,
             fit.data.counts,
             path,

@@ -8,18 +8,10 @@ from scipy.special import rel_entr
 
 from isotopic.arrays import Array
 from isotopic.cli.output import columns, short
+from isotopic.evaluate import prevalence
 from isotopic.kernels import normalized
 
 _TERMS, _SAMPLES = 7, 3
-
-
-def prevalence(model: Any) -> Array:
-    """Give each topic's share of all counts."""
-    explained = model.sample_totals_ @ normalized(
-        np.ascontiguousarray(model.weights_ * model.components_.sum(axis=1))
-    )
-    shares: Array = explained / explained.sum()
-    return shares
 
 
 def distinctive(model: Any, shares: Array) -> Array:
