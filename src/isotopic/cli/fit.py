@@ -31,6 +31,9 @@ from isotopic.cli.topics import topic_facts, topic_lines
 from isotopic.io import CountData
 from isotopic.io.read import TEXT_FORMATS
 
+# Characters of each document that are kept for the report.
+_TEXT_KEPT = 1000
+
 
 @click.command(
     cls=Examples,
@@ -72,7 +75,7 @@ def fit(data: str, output: Path, **given: Any) -> int:
     model = make_model(given, n_components=given["components"], random_state=given["seed"])
     check_folder(output, given["force"])
     began = time.perf_counter()
-    counts = read_data(data, settings)
+    counts = read_data(data, settings | {"keep_text": _TEXT_KEPT})
     seconds = {"reading": time.perf_counter() - began}
     say(_described(data, counts))
     with in_one_line():

@@ -54,6 +54,7 @@ def make_report(fit: Fit, path: Path, *, title: str | None = None) -> None:
             path,
             feature_names=fit.data.feature_names,
             sample_names=fit.data.sample_names,
+            documents=fit.data.documents,
             title=title,
             overwrite=True,  # the command has asked before
         )

@@ -24,12 +24,15 @@ class CountData:
         ``"x0"``, ``"x1"``, ... for features.
     format : str
         The format that was read; one of :data:`isotopic.io.FORMATS`.
+    documents : ndarray of str objects or None
+        The beginning of each document, if that was asked for.
     """
 
     counts: Any
     sample_names: Array
     feature_names: Array
     format: str
+    documents: Array | None = None
 
     def fingerprint(self) -> str:
         """Give a digest of the counts: the same for the same counts in any format and type."""
@@ -53,6 +56,7 @@ class Content:
     counts: Any
     sample_names: Iterable[str] | None = None
     feature_names: Iterable[str] | None = None
+    documents: Iterable[str] | None = None
 
     def transposed(self) -> "Content":
         """Take rows for columns."""
@@ -76,6 +80,7 @@ def finished(content: Content, format: str) -> CountData:
         _names(content.sample_names, samples, "sample", ""),
         _names(content.feature_names, features, "feature", "x"),
         format,
+        None if content.documents is None else as_names(content.documents),
     )
 
 

@@ -21,3 +21,4 @@ class Options:
     max_features: int | None = None
     vocabulary: Sequence[str] | None = None
     encoding: str = "utf-8"
+    keep_text: int = 0

@@ -68,6 +68,7 @@ def read_counts(
     max_features: int | None = None,
     vocabulary: Sequence[str] | None = None,
     encoding: str = "utf-8",
+    keep_text: int = 0,
 ) -> CountData:
     r"""Read counts and their names from a file or folder.
 
@@ -98,6 +99,8 @@ def read_counts(
         Count these terms of documents and no others; the four limits above do not apply.
     encoding : str, default="utf-8"
         Of files of text.
+    keep_text : int, default=0
+        How many characters of each document are kept, as ``documents``.
 
     Returns
     -------
@@ -141,6 +144,7 @@ def read_counts(
         max_features=max_features if vocabulary is None else None,
         vocabulary=vocabulary,
         encoding=encoding,
+        keep_text=keep_text,
     )
     try:
         return _read(file, format, options)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +26,22 @@ def read_folder(path: Path, options: Options) -> Content:
     if not files:
         raise ValueError("there are no .txt files in the folder")
     names = [file.relative_to(path).as_posix() for file in files]
-    counts, words = _counted((_whole(file, options) for file in files), options)
-    return Content(counts, names, words)
+    return _counted((_whole(file, options) for file in files), options, names)
 
 
 def read_lines(path: Path, options: Options) -> Content:
     """Read a document a line; an empty line is a document without words."""
     with open_text(path, options.encoding) as stream:
-        counts, words = _counted(stream, options)
-    return Content(counts, [f"line {i}" for i in range(1, counts.shape[0] + 1)], words)
+        content = _counted(stream, options, None)
+    names = [f"line {i}" for i in range(1, content.counts.shape[0] + 1)]
+    return replace(content, sample_names=names)
 
 
 def read_jsonl(path: Path, options: Options) -> Content:
     """Read a JSON object (or string) a line."""
     names: list[str] = []
     with open_text(path, options.encoding) as stream:
-        counts, words = _counted(_objects(stream, options, names), options)
-    return Content(counts, names, words)
+        return _counted(_objects(stream, options, names), options, names)
 
 
 def read_table(path: Path, options: Options) -> Content:
@@ -59,8 +59,7 @@ def read_table(path: Path, options: Options) -> Content:
                 names.extend(chunk.text(name))
             yield from chunk.text(text)
 
-    counts, words = _counted(documents(), options)
-    return Content(counts, None if name is None else names, words)
+    return _counted(documents(), options, None if name is None else names)
 
 
 def _whole(file: Path, options: Options) -> str:
@@ -106,7 +105,7 @@ def _name(found: dict[str, Any], given: str | None, number: int) -> str:
     return f"line {number}" if name is None else str(name)
 
 
-def _counted(documents: Iterable[str], options: Options) -> tuple[Any, Any]:
+def _counted(documents: Iterable[str], options: Options, names: list[str] | None) -> Content:
     """Count the words of documents that are looked at one by one."""
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - slow to load
 
@@ -118,5 +117,16 @@ def _counted(documents: Iterable[str], options: Options) -> tuple[Any, Any]:
         max_features=options.max_features,
         vocabulary=options.vocabulary,
     )
+    kept: list[str] = []
+    if options.keep_text:
+        documents = _noted(documents, options.keep_text, kept)
     counts = vectorizer.fit_transform(documents)
-    return counts, vectorizer.get_feature_names_out()
+    features = vectorizer.get_feature_names_out()
+    return Content(counts, names, features, kept if options.keep_text else None)
+
+
+def _noted(documents: Iterable[str], length: int, kept: list[str]) -> Iterator[str]:
+    """Note the beginning of each document that passes."""
+    for document in documents:
+        kept.append(document[:length])
+        yield document
