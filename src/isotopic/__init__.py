@@ -23,6 +23,7 @@ from isotopic.objectives import (
     plsa_log_likelihood,
 )
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
+from isotopic.select import Selection, select_components
 from isotopic.solvers import Accelerated, Alternating, JointEM
 from isotopic.verify import verify
 
@@ -51,6 +52,7 @@ __all__ = [
     "GammaPoisson",
     "JointEM",
     "Lasso",
+    "Selection",
     "Simplex",
     "TopicModel",
     "convert",
@@ -67,5 +69,6 @@ __all__ = [
     "plot",
     "plsa_log_likelihood",
     "read_counts",
+    "select_components",
     "verify",
 ]
