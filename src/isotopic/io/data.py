@@ -64,8 +64,12 @@ class Content:
 
 
 def as_names(names: Iterable[str]) -> Array:
-    """Make an array of str objects: one long name does not make all of them long."""
-    listed = [str(name) for name in names]
+    """Make an array of str objects: one long name does not make all of them long.
+
+    Halves of surrogate pairs, which names of files and JSON can have, are no text; they are written
+    out.
+    """
+    listed = [str(name).encode("utf-8", "backslashreplace").decode() for name in names]
     array = np.empty(len(listed), dtype=object)
     array[:] = listed
     return array

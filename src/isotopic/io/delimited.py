@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from isotopic.arrays import Array
 from isotopic.io.opening import bare_suffix, open_text
 
 # Cells that are held at once, and rows that are looked at to understand the table.
-_CELLS = 2**20
+_CELLS = 2**16
 _HEAD = 20
 
 _TABS = (".tsv", ".tab")
@@ -44,11 +44,11 @@ class DelimitedChunk:
         """Give columns as numbers (rows x columns)."""
         first, last = columns[0], columns[-1] + 1
         if last - first == len(columns):
-            cells = [row[first:last] for row in self.rows]
+            cells = list(chain.from_iterable(row[first:last] for row in self.rows))
         else:
-            cells = [[row[column] for column in columns] for row in self.rows]
+            cells = [row[column] for row in self.rows for column in columns]
         try:
-            return np.array(cells, dtype=np.float64)
+            return np.array(cells, dtype=np.float64).reshape(len(self), len(columns))
         except ValueError:
             self._say_which(columns)
             raise

@@ -55,14 +55,15 @@ def _entries(stream: IO[str], shape: tuple[int, int]) -> Iterator[Array]:
     """Give the entries (document, word, count), some at a time."""
     line = 4
     while lines := list(islice(stream, _LINES)):
+        rows = [row for row in lines if not row.isspace()]
         try:
-            part = np.array([row.split() for row in lines if row.strip()], dtype=np.float64)
-            good = part.size == 0 or (part.shape[1] == 3 and bool(_is_good(part, shape).all()))
-        except ValueError:  # not numbers, or not as many in every line
-            good = False
-        if not good:
+            part = np.loadtxt(rows, ndmin=2, comments=None) if rows else np.empty((0, 3))
+            if part.shape[1] != 3 or not _is_good(part, shape).all():
+                raise ValueError
+        except ValueError:
             _say_which(lines, line, shape)
-        yield part.reshape(-1, 3)
+            raise
+        yield part
         line += len(lines)
 
 

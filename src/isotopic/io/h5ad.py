@@ -18,7 +18,9 @@ def read(path: Path, options: Options) -> Content:
         read_elem = extra("anndata", "anndata").io.read_elem
     with open_seekable(path) as stream, h5py.File(stream, "r") as file:
         place = _place(file, options.layer)
-        content = Content(read_elem(file[place]), *(_index(file[axis]) for axis in ("obs", "var")))
+        content = Content(
+            read_elem(file[place]), *(_index(file[axis], read_elem) for axis in ("obs", "var"))
+        )
     return content.transposed() if options.transpose else content
 
 
@@ -37,6 +39,5 @@ def _place(file: Any, layer: str | None) -> str:
     return f"layers/{layer}"
 
 
-def _index(frame: Any) -> list[str]:
-    names = frame[frame.attrs["_index"]][:]
-    return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
+def _index(frame: Any, read_elem: Any) -> list[str]:
+    return [str(name) for name in read_elem(frame[frame.attrs["_index"]])]
