@@ -12,10 +12,13 @@ import unicodedata
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 import isotopic
 from isotopic.cli import main
+from isotopic.cli.output import printable, short
 from isotopic.verify import Claim, VerificationTable
 
 COUNTS = np.random.default_rng(0).poisson(1.0, size=(30, 12))
@@ -567,6 +570,31 @@ def test_hostile_names_do_not_reach_the_terminal(hostile, tmp_path, capsys):
     assert "<script>alert" not in page
 
 
+@given(st.text(), st.integers(2, 60))
+def test_nothing_steers_a_terminal(text, longest):
+    assert steering(printable(text)) == []
+    assert "\n" not in printable(text)
+    assert len(short(text, longest)) <= longest
+    plain = "".join(letter for letter in text if letter.isalnum())
+    assert printable(plain) == plain
+
+
+def test_hostile_names_of_files(tmp_path, capsys):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for name in (b"\xff.txt", b"\x1b[2J.txt", "é\n.txt".encode()):
+        (texts / os.fsdecode(name)).write_text("cat mat")
+    assert main(["fit", str(texts), "-k", "1", "-o", str(tmp_path / "o")]) == 0
+    assert steering("".join(capsys.readouterr())) == []
+    names = isotopic.read_counts(tmp_path / "o").sample_names.tolist()
+    assert sorted(names) == sorted(["\\udcff.txt", "\x1b[2J.txt", "é\n.txt"])
+    weird = tmp_path / "o" / "report.html" / os.fsdecode(b"\xfe\x1b")  # a file is no folder
+    assert main(["fit", str(texts), "-o", str(weird)]) == 2
+    printed, said = capsys.readouterr()
+    assert steering(printed + said) == []
+    assert "Not a directory" in said.splitlines()[-1]
+
+
 def test_hostile_names_survive_in_files(hostile, tmp_path, capsys):
     options = ["--name-column", "the names", "--no-report"]
     found = run_json(capsys, "fit", hostile, "-k", 2, "-o", tmp_path / "o", *options)
@@ -581,8 +609,13 @@ def test_hostile_names_survive_in_files(hostile, tmp_path, capsys):
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_without_unicode_is_no_error(hostile, tmp_path, encoding):
     command = ["fit", hostile, "-k", "2", "-o", tmp_path / "ö", "--name-column", "the names"]
-    environment = os.environ | {"PYTHONIOENCODING": encoding}
-    process = start(*command, "--no-report", stdout=subprocess.DEVNULL, env=environment)
+    seen = tmp_path / "seen"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
+    browser.chmod(0o700)
+    environment = os.environ | {"PYTHONIOENCODING": encoding, "BROWSER": f"{browser} %s"}
+    process = start(*command, "--open", stdout=subprocess.DEVNULL, env=environment)
     _, said = process.communicate()
     assert process.returncode == 0, said
     assert "Traceback" not in said
+    assert seen.read_text() == f"{(tmp_path / 'ö' / 'report.html').as_uri()}\n"

@@ -77,7 +77,7 @@ def fit(data: str, output: Path, **given: Any) -> int:
     began = time.perf_counter()
     counts = read_data(data, settings | {"keep_text": _TEXT_KEPT})
     seconds = {"reading": time.perf_counter() - began}
-    say(_described(data, counts))
+    say(_described(data, counts, settings))
     with in_one_line():
         output.mkdir(parents=True, exist_ok=True)
     checkpoint: Path = given["checkpoint"] or output / CHECKPOINT
@@ -167,13 +167,22 @@ def _write(output: Path, fit: Fit, *, report: bool) -> dict[str, Any]:
     return manifest
 
 
-def _described(path: str, data: CountData) -> str:
+def _described(path: str, data: CountData, settings: dict[str, Any]) -> str:
     samples, features = data.counts.shape
-    text = " (of the words of documents)" if data.format in TEXT_FORMATS else ""
     return (
         f"{path}: {samples:,} samples x {features:,} features, {data.counts.nnz:,} nonzeros, "
-        f"read as {data.format}{text}"
+        f"read as {data.format}{_left_out(settings) if data.format in TEXT_FORMATS else ''}"
     )
+
+
+def _left_out(settings: dict[str, Any]) -> str:
+    """Say which words of documents were not counted."""
+    words, least, most = (settings[name] for name in ("stop_words", "min_df", "max_df"))
+    said = [] if words is None else ["English" if words == "english" else "your", "stop words,"]
+    said += [f"terms in fewer than {least}" + (" of all documents" if least < 1 else " documents")]
+    if most != 1.0:
+        said += [f"or in more than {most}"]
+    return f" without {' '.join(said)}"
 
 
 def _tell(

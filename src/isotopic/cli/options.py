@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from isotopic.cli.problems import Unusable, in_one_line
+from isotopic.cli.progress import waiting
 from isotopic.estimators.keeping import MODELS
 from isotopic.init import STRATEGIES
 from isotopic.io import FORMATS, CountData, read_counts
@@ -177,5 +178,5 @@ def _frequency(text: str, name: str) -> int | float:
 
 def read_data(path: str, settings: dict[str, Any]) -> CountData:
     """Read counts; what is wrong with them ends the command."""
-    with in_one_line():
+    with in_one_line(), waiting(f"reading {path}"):
         return read_counts(path, **settings)

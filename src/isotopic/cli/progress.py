@@ -8,6 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from isotopic.cli.output import short
 
 # Lines are printed after 1, 2, 5, 10, 20, 50, ... iterations, and at least this often (seconds).
 _STEPS = (1, 2, 5)
@@ -20,12 +25,19 @@ def shown_progress(max_iter: int, tol: float) -> Iterator[Any]:
     if not sys.stderr.isatty():
         yield _Lines()
         return
-    from rich.console import Console  # noqa: PLC0415 - only on a terminal
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-
     layout = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*layout, console=Console(stderr=True), transient=True) as progress:
         yield _Live(progress, max_iter, tol)
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """Show on a terminal what takes a while."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(escape(short(text, 70))):
+        yield
 
 
 class _Lines:

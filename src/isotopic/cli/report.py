@@ -1,5 +1,6 @@
 """``isotopic report``."""
 
+import webbrowser
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ from isotopic.cli.help import Examples
 from isotopic.cli.options import force_option, json_option, open_option
 from isotopic.cli.output import as_json, printable, say
 from isotopic.cli.problems import in_one_line
+from isotopic.cli.progress import waiting
 from isotopic.report import write_report
 
 
@@ -47,7 +49,7 @@ def report(
 
 def make_report(fit: Fit, path: Path, *, title: str | None = None) -> None:
     """Write the report of a fit."""
-    with in_one_line():
+    with in_one_line(), waiting("writing the report"):
         write_report(
             fit.model,
             fit.data.counts,
@@ -62,5 +64,5 @@ def make_report(fit: Fit, path: Path, *, title: str | None = None) -> None:
 
 def open_in_browser(path: Path) -> None:
     """Open a page, or say that this cannot be done here."""
-    if click.launch(path.absolute().as_uri()):
+    if not webbrowser.open(path.absolute().as_uri()):
         say(f"no browser was found to open {path}")

@@ -1,11 +1,11 @@
-"""Matrix Market, and the folders in which 10x Genomics keeps it."""
+"""Matrix Market."""
 
 from pathlib import Path
 
 from scipy import io as scipy_io
 
 from isotopic.io.data import Content
-from isotopic.io.names import read_features_10x, read_names
+from isotopic.io.names import read_names
 from isotopic.io.opening import bare, beside, open_bytes
 from isotopic.io.options import Options
 
@@ -32,24 +32,3 @@ def _names_beside(path: Path, kind: str, encoding: str) -> list[str] | None:
     ]
     found = beside(path, *names)
     return None if found is None else read_names(found, encoding)
-
-
-def find_10x(folder: Path) -> Path | None:
-    """Find the matrix of a folder of 10x Genomics' layout."""
-    return beside(folder / "-", "matrix.mtx")
-
-
-def read_10x(path: Path, options: Options) -> Content:
-    """Read a folder with matrix, features (or genes) and barcodes: features x cells there."""
-    matrix = find_10x(path)
-    if matrix is None:
-        raise ValueError("there is no matrix.mtx or matrix.mtx.gz in the folder")
-    with open_bytes(matrix) as stream:
-        counts = scipy_io.mmread(stream, spmatrix=False)
-    genes = beside(matrix, "features.tsv", "genes.tsv")
-    cells = beside(matrix, "barcodes.tsv")
-    return Content(
-        counts.T,
-        None if cells is None else read_names(cells, options.encoding),
-        None if genes is None else read_features_10x(genes, options.encoding),
-    )

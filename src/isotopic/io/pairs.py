@@ -13,14 +13,13 @@ from isotopic.arrays import Array
 from isotopic.io.data import Content
 from isotopic.io.names import read_names
 from isotopic.io.opening import bare, beside, open_text
-from isotopic.io.options import Options
 
 _LINES = 2**14
 _PAIR = re.compile(r"\d+:[0-9.eE+]+")
 _QUERY = re.compile(r"\bqid:\S+")
 
 
-class _Lines(NamedTuple):
+class Pairs(NamedTuple):
     """Some lines: what each begins with, its number of pairs, and all pairs."""
 
     heads: list[str]
@@ -43,27 +42,8 @@ def looks_like_ldac(lines: list[str]) -> bool:
     return looks_like_pairs(lines) and all(row and row[0] == str(len(row) - 1) for row in rows)
 
 
-def read_svmlight(path: Path, options: Options) -> Content:
-    """Read what follows the labels; features are numbered from 1, or from 0 if there is a 0."""
-    parts = list(_parts(path, options.encoding, comments=True))
-    features = np.concatenate([part.features for part in parts] or [np.empty(0)])
-    first = 0 if features.size == 0 or features.min() == 0 else 1
-    return _content(parts, first, _vocabulary(path, options.encoding))
-
-
-def read_ldac(path: Path, options: Options) -> Content:
-    """Read Blei's format: the number of different words, then pairs; words are numbered from 0."""
-    parts = list(_parts(path, options.encoding, comments=False))
-    line = 0
-    for part in parts:
-        for head, length in zip(part.heads, part.lengths, strict=True):
-            line += 1
-            if head != str(length):
-                raise ValueError(f"line {line} promises {head[:50]} pairs; {length} follow")
-    return _content(parts, 0, _vocabulary(path, options.encoding))
-
-
-def _parts(path: Path, encoding: str, *, comments: bool) -> Iterator[_Lines]:
+def read_pairs(path: Path, encoding: str, *, comments: bool) -> Iterator[Pairs]:
+    """Read the lines of a file, some at a time."""
     line = 1
     with open_text(path, encoding) as stream:
         while lines := list(islice(stream, _LINES)):
@@ -75,7 +55,7 @@ def _parts(path: Path, encoding: str, *, comments: bool) -> Iterator[_Lines]:
             line += len(lines)
 
 
-def _read_lines(kept: list[tuple[int, str]]) -> _Lines:
+def _read_lines(kept: list[tuple[int, str]]) -> Pairs:
     """Read all numbers at once; look for the line that is wrong only if one is."""
     lengths = [text.count(":") for _, text in kept]
     cells = " ".join(text.replace(":", " ") for _, text in kept).split()
@@ -92,7 +72,7 @@ def _read_lines(kept: list[tuple[int, str]]) -> _Lines:
     good = (features >= 0) & (features == np.floor(features)) & (values >= 0) & (values < np.inf)
     if not good.all():
         _say_which(kept)
-    return _Lines([cells[start] for start in starts[:-1]], lengths, features, values)
+    return Pairs([cells[start] for start in starts[:-1]], lengths, features, values)
 
 
 def _say_which(kept: list[tuple[int, str]]) -> None:
@@ -106,7 +86,8 @@ def _say_which(kept: list[tuple[int, str]]) -> None:
                 raise ValueError(f"line {number}: {pair!r:.60} is not feature:count")
 
 
-def _content(parts: list[_Lines], first: int, names: list[str] | None) -> Content:
+def as_content(parts: list[Pairs], first: int, names: list[str] | None) -> Content:
+    """Put lines together; features are numbered from ``first``."""
     lengths = [length for part in parts for length in part.lengths]
     if not lengths:
         raise ValueError("the file has no samples")
@@ -119,7 +100,7 @@ def _content(parts: list[_Lines], first: int, names: list[str] | None) -> Conten
     )
 
 
-def _vocabulary(path: Path, encoding: str) -> list[str] | None:
+def words_beside(path: Path, encoding: str) -> list[str] | None:
     """Read ``x.vocab`` (gensim) or ``vocab.txt``, if one is there."""
     file = beside(path, f"{bare(path).name}.vocab", f"{bare(path).stem}.vocab", "vocab.txt")
     return None if file is None else read_names(file, encoding)

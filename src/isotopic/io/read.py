@@ -11,11 +11,16 @@ from isotopic.io import (
     counts_file,
     docword,
     h5ad,
+    jsonl,
+    ldac,
     long,
     matrix_market,
     npz,
-    pairs,
-    text,
+    svmlight,
+    tenx,
+    text_folder,
+    text_lines,
+    text_table,
     wide,
 )
 from isotopic.io.data import Content, CountData, finished
@@ -26,7 +31,7 @@ from isotopic.io.recognise import recognise
 
 _READERS: dict[str, Callable[[Path, Options], Content]] = {
     "mtx": matrix_market.read,
-    "10x": matrix_market.read_10x,
+    "10x": tenx.read,
     "npz": npz.read,
     "isotopic": counts_file.read,
     "h5ad": h5ad.read,
@@ -34,12 +39,12 @@ _READERS: dict[str, Callable[[Path, Options], Content]] = {
     "long": long.read,
     "catalogue": catalogue.read,
     "docword": docword.read,
-    "svmlight": pairs.read_svmlight,
-    "ldac": pairs.read_ldac,
-    "text-folder": text.read_folder,
-    "text-lines": text.read_lines,
-    "text-table": text.read_table,
-    "jsonl": text.read_jsonl,
+    "svmlight": svmlight.read,
+    "ldac": ldac.read,
+    "text-folder": text_folder.read,
+    "text-lines": text_lines.read,
+    "text-table": text_table.read,
+    "jsonl": jsonl.read,
 }
 
 #: The formats that :func:`isotopic.read_counts` knows, by name.

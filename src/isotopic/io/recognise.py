@@ -7,12 +7,12 @@ from isotopic.io import counts_file
 from isotopic.io.catalogue import looks_like_catalogue
 from isotopic.io.docword import looks_like_docword
 from isotopic.io.long import is_called_long, looks_long
-from isotopic.io.matrix_market import find_10x
 from isotopic.io.opening import bare_suffix, head_of, open_seekable
 from isotopic.io.options import Options
 from isotopic.io.pairs import looks_like_ldac, looks_like_pairs
 from isotopic.io.tables import open_table, text_columns
-from isotopic.io.text import text_files
+from isotopic.io.tenx import find_10x
+from isotopic.io.text_folder import text_files
 
 _LINES = 20
 

@@ -14,8 +14,8 @@ from isotopic.io.parquet import ParquetTable
 _INDEX = ("", "index", "__index_level_0__", "Unnamed: 0")
 
 # Names of the columns that hold documents, and of those that name the rows.
-_TEXT = ("text", "document", "content", "body", "abstract")
-_NAME = ("id", "name", "sample", "doc_id", "title", "file", *_INDEX)
+TEXT_COLUMNS = ("text", "document", "content", "body", "abstract")
+NAME_COLUMNS = ("id", "name", "sample", "doc_id", "title", "file", *_INDEX)
 
 
 class Chunk(Protocol):
@@ -89,11 +89,14 @@ def label_column(table: Table, options: Options) -> int | None:
 
 def text_columns(table: Table, options: Options) -> tuple[int | None, int | None]:
     """Find the column of the documents, and that of their names."""
+    return (
+        _column(table, options.text_column, TEXT_COLUMNS),
+        _column(table, options.name_column, NAME_COLUMNS),
+    )
+
+
+def _column(table: Table, given: str | None, usual: Sequence[str]) -> int | None:
+    if given is not None:
+        return column_of(table, given)
     lowered = [name.lower() for name in table.names]
-
-    def first_of(names: Sequence[str]) -> int | None:
-        return next((lowered.index(name) for name in names if name in lowered), None)
-
-    text = first_of(_TEXT) if options.text_column is None else column_of(table, options.text_column)
-    name = first_of(_NAME) if options.name_column is None else column_of(table, options.name_column)
-    return text, name
+    return next((lowered.index(name) for name in usual if name in lowered), None)
