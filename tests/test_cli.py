@@ -117,6 +117,10 @@ def test_fit_takes_models_priors_and_settings(counts, tmp_path, capsys):
     assert [topic["topic"] for topic in found["topics"]] == [0, 1]
     assert not (tmp_path / "o" / "report.html").exists()
     assert "report.html" not in found["files"]
+    options = ["--set", "normalize=false", "--set", "missing=nan", "--max-iter", 1, "--no-report"]
+    found = run_json(capsys, "fit", counts, "-k", 2, "-o", tmp_path / "p", *options)
+    assert found["model"]["parameters"]["normalize"] is False
+    assert found["model"]["parameters"]["missing"] == "nan"
 
 
 def test_fit_to_texts(tmp_path, capsys):
@@ -431,11 +435,15 @@ def test_unusable_data_are_one_line_on_stderr(write, message, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fit", "DATA", "--alpha", "0.1", "-o", "OUT"], "NMF has no --alpha; LDA have it"),
+        (["fit", "DATA", "--alpha", "0.1", "-o", "OUT"], "NMF has no alpha; these have it: LDA"),
         (["fit", "DATA", "-k", "99", "-o", "OUT"], "n_components=99 is larger than the data"),
         (["fit", "DATA", "--model", "LDA", "--alpha", "-1", "-o", "OUT"], "concentration"),
         (["fit", "DATA", "--model", "LDA", "--alpha", "x", "-o", "OUT"], "'x' is not a number"),
         (["fit", "DATA", "--model", "SVD", "-o", "OUT"], "SVD"),
+        (["fit", "DATA", "--set", "colour=1", "-o", "OUT"], "NMF has no colour"),
+        (["fit", "DATA", "--set", "tol=1", "-o", "OUT"], "tol has an option of its own"),
+        (["fit", "DATA", "--set", "normalize=5", "-o", "OUT"], "'normalize' parameter"),
+        (["fit", "DATA", "--set", "normalize", "-o", "OUT"], "'normalize' is not NAME=VALUE"),
         (["fit", "DATA", "--layer", "x", "-o", "OUT"], "layer is for h5ad"),
         (["fit", "DATA", "--min-df", "1.5", "-o", "OUT"], "--min-df is a number of documents"),
         (["fit", "DATA", "-o", "DATA"], "is a file"),

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -89,6 +90,20 @@ def numbers(_: Any, parameter: click.Parameter, given: str | None) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+def assignments(_: Any, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """Read ``name=value`` pairs; values are JSON, or else text."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (equals and name.isidentifier()):
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param=parameter)
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
 _MODEL = (
     click.option(
         "--model",
@@ -100,6 +115,10 @@ _MODEL = (
     click.option("--eta", callback=numbers, metavar="X", help="Prior of LDA's topics."),
     click.option("--shape", callback=numbers, metavar="X[,X...]", help="Of Gamma-Poisson weights."),
     click.option("--rate", callback=numbers, metavar="X[,X...]", help="Of Gamma-Poisson weights."),
+    click.option(
+        "--set", "others", multiple=True, callback=assignments, metavar="NAME=VALUE",
+        help="Any other parameter of the model; several times for several.",
+    ),
     click.option("--solver", type=click.Choice(list(SOLVERS)), default="auto", show_default=True),
     click.option("--init", type=click.Choice([*STRATEGIES]), default="random", show_default=True),
     click.option("--max-iter", type=click.IntRange(0), default=1000, show_default=True),
@@ -114,19 +133,10 @@ _MODEL = (
     threads_option,
 )  # fmt: skip
 
-MODEL_NAMES = (
-    "model",
-    "alpha",
-    "eta",
-    "shape",
-    "rate",
-    "solver",
-    "init",
-    "max_iter",
-    "tol",
-    "n_init",
-    "threads",
-)
+_PARAMETERS = ("alpha", "eta", "shape", "rate", "solver", "init", "max_iter", "tol", "n_init")
+
+# Those that the command sets itself.
+_OWN = {"n_components", "random_state", "n_jobs", "callbacks", "verbose", *_PARAMETERS}
 
 
 def model_options(command: _Command) -> _Command:
@@ -137,18 +147,17 @@ def model_options(command: _Command) -> _Command:
 
 
 def make_model(given: dict[str, Any], **settings: Any) -> Any:
-    """Make the unfitted model that was asked for; complain about priors that it does not have."""
+    """Make the unfitted model that was asked for; complain about parameters that it lacks."""
     cls = MODELS[given["model"]]
-    known = {**cls().get_params()}
-    settings |= {"n_jobs": given["threads"]}
-    for name in MODEL_NAMES[1:-1]:
-        if given[name] is None:
-            continue
-        if name not in known:
+    asked = {name: given[name] for name in _PARAMETERS if given[name] is not None}
+    for name in (*asked, *given["others"]):
+        if name not in cls().get_params():
             having = [other for other, kind in MODELS.items() if name in kind().get_params()]
-            raise Unusable(f"{given['model']} has no --{name}; {' and '.join(having)} have it")
-        settings[name] = given[name]
-    return cls(**settings)
+            rest = f"; these have it: {', '.join(having)}" if having else ""
+            raise Unusable(f"{given['model']} has no {name}{rest}")
+    for name in _OWN & set(given["others"]):
+        raise Unusable(f"{name} has an option of its own")
+    return cls(**settings, n_jobs=given["threads"], **asked, **given["others"])
 
 
 def reading_settings(given: dict[str, Any]) -> dict[str, Any]:
