@@ -23,7 +23,7 @@ LAYERS = [
     {"generative", "match", "responsibilities", "table"},
     {"evaluate"},
     {"estimators"},
-    {"convert", "datasets", "io", "select"},
+    {"annotated", "convert", "datasets", "io", "select"},
     {"plot", "report"},
     {"verify"},
     {"cli", "__main__"},

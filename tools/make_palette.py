@@ -9,6 +9,8 @@ import numpy as np
 
 FIRST = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442"]
 HOW_MANY = 24
+# Most readers have normal eyes, which see more differences: they shall have larger ones.
+NEEDED = np.array([2.0, 1.0, 1.0, 1.0])
 
 # How linear RGB looks without the long, middle or short cones.
 EYES = np.array(
@@ -65,13 +67,15 @@ def main() -> None:
     grid = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3)
     places = seen(grid)
     lightness = places[0, :, 0]
-    good = (lightness > 0.35) & (lightness < 0.93)  # neither text nor paper
+    chroma = np.hypot(places[0, :, 1], places[0, :, 2])
+    # Neither text nor paper, and nothing that glows.
+    good = (lightness > 0.38) & (lightness < 0.88) & (chroma < 0.2)
     grid, places = grid[good], places[:, good]
     chosen = [rgb(colour) for colour in FIRST]
     while len(chosen) < HOW_MANY:
         taken = seen(np.array(chosen))
-        apart = np.linalg.norm(places[:, :, None] - taken[:, None], axis=-1).min(axis=(0, 2))
-        chosen.append(grid[apart.argmax()])
+        apart = np.linalg.norm(places[:, :, None] - taken[:, None], axis=-1).min(axis=2)
+        chosen.append(grid[(apart / NEEDED[:, None]).min(axis=0).argmax()])
     for colour in chosen:
         print("#" + "".join(f"{round(255 * part):02X}" for part in colour))
 

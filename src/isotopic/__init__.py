@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from isotopic import datasets, evaluate, generative
+from isotopic.annotated import fit_anndata
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
@@ -59,6 +60,7 @@ __all__ = [
     "datasets",
     "evaluate",
     "expected_counts",
+    "fit_anndata",
     "gamma_poisson_bound",
     "generalized_kl",
     "generative",

@@ -17,9 +17,10 @@ from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.estimators.checkpoint import Checkpoint, Keeper
 from isotopic.estimators.data import read_counts, read_sample_weight
-from isotopic.estimators.inference import Inference
+from isotopic.estimators.describing import Describing
 from isotopic.estimators.keeping import Keeping
 from isotopic.estimators.knowledge import informed
+from isotopic.estimators.rearranging import Rearranging
 from isotopic.estimators.reporting import Reporting
 from isotopic.estimators.watching import CallbackSupport, Watcher, watchers, with_callbacks
 from isotopic.init import (
@@ -113,7 +114,8 @@ def documented(cls: _Class) -> _Class:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BaseTopicModel(
-    Inference,
+    Describing,
+    Rearranging,
     Keeping,
     Reporting,
     CallbackSupport,  # type: ignore[misc]

@@ -49,11 +49,11 @@ def informed(
         held = _held(aligned, shape, dtype, normalized=prior.normalized)
     mask = np.zeros(shape, dtype=bool)
     if forbidden is not None:
-        mask = _table("forbidden", forbidden, shape, feature_names) != 0
+        mask = knowledge_table("forbidden", forbidden, shape, feature_names) != 0
         _check_possible(mask, held, feature_totals)
         prior = forbidding(prior, mask)
     if seeds is not None:
-        pseudo_counts = _table("seeds", seeds, shape, feature_names, feature_totals)
+        pseudo_counts = knowledge_table("seeds", seeds, shape, feature_names, feature_totals)
         _check_seeds(pseudo_counts, mask, len(held))
         prior = seeded(prior, np.asfortranarray(pseudo_counts))
     if len(held) == shape[0]:
@@ -124,7 +124,7 @@ def _check_possible(forbidden: Array, held: Array, feature_totals: Array) -> Non
         raise ValueError(f"forbidden: every feature of topic {int(np.argmax(empty))}")
 
 
-def _table(
+def knowledge_table(
     name: str, given: Any, shape: tuple[int, int], names: Any, default: Array | None = None
 ) -> Array:
     """Read an array, or a dict from topics to features, as a value for each entry."""

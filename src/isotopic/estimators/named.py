@@ -135,6 +135,10 @@ class LDA(BaseTopicModel):
         "eta": ["array-like", Real, None],
         "estimate": [StrOptions({"variational"})],
     }
+    _prior_settings: ClassVar[dict[str, tuple[int, str]]] = {
+        "alpha": (0, "concentration"),
+        "eta": (1, "concentration"),
+    }
 
     def _priors(self) -> tuple[Prior, Prior]:
         alpha = 1 / self.n_components if self.alpha is None else self.alpha
@@ -179,6 +183,10 @@ class GammaPoisson(BaseTopicModel):
         **BaseTopicModel._parameter_constraints,
         "shape": ["array-like", Real],
         "rate": ["array-like", Real],
+    }
+    _prior_settings: ClassVar[dict[str, tuple[int, str]]] = {
+        "shape": (0, "shape"),
+        "rate": (0, "rate"),
     }
 
     def _priors(self) -> tuple[Prior, Prior]:

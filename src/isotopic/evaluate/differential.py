@@ -11,20 +11,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse, special
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.counts import CountMatrix
 from isotopic.evaluate.topics import proportions
+from isotopic.kernels import expected_counts
 from isotopic.table import Table
 from isotopic.threads import one_blas_thread
 
-# EM comes near the maximum, Newton's method reaches it: a feature is done when a step would change
-# no rate by more than this share of it.
+# EM comes near the maximum, Newton's method reaches it: a feature is done when a step can gain no
+# more than rounding takes away.
 _EM_STEPS, _NEWTON_STEPS = 20, 100
-_TOL = 1e-9
-_SHORTEST = 2.0**-30
+_NOTHING = 1e-14
+_SHORTEST = 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ class Differential:
         """Give the confidence interval of ``lfc``."""
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
-        half = stats.norm.ppf((1 + level) / 2) * self.se
+        half = special.ndtri((1 + level) / 2) * self.se
         return self.lfc - half, self.lfc + half
 
 
@@ -109,7 +110,7 @@ def differential(
     counts = CountMatrix.of(X, np.float64).as_sparse()
     exposures = _exposures(model, counts, weights)
     totals, overall = exposures.sum(axis=0), counts.feature_totals / max(counts.total, 1.0)
-    rates = np.tile(overall, (n_topics, 1))
+    rates = _near_rates(counts, exposures, totals, overall, pseudo_count)
     covariance = np.full((counts.shape[1], n_topics, n_topics), np.nan)
     columns = sparse.csr_array(
         (counts.values, counts.features, counts.row_starts), shape=counts.shape
@@ -118,12 +119,25 @@ def differential(
         for v in np.flatnonzero(overall):
             entries = slice(columns.indptr[v], columns.indptr[v + 1])
             x, own = columns.data[entries], exposures[columns.indices[entries]]
-            rates[:, v], covariance[v] = fit_rates(x, own, totals, overall[v], pseudo_count)
+            cost = totals + pseudo_count / overall[v]
+            rates[:, v], covariance[v] = fit_rates(x, own, cost, pseudo_count, rates[:, v])
     return _least_extreme(rates, covariance)
 
 
+def _near_rates(
+    counts: CountMatrix, exposures: Array, totals: Array, overall: Array, pseudo_count: float
+) -> Array:
+    """Come near the maxima of all features by EM."""
+    known = np.where(overall > 0, overall, 1.0)
+    cost = totals[:, np.newaxis] + pseudo_count / known
+    rates = np.tile(overall, (len(totals), 1))
+    for _ in range(_EM_STEPS):
+        rates = (expected_counts(counts, exposures, rates).topics + pseudo_count) / cost
+    return np.where(overall > 0, rates, 0.0)
+
+
 def fit_rates(
-    x: Array, exposures: Array, totals: Array, overall: float, pseudo_count: float
+    x: Array, exposures: Array, cost: Array, pseudo_count: float, start: Array
 ) -> tuple[Array, Array]:
     """Maximise one feature's likelihood.
 
@@ -133,11 +147,11 @@ def fit_rates(
         The feature's counts where there are any.
     exposures : ndarray of shape (entries, components)
         How much of each topic those samples have.
-    totals : ndarray of shape (components,)
-        How much of each topic all samples have.
-    overall : float
-        The feature's rate over all topics.
+    cost : ndarray of shape (components,)
+        How much of each topic all samples have, and the prior's part of it.
     pseudo_count : float
+    start : ndarray of shape (components,)
+        Rates to start from.
 
     Returns
     -------
@@ -145,7 +159,6 @@ def fit_rates(
     covariance : ndarray of shape (components, components)
         Of the logarithms of the rates.
     """
-    cost = totals + pseudo_count / overall
 
     def likelihood(rates: Array) -> float:
         seen = float(x @ np.log(exposures @ rates))
@@ -155,22 +168,19 @@ def fit_rates(
         shares = exposures * rates
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    rates = np.full(len(totals), overall)
-    for _ in range(_EM_STEPS):
-        rates = (x @ explained(rates) + pseudo_count) / cost
-    value = likelihood(rates)
+    rates, value = start, likelihood(start)
     for _ in range(_NEWTON_STEPS):
         shares = explained(rates)
         information = (shares.T * x) @ shares
         information[np.diag_indices_from(information)] += pseudo_count
-        step = np.linalg.solve(information, x @ shares + pseudo_count - rates * cost)
-        if np.abs(step).max() <= _TOL:
+        gradient = x @ shares + pseudo_count - rates * cost
+        step = np.linalg.solve(information, gradient)
+        if gradient @ step <= _NOTHING * abs(value):
+            rates = rates * (1 + step)
             break
         length = min(1.0, -0.9 / step.min()) if step.min() < 0 else 1.0  # rates stay positive
         while likelihood(rates * (1 + length * step)) < value and length > _SHORTEST:
             length /= 2
-        if length <= _SHORTEST:  # rounding hides what is left to gain
-            break
         rates = rates * (1 + length * step)
         value = likelihood(rates)
     return rates, np.linalg.inv(information)
@@ -245,9 +255,7 @@ def _exposures(model: Any, counts: CountMatrix, weights: Any) -> Array:
     shares = as_numbers("weights", weights)
     if shares.shape != (counts.shape[0], n_topics):
         raise ValueError(f"weights have shape {shares.shape}, not {(counts.shape[0], n_topics)}")
-    # A share that underflowed to zero is one all the same: no sample rules a topic out for certain.
-    shares = np.maximum(proportions(shares, model.components_), np.finfo(np.float64).tiny)
-    return np.asarray(counts.sample_totals[:, np.newaxis] * shares)
+    return np.asarray(counts.sample_totals[:, np.newaxis] * proportions(shares, model.components_))
 
 
 def _least_extreme(rates: Array, covariance: Array) -> Differential:

@@ -52,7 +52,7 @@ def heatmap(
     table = shares[np.ix_(chosen, columns)]
     mesh = ax.pcolormesh(
         table,
-        cmap="cividis_r",
+        cmap="Blues",
         norm=PowerNorm(0.5, 0, max(table.max(), np.finfo(float).tiny)),
         edgecolors="white",
         linewidth=0.4,

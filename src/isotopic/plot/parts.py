@@ -6,7 +6,7 @@ import numpy as np
 
 from isotopic.evaluate.topics import topics_of
 from isotopic.plot.canvas import Axes, axes, bare
-from isotopic.plot.colours import FAINT
+from isotopic.plot.colours import INK
 from isotopic.plot.given import chosen_topics
 
 
@@ -49,14 +49,15 @@ def image_parts(
     chosen = chosen_topics(topics, len(shares))
     columns = min(columns or int(np.ceil(np.sqrt(1.6 * len(chosen)))), len(chosen))
     rows = -(-len(chosen) // columns)
-    gap = max(1, round(0.12 * height))
+    gap = max(2, round(0.2 * height))  # with room for a number
     mosaic = np.full((rows * (height + gap), columns * (width + gap)), np.nan)
     ax = axes(ax, 1.1 * columns, 1.1 * rows * (height + gap) / (width + gap))
     for place, topic in enumerate(chosen):
         top, left = (place // columns) * (height + gap) + gap, place % columns * (width + gap)
         image = shares[topic].reshape(shape)
         mosaic[top : top + height, left : left + width] = image / image.max()
-        ax.text(left, top - 0.5, str(topic), va="bottom", fontsize="x-small", color=FAINT)
+        ax.text(left - 0.4, top - 0.7, str(topic), va="bottom", fontsize="small", color=INK)
     ax.imshow(mosaic[:, :-gap], cmap=cmap, vmin=0, vmax=1, interpolation="nearest")
     bare(ax)
+    ax.set_facecolor("#E8E8E8")
     return ax

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.plot.canvas import Axes, axes, quiet
-from isotopic.plot.colours import FAINT, palette
+from isotopic.plot.colours import palette
 
 
 def sparsity_path(
@@ -53,7 +53,6 @@ def sparsity_path(
     quiet(ax)
     ax.set(ylim=(-0.02, 1.02), xlabel=name)
     ax.set_ylabel("share of entries that are zero")
-    ax.yaxis.label.set_color(FAINT)
     ax.legend(frameon=False)
     return ax
 

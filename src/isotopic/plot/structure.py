@@ -42,7 +42,7 @@ def structure(
         Or its weights, of any scale.
     groups : array-like of shape (n_samples,) or None, default=None
         The class of each sample. Groups stand side by side, in the order of their names, or of
-        their first samples if these are no text or numbers that can be sorted.
+        their categories if they have any (a pandas Categorical).
     n : int, default=2000
         Draw at most so many samples, chosen at random with the same probability.
     colours : list of str or None, default=None
@@ -59,15 +59,15 @@ def structure(
     ax : matplotlib Axes
     """
     shares = shares_of(model)
-    labels = _labels(groups, len(shares))
+    labels, kinds = _labels(groups, len(shares))
     some = np.arange(len(shares))
     if len(some) > n:
         some = np.sort(generator(random_state).choice(len(shares), size=n, replace=False))
     shares, labels = shares[some], labels[some]
-    kinds = _kinds(labels)
+    kinds = [kind for kind in kinds if np.any(labels == kind)]
     parts = [np.flatnonzero(labels == kind) for kind in kinds]
     parts = [part[sample_order(shares[part])] for part in parts]
-    ax = axes(ax, 10, 3.2)
+    ax = axes(ax, 10, 3.2 if groups is None else 3.8)
     drawn = shares[np.concatenate(parts)]
     colour, name = colours_for(shares.shape[1], colours), topic_names(names, shares.shape[1])
     layers = np.argsort(-drawn.mean(axis=0), kind="stable")
@@ -81,6 +81,7 @@ def structure(
             color=colour[topic],
             label=name[topic],
             linewidth=0,
+            antialiased=False,  # no seams between neighbours
         )
         top = top + drawn[:, topic]
     _dress(ax, [len(part) for part in parts], [] if groups is None else kinds)
@@ -103,17 +104,16 @@ def sample_order(shares: Array) -> Array:
     return np.lexsort((shares[:, shares.mean(axis=0).argmax()], nearest))
 
 
-def _labels(groups: Any, n: int) -> Array:
+def _labels(groups: Any, n: int) -> tuple[Array, list[str]]:
+    """Give the group of each sample, and the groups in their order."""
     if groups is None:
-        return np.zeros(n, dtype=int)
+        return np.full(n, ""), [""]
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise ValueError(f"groups has shape {labels.shape}; there are {n} samples")
-    return labels.astype(str)
-
-
-def _kinds(labels: Array) -> list[Any]:
-    return list(np.unique(labels))
+    categories = getattr(getattr(groups, "cat", groups), "categories", None)
+    kinds = np.unique(labels.astype(str)) if categories is None else categories
+    return labels.astype(str), [str(kind) for kind in kinds]
 
 
 def _dress(ax: Axes, sizes: list[int], kinds: list[Any]) -> None:
@@ -126,12 +126,13 @@ def _dress(ax: Axes, sizes: list[int], kinds: list[Any]) -> None:
         ax.set_xlabel(f"{ends[-1]:,} samples")
         return
     middles = ends - np.asarray(sizes) / 2
-    long = sum(len(str(kind)) for kind in kinds) > 90 or min(sizes) < ends[-1] / 40
+    room = 110 * np.asarray(sizes) / ends[-1]  # about so many characters side by side
+    crowded = any(len(kind) > space for kind, space in zip(kinds, room, strict=True))
     ax.set_xticks(middles, [readable(kind) for kind in kinds])
     ax.tick_params(axis="x", length=0)
-    if long:
+    if crowded:
         for label in ax.get_xticklabels():
-            label.set(rotation=45, ha="right", rotation_mode="anchor")
+            label.set(rotation=30, ha="right", rotation_mode="anchor", fontsize="small")
     ax.tick_params(axis="y", color=FAINT)
 
 

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
+from scipy.special import rel_entr
 
 from isotopic.arrays import Array
 from isotopic.evaluate.topics import top_features, topics_of
+from isotopic.match import hellinger_similarity
 from isotopic.plot.canvas import Axes, axes
-from isotopic.plot.colours import FAINT, INK, colours_for, text_on
+from isotopic.plot.colours import FAINT, colours_for, text_on
 from isotopic.plot.given import prevalence_of
+from isotopic.plot.labels import moved_apart, write_beside
 from isotopic.plot.text import feature_names as names_of_features
 from isotopic.plot.text import readable
 
@@ -27,15 +29,16 @@ def topic_map(
 ) -> Axes:
     """Draw topics as circles: near each other if they are alike, and as large as prevalent.
 
-    The places are the principal coordinates of the Jensen-Shannon distances between the topics.
-    The axes say how much of the squared distances each of them keeps.
+    The places are the principal coordinates of the Hellinger distances between the topics.
+    The axes say how much of the squared distances each of them keeps. Circles that would cover
+    each other are moved apart.
 
     Parameters
     ----------
     model : fitted model, or array-like of shape (n_components, n_features)
         Or its topics, which are then drawn equally large.
     n_terms : int, default=3
-        How many of its strongest terms are written to each topic; none with 0.
+        How many of the terms that set it apart are written to each topic; none with 0.
     feature_names : array-like of str of shape (n_features,) or None, default=None
     colours : list of str or None, default=None
         For each component.
@@ -48,32 +51,34 @@ def topic_map(
     """
     topics = topics_of(model)
     terms = names_of_features(model, feature_names)
-    places, kept = principal_coordinates(squareform(pdist(topics, "jensenshannon")))
+    places, kept = principal_coordinates(1 - hellinger_similarity(topics, topics))
     common = prevalence_of(model, topics)
     sizes = np.full(len(topics), 1 / len(topics)) if common is None else common
     areas = _LARGEST * sizes / max(sizes.max(), np.finfo(float).tiny)
     colour = colours_for(len(topics), colours)
     ax = axes(ax, 7.5, 6)
-    ax.scatter(*places.T, s=areas, c=colour, alpha=0.85, linewidths=0, zorder=2)
+    radii = np.sqrt(areas / np.pi)
+    large_first = np.argsort(-areas, kind="stable")
     _frame(ax, places, kept)
+    places = moved_apart(ax, places, radii)
+    ax.scatter(
+        *places[large_first].T,
+        s=areas[large_first],
+        c=[colour[topic] for topic in large_first],
+        edgecolors="white",
+        linewidths=0.8,
+        alpha=0.85,
+        zorder=2,
+    )
     for topic, (x, y) in enumerate(places):
-        small = areas[topic] < 120
-        ax.annotate(
-            str(topic),
-            (x, y),
-            (0, np.sqrt(areas[topic] / np.pi) + 4 if small else 0),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize="small",
-            weight="bold",
-            color=INK if small else text_on(colour[topic]),
-            zorder=3,
-        )
+        number = {"ha": "center", "va": "center", "fontsize": "small", "weight": "bold"}
+        ax.text(x, y, str(topic), color=text_on(colour[topic]), zorder=3, **number)
     if n_terms:
-        strongest = terms[top_features(topics, n_terms)]
+        # What a term adds to the divergence of the topic from the whole: frequent, and its own.
+        telling = rel_entr(topics, (sizes / sizes.sum()) @ topics)
+        strongest = terms[top_features(telling, n_terms)]
         lines = [", ".join(readable(term, 14) for term in row) for row in strongest]
-        _label(ax, places, areas, lines)
+        write_beside(ax, places, lines, radii=radii + 1, order=large_first)
     return ax
 
 
@@ -104,38 +109,6 @@ def _frame(ax: Axes, places: Array, kept: Array) -> None:
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     reach = max(np.ptp(places), 1e-3)
-    low, high = places.min(axis=0) - 0.14 * reach, places.max(axis=0) + 0.14 * reach
+    margin = reach * np.array([0.2, 0.12])  # words are wide
+    low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-
-
-def _label(ax: Axes, places: Array, areas: Array, lines: list[str]) -> None:
-    """Write a line below or above each circle, wherever it covers the least."""
-    ax.figure.draw_without_rendering()
-    points = ax.transData.transform(places) * 72 / ax.figure.dpi
-    radii = np.sqrt(areas / np.pi)
-    taken = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(points, radii, strict=True)]
-    for topic in np.argsort(-areas, kind="stable"):
-        (x, y), radius, width = points[topic], radii[topic], 4.2 * len(lines[topic])
-        tries: list[Any] = []
-        for shift in (-radius - 6, radius + (14 if areas[topic] < 120 else 6), -radius - 15):
-            box = (x - width / 2, y + shift - 5, x + width / 2, y + shift + 5)
-            tries.append((sum(_overlap(box, other) for other in taken), len(tries), shift, box))
-        _, _, shift, box = min(tries)
-        taken.append(box)
-        ax.annotate(
-            lines[topic],
-            places[topic],
-            (0, shift),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=7.5,
-            color=INK,
-            zorder=4,
-        )
-
-
-def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> float:
-    wide = min(a[2], b[2]) - max(a[0], b[0])
-    high = min(a[3], b[3]) - max(a[1], b[1])
-    return max(wide, 0.0) * max(high, 0.0)

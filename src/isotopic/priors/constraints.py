@@ -24,6 +24,13 @@ class Fixed(Side):
         if self.posterior.mean.shape != shape:
             raise ValueError(f"a fixed side of shape {self.posterior.mean.shape} is not {shape}")
 
+    def rows(self, which: Array) -> "Fixed":
+        """Give some of what is known."""
+        mean = np.asfortranarray(self.posterior.mean[which])
+        point = self.posterior.effective is self.posterior.mean
+        effective = mean if point else np.asfortranarray(self.posterior.effective[which])
+        return Fixed(Posterior(mean, effective), self.normalized)
+
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Give what is known."""
         return self.posterior
@@ -151,6 +158,14 @@ class Held(_Around):
     def check(self, shape: tuple[int, int]) -> None:
         """Check the settings of the prior."""
         self.prior.check((shape[0] - len(self.held), shape[1]))
+
+    def rows(self, which: Array) -> Self:
+        """Give the prior of some topics only, those that are held in front."""
+        held = which < len(self.held)
+        if np.any(np.diff(held.astype(int)) > 0):
+            raise ValueError("topics that are held stand before those that are learned")
+        learned = self.prior.rows(which[~held] - len(self.held))
+        return replace(self, prior=learned, held=self.held[which[held]])
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take the topics that are learned."""
