@@ -14,7 +14,7 @@ MODULES = [m.name for m in pkgutil.walk_packages(isotopic.__path__, "isotopic.")
 
 
 @pytest.mark.parametrize(
-    "name", ["docs/guide.md", "docs/evaluate.md", "docs/plots.md", "docs/formats.md"]
+    "name", [f"docs/{name}.md" for name in ("guide", "evaluate", "plots", "report", "formats")]
 )
 def test_examples_of_the_guide(name):
     failed, tried = doctest.testfile(str(ROOT / name), module_relative=False)

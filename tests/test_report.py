@@ -40,8 +40,8 @@ MODELS = {
 CLASSES = {"NMF": NMF, "PLSA": PLSA, "LDA": LDA, "Gamma-Poisson": GammaPoisson}
 
 
-@pytest.fixture(scope="module")
-def X():
+@pytest.fixture(scope="module", name="X")
+def some_counts():
     rng = np.random.default_rng(1)
     counts = rng.poisson(rng.gamma(0.3, 4, size=(60, 4)) @ rng.dirichlet(np.full(90, 0.1), 4) * 8)
     counts[7] = 0  # an empty sample
@@ -131,6 +131,13 @@ def test_numbers_are_the_models(name, X):
         np.testing.assert_array_equal(own["counts"][some], dense[row, terms])
         joint = model._effective_weights[row][:, None] * model._effective_components[:, terms]
         np.testing.assert_array_equal(own["topics"][some], joint.argmax(axis=0))
+    proportions = model.weights_ * model.components_.sum(axis=1)
+    proportions /= np.maximum(proportions.sum(axis=1, keepdims=True), 1e-300)
+    for k, (best, said) in enumerate(
+        zip(samples["best"], samples["best_proportions"], strict=True)
+    ):
+        np.testing.assert_allclose(said, proportions[best, k])
+        assert said[0] == pytest.approx(proportions[:, k].max())
     assert told["data"]["counts"] == dense.sum()
     assert told["data"]["nonzeros"] == np.count_nonzero(dense)
     assert told["data"]["empty samples"] == np.sum(dense.sum(axis=1) == 0)
@@ -197,16 +204,15 @@ def test_hellinger_distances(rng):
 
 
 def test_of_many_samples_the_best_and_an_even_choice_are_kept(rng):
-    explained = rng.gamma(0.3, size=(1000, 3))
+    shares = rng.dirichlet([0.3, 0.3, 0.3], size=1000)
     limits = Limits(samples=100, best_samples=5)
-    which, spread = kept_samples(explained, limits)
+    which, spread = kept_samples(shares, limits)
     assert len(which) <= 100
     assert np.all(np.diff(which) > 0)
-    shares = explained / explained.sum(axis=1, keepdims=True)
     for k in range(3):
         assert set(np.argsort(-shares[:, k])[:5]) <= set(which)
     assert np.diff(which[spread]).max() <= 12
-    everything, spread = kept_samples(explained[:100], limits)
+    everything, spread = kept_samples(shares[:100], limits)
     assert len(everything) == 100
     assert spread.all()
 
@@ -314,6 +320,13 @@ def test_the_same_fit_gives_the_same_file(X, tmp_path):
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
+def test_functions_are_named_without_their_place_in_memory(X):
+    model = NMF(2, max_iter=2, tol=0, callbacks=lambda iteration: False).fit(X)
+    said = material(model, X).payload("", Limits())["model"]["parameters"]
+    assert "lambda" in said["callbacks"]
+    assert "0x" not in said["callbacks"]
+
+
 def test_other_samples_are_inferred_and_the_page_says_so(X):
     model = MODELS["LDA"].fit(X)
     some = X[np.arange(20, 40)]
@@ -323,6 +336,16 @@ def test_other_samples_are_inferred_and_the_page_says_so(X):
     weights = of.explained + lda["add"]
     weights /= weights.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(weights, model.transform(some), rtol=1e-10)
+
+
+def test_the_fitted_data_are_known_in_any_form(X):
+    halves = X / 3
+    model = PLSA(3, **FIT).fit(halves.astype(np.float32).toarray())
+    assert material(model, halves.astype(np.float32)).is_fitted_data
+    assert not material(model, halves[::-1]).is_fitted_data
+    assert not material(model, halves.toarray()[:, ::-1]).is_fitted_data
+    weighted = PLSA(3, **FIT).fit(X, sample_weight=np.arange(60))
+    assert material(weighted, X).is_fitted_data
 
 
 def test_names_come_from_a_data_frame(X):

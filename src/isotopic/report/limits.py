@@ -26,6 +26,8 @@ class Limits:
         Characters of all documents.
     share : float
         Topics with a smaller share of a sample are not listed for it.
+    mixture : int
+        Topics that are listed of a sample.
     history : int
         Points of a convergence curve.
     """
@@ -38,14 +40,16 @@ class Limits:
     text: int = 3_000
     all_text: int = 3_000_000
     share: float = 1e-3
+    mixture: int = 20
     history: int = 500
 
     def smaller(self) -> Self:
-        """Halve what grows with the data."""
+        """Leave samples out, and when few are left terms and letters."""
+        if self.samples > 500:
+            return replace(self, samples=self.samples * 2 // 3, all_text=self.all_text * 2 // 3)
         return replace(
             self,
             samples=max(1, self.samples // 2),
-            best_samples=self.best_samples // 2,
             terms=max(5, self.terms // 2),
             name=max(20, self.name // 2),
             all_text=self.all_text // 2,

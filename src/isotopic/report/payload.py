@@ -16,6 +16,9 @@ from isotopic.report import samples, summary, topics
 from isotopic.report.limits import Limits
 from isotopic.report.readings import readings
 
+# By which sums of the same float32 counts may differ, if they are added in another order.
+_ROUNDING = 1e-5
+
 
 class Material:
     """A fitted model and its data, read and checked once.
@@ -45,20 +48,23 @@ class Material:
         self.documents = (
             None if documents is None else _one_for_each("documents", documents, n_samples)
         )
-        self.is_fitted_data = np.array_equal(model.sample_totals_, self.X.sample_totals)
-        self.explained, self.effective_weights = self._explained()
+        self.is_fitted_data = _has_totals_of(model, self.X)
+        self.explained, weights = self._explained()
+        self.effective_weights = weights.effective
+        mass = weights.mean * model.components_.sum(axis=1)
+        self.proportions = normalized(np.ascontiguousarray(mass))
         self.readings = readings(model)
 
-    def _explained(self) -> tuple[Array, Array]:
-        """Give the counts of each sample that each topic explains, and the effective weights."""
+    def _explained(self) -> tuple[Array, Posterior]:
+        """Give the counts of each sample that each topic explains, and the weights."""
         model = self.model
         if self.is_fitted_data:
-            return explained_counts(model)[0], model._effective_weights
+            return explained_counts(model)[0], Posterior(model.weights_, model._effective_weights)
         weights = model._infer(self.X)
         pair = Pair(*model._fitted_priors)
         topic = Posterior(model.components_, model._effective_components)
         counts = pair.weights.implied(weights, self.X.sample_totals, pair.topics_totals(topic))
-        return counts, weights.effective
+        return counts, weights
 
     def payload(self, title: str, limits: Limits) -> dict[str, Any]:
         """Collect what the page shows.
@@ -80,6 +86,7 @@ class Material:
         )
         sample = samples.described(
             X,
+            self.proportions,
             self.explained,
             (self.effective_weights, model._effective_components),
             frequencies,
@@ -123,12 +130,25 @@ class Material:
                 f"the {limits.terms} most relevant of each topic, and {limits.sample_terms} of "
                 "each sample, those that tell it from the others."
             )
-        said.append(f"Topics with less than {limits.share:.1%} of a sample are not listed for it.")
+        fewer = "" if len(self.model.components_) <= limits.mixture else f"{limits.mixture} "
+        said.append(
+            f"Of a sample the {fewer}topics with at least {limits.share:.1%} of it are listed."
+        )
         if self.documents is not None and any(text.endswith("…") for text in sample["documents"]):
             said.append("Long documents are cut.")
         if any(len(str(name)) > limits.name for name in (*self.feature_names, *self.sample_names)):
             said.append(f"Names are cut after {limits.name} characters.")
         return said
+
+
+def _has_totals_of(model: BaseTopicModel, X: CountMatrix) -> bool:
+    """Tell by the totals whether these are the counts that were fitted, up to rounding."""
+    if X.shape[0] != len(model.sample_totals_):
+        return False
+    pairs = [(X.sample_totals, model.sample_totals_)]
+    if model._copies is None:
+        pairs.append((X.feature_totals, model._feature_totals))
+    return all(np.allclose(a, b, rtol=_ROUNDING, atol=0) for a, b in pairs)
 
 
 def _one_for_each(name: str, values: Any, n: int) -> list[Any]:

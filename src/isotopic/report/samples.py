@@ -9,16 +9,18 @@ from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.report.limits import Limits
 
+# Samples that are named as those with most of a topic.
+_BEST = 6
 
-def kept_samples(explained: Array, limits: Limits) -> tuple[Array, Array]:
+
+def kept_samples(proportions: Array, limits: Limits) -> tuple[Array, Array]:
     """Choose the samples that are kept if there are too many.
 
     Some have most of a topic; the others stand at equal steps, so that they show the whole.
 
     Parameters
     ----------
-    explained : ndarray of shape (samples, components)
-        The counts of each sample that each topic explains.
+    proportions : ndarray of shape (samples, components)
     limits : Limits
 
     Returns
@@ -28,22 +30,21 @@ def kept_samples(explained: Array, limits: Limits) -> tuple[Array, Array]:
     spread : ndarray of bool
         Which of them stand at equal steps.
     """
-    n_samples, n_topics = explained.shape
+    n_samples, n_topics = proportions.shape
     if n_samples <= limits.samples:
         return np.arange(n_samples), np.ones(n_samples, dtype=bool)
-    shares = explained / np.maximum(explained.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     n_best = min(limits.best_samples, limits.samples // (2 * n_topics))
-    best = np.argpartition(-shares, n_best, axis=0)[:n_best].ravel()
+    best = np.argpartition(-proportions, n_best, axis=0)[:n_best].ravel()
     steps = np.linspace(0, n_samples - 1, max(1, limits.samples - best.size)).astype(np.int64)
     which = np.union1d(best, steps)
     return which, np.isin(which, steps)
 
 
-def mixtures(explained: Array, share: float) -> dict[str, Array]:
+def mixtures(explained: Array, share: float, most: int) -> dict[str, Array]:
     """List the topics of each sample that have at least this share of it, largest first."""
-    order = np.argsort(-explained, axis=1, kind="stable")
+    order = np.argsort(-explained, axis=1, kind="stable")[:, :most]
     values = np.take_along_axis(explained, order, axis=1)
-    large = values > np.maximum(share * values.sum(axis=1, keepdims=True), 0.0)
+    large = (values > 0) & (values >= share * explained.sum(axis=1, keepdims=True))
     return {
         "starts": np.append(0, np.cumsum(large.sum(axis=1))),
         "topics": order[large],
@@ -97,6 +98,7 @@ def shortened(text: Any, most: int) -> str:
 
 def described(
     X: CountMatrix,
+    proportions: Array,
     explained: Array,
     effective: tuple[Array, Array],
     frequencies: Array,
@@ -105,15 +107,18 @@ def described(
     limits: Limits,
 ) -> dict[str, Any]:
     """Describe the samples that are kept; the terms are still numbered as features."""
-    which, spread = kept_samples(explained, limits)
+    which, spread = kept_samples(proportions, limits)
     rows = X.rows(which)
+    best = np.argsort(-proportions[which], axis=0, kind="stable")[:_BEST].T
     text = min(limits.text, max(1, limits.all_text // len(which)))
     return {
         "rows": which,
         "spread": spread,
         "names": [shortened(names[row], limits.name) for row in which],
         "totals": rows.sample_totals,
-        "mixtures": mixtures(explained[which], limits.share),
+        "best": best.tolist(),
+        "best_proportions": [proportions[which[some], k].tolist() for k, some in enumerate(best)],
+        "mixtures": mixtures(explained[which], limits.share, limits.mixture),
         "own": own_terms(rows, effective[0][which], effective[1], frequencies, limits.sample_terms),
         "documents": None
         if documents is None

@@ -1,5 +1,6 @@
 """What a report says of the data, the settings and the course of the fit."""
 
+import re
 from importlib.metadata import version
 from typing import Any
 
@@ -41,14 +42,18 @@ def settings(model: BaseTopicModel) -> dict[str, Any]:
     return {
         "name": type(model).__name__,
         "version": version("isotopic"),
-        "weights": shortened(repr(weights), 200),
-        "topics": shortened(repr(topics), 200),
+        "weights": _in_words(weights),
+        "topics": _in_words(topics),
         "parameters": {
-            name: shortened(repr(value), 200)
-            for name, value in model.get_params(deep=False).items()
+            name: _in_words(value) for name, value in model.get_params(deep=False).items()
         },
         "cite": [cite.PAPER, cite.library(version("isotopic"))],
     }
+
+
+def _in_words(value: Any) -> str:
+    """Say a setting; where a function lies in memory is of no interest."""
+    return shortened(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)), 200)
 
 
 def convergence(model: BaseTopicModel, limits: Limits) -> dict[str, Any]:

@@ -57,6 +57,7 @@ def write_report(
     model : fitted estimator
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         The counts to report on: those that were fitted, or others, whose weights are inferred.
+        The totals of rows and columns tell which of the two they are.
     path : str or path-like
         The file to write.
     feature_names : array-like of str of shape (n_features,) or None, default=None

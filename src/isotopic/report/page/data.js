@@ -3,11 +3,17 @@
 
 const KINDS = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
 
+function numbers({ packed, data }) {
+  const text = atob(data);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
+  return new KINDS[packed](bytes.buffer);
+}
+
 /** Unpack the arrays of the payload, wherever they are. */
 function unpacked(value) {
   if (value === null || typeof value !== "object") return value;
-  if (typeof value.packed === "string" && value.packed in KINDS)
-    return new KINDS[value.packed](Uint8Array.from(atob(value.data), (c) => c.charCodeAt(0)).buffer);
+  if (typeof value.packed === "string" && value.packed in KINDS) return numbers(value);
   if (Array.isArray(value)) return typeof value[0] === "object" ? value.map(unpacked) : value;
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, unpacked(part)]));
 }
@@ -106,15 +112,13 @@ function deviation(sample, reading, weight, k) {
 
 /** The share of each sample that each topic has: a row for each sample. */
 const shares = range(nSamples).map((sample) => {
-  const counts = explainedCounts(sample);
+  const row = new Float32Array(nTopics);
+  const topics = slice(report.samples.mixtures, "topics", sample);
+  const counts = slice(report.samples.mixtures, "counts", sample);
   const sum = counts.reduce((a, b) => a + b, 0);
-  return Float32Array.from(counts, (count) => (sum > 0 ? count / sum : 0));
+  topics.forEach((k, i) => { row[k] = counts[i] / sum; });
+  return row;
 });
 
-const mainTopic = shares.map((row) => row.indexOf(Math.max(...row)));
-
-/** The samples with the largest share of a topic, the larger of equals first. */
-const bestSamples = (k, n) =>
-  range(nSamples)
-    .sort((a, b) => shares[b][k] - shares[a][k] || report.samples.totals[b] - report.samples.totals[a])
-    .slice(0, n);
+// The topics of a sample are listed by size.
+const mainTopic = range(nSamples).map((sample) => slice(report.samples.mixtures, "topics", sample)[0] ?? byShare[0]);

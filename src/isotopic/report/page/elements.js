@@ -79,6 +79,9 @@ function percent(value) {
   return value >= 0.001 || value === 0 ? `${(100 * value).toFixed(1)}%` : `${Number((100 * value).toPrecision(2))}%`;
 }
 
+/** A number where there is little space. */
+const brief = (value) => (value < 1e5 ? number(value) : value.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 }));
+
 function number(value) {
   if (value === null || !Number.isFinite(value)) return "not finite";
   const size = Math.abs(value);

@@ -74,9 +74,9 @@ function startMap() {
     byId("near").replaceChildren(...near[state.topic].map((k, i) =>
       make("button", { type: "button", class: "chip", title: labels[k], onclick: () => choose({ topic: k }) },
         swatch(k), said(label(k, 2), "cut"), make("span", { class: "hint" }, far[state.topic][i].toFixed(2)))));
-    byId("best").replaceChildren(...bestSamples(state.topic, 6).map((sample) =>
+    byId("best").replaceChildren(...report.samples.best[state.topic].map((sample, i) =>
       make("button", { type: "button", class: "chip", onclick: () => choose({ sample }) },
-        said(report.samples.names[sample], "cut"), make("span", { class: "hint" }, percent(shares[sample][state.topic])))));
+        said(report.samples.names[sample], "cut"), make("span", { class: "hint" }, percent(report.samples.best_proportions[state.topic][i])))));
     svg.setAttribute("aria-activedescendant", `map-${state.topic}`);
     circles.forEach(({ group }, k) => {
       group.classList.toggle("chosen", k === state.topic);

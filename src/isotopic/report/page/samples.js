@@ -2,9 +2,10 @@
 // Finding samples, and looking at one.
 
 const MOST_RESULTS = 200;
+const MOST_WEIGHTS = 10;
 
 /** What a sample is found by: its name, its terms and its text. */
-const searchable = range(nSamples).map((sample) => null);
+const searchable = new Array(nSamples).fill(null);
 function haystack(sample) {
   if (searchable[sample] === null) {
     const terms = [...slice(report.samples.own, "terms", sample)].map(termName);
@@ -31,7 +32,7 @@ function strip(sample) {
 
 function resultRow(sample) {
   return make("div", { id: `sample-${sample}`, class: "entry", role: "option", onclick: () => choose({ sample }) },
-    said(report.samples.names[sample], "cut"), strip(sample), make("span", { class: "amount" }, whole(report.samples.totals[sample])));
+    said(report.samples.names[sample], "cut"), strip(sample), make("span", { class: "amount" }, brief(report.samples.totals[sample])));
 }
 
 function startSearch() {
@@ -71,7 +72,7 @@ function weightRow(sample, reading, value, largest, k) {
     left: at(value - doubt), width: `calc(${at(value + doubt)} - ${at(value - doubt)})`,
   });
   const shown = reading.normalize ? `${(100 * value).toFixed(1)}%` : number(value);
-  return make("button", { type: "button", class: "weight", "aria-label": `Topic ${k}: ${shown}`, onclick: () => choose({ topic: k }) },
+  return make("button", { type: "button", class: "weight", onclick: () => choose({ topic: k }) },
     swatch(k), said(labels[k], "cut"),
     make("span", { class: "track" }, styled(make("span", { class: "bar-topic" }), { width: at(value), background: colour(k) }), whisker),
     make("span", { class: "amount" }, shown));
@@ -92,7 +93,8 @@ function markedText(sample) {
 function drawSample(card) {
   const { sample } = state, reading = report.readings[state.reading], own = report.samples.own;
   const values = weights(sample, reading);
-  const listed = [...slice(report.samples.mixtures, "topics", sample)].slice(0, 8);
+  const topics = [...slice(report.samples.mixtures, "topics", sample)];
+  const listed = topics.slice(0, MOST_WEIGHTS);
   const largest = Math.max(...listed.map((k) => values[k] + (deviation(sample, reading, values[k], k) || 0)), 1e-300);
   card.replaceChildren(
     make("div", { class: "card-head" },
@@ -100,6 +102,7 @@ function drawSample(card) {
       make("span", { class: "hint" }, `row ${report.samples.rows[sample]}, ${number(report.samples.totals[sample])} counts`)),
     make("h4", {}, `Weights as ${reading.name} `, make("span", { class: "hint" }, reading.unit + (reading.bayesian && !reading.why_not ? " ± standard deviation" : ""))),
     make("div", { id: "weights" }, listed.map((k) => weightRow(sample, reading, values[k], largest, k)),
+      topics.length > listed.length ? make("p", { class: "hint" }, `and ${topics.length - listed.length} topics with less`) : null,
       listed.length ? null : make("p", { class: "hint" }, "No counts, so no topics.")),
     make("h4", {}, "Its own terms ", make("span", { class: "hint" }, "with the topic that explains most of each")),
     make("div", { class: "chips" }, entries(own, sample).map((i) =>

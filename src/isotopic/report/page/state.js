@@ -1,11 +1,15 @@
 "use strict";
 // What is chosen on the page, and who wants to know.
 
+// The reading that is the model itself, else one that is equivalent to it, else the first.
+const ownReading = report.readings.findIndex((reading) => reading.own);
+const exactReading = report.readings.findIndex((reading) => !reading.why_not);
+
 const state = {
   topic: byShare[0],
   lambda: 0.6,
   sort: "share",
-  reading: Math.max(0, report.readings.findIndex((reading) => reading.own)),
+  reading: ownReading >= 0 ? ownReading : Math.max(0, exactReading),
   sample: 0,
   order: "topic",
   against: "iteration",

@@ -11,40 +11,56 @@ function structureOrder(order) {
   return [...spread].sort((a, b) => rank[mainTopic[a]] - rank[mainTopic[b]] || most(b) - most(a) || a - b);
 }
 
+/** Add the weights of a sample to a column: `weights` of data.js, in steps as few as its topics. */
+function addWeights(column, sample, reading, alone) {
+  const topics = slice(report.samples.mixtures, "topics", sample);
+  const counts = slice(report.samples.mixtures, "counts", sample);
+  let sum = alone;
+  topics.forEach((k, i) => { sum += counts[i] / reading.divide[k]; });
+  const scale = reading.normalize ? (sum > 0 ? 1 / sum : 0) : 1;
+  topics.forEach((k, i) => { column[k] += (scale * counts[i]) / reading.divide[k]; });
+  return scale;
+}
+
 /** A row of weights for each column of pixels: the mean of the samples that fall into it. */
 function structureColumns(order, reading, width) {
   const n = Math.min(width, order.length);
-  return range(n).map((column) => {
-    const from = Math.floor((column * order.length) / n);
-    const to = Math.max(from + 1, Math.floor(((column + 1) * order.length) / n));
-    const sum = new Float64Array(nTopics);
-    for (let i = from; i < to; i += 1) weights(order[i], reading).forEach((value, k) => { sum[k] += value; });
-    return sum.map((value) => value / (to - from));
+  const priors = reading.add.map((add, k) => add / reading.divide[k]);
+  const alone = priors.reduce((a, b) => a + b, 0);
+  return range(n).map((at) => {
+    const from = Math.floor((at * order.length) / n);
+    const to = Math.max(from + 1, Math.floor(((at + 1) * order.length) / n));
+    const column = new Float64Array(nTopics);
+    let scales = 0;
+    for (let i = from; i < to; i += 1) scales += addWeights(column, order[i], reading, alone);
+    return column.map((value, k) => (value + scales * priors[k]) / (to - from));
   });
 }
 
-function drawStructure(canvas, columns, order) {
-  const ratio = devicePixelRatio || 1;
-  const width = Math.round(canvas.clientWidth * ratio), height = Math.round(STRUCTURE_HEIGHT * ratio);
-  canvas.width = width;
-  canvas.height = height;
+/** The height of the plot: all of a proportion; of amounts what nine of ten columns stay below. */
+function structureHeight(columns, reading) {
+  if (reading.normalize) return 1;
+  const sums = columns.map((row) => row.reduce((a, b) => a + b, 0)).sort((a, b) => a - b);
+  return Math.max(sums[Math.floor(0.9 * (sums.length - 1))], 1e-300);
+}
+
+/** Paint the columns on a canvas of their own, a topic at a time, the largest at the bottom. */
+function paintColumns(columns, tallest, width, height) {
+  const canvas = make("canvas", { width, height });
   const pen = canvas.getContext("2d");
-  const tallest = Math.max(...columns.map((row) => row.reduce((a, b) => a + b, 0)), 1e-300);
-  const inks = range(nTopics).map((k) => (k === state.topic ? colour(k) : faded(k, state.theme)));
-  columns.forEach((row, column) => {
-    const left = Math.round((column * width) / columns.length);
-    const right = Math.round(((column + 1) * width) / columns.length);
-    let sum = 0;
-    for (const k of byShare) {
-      const bottom = height - Math.round((sum / tallest) * height);
-      sum += row[k];
-      const top = height - Math.round((sum / tallest) * height);
-      pen.fillStyle = inks[k];
-      pen.fillRect(left, top, right - left, bottom - top);
-    }
-  });
-  const at = order.indexOf(state.sample);
-  if (at >= 0) drawMarker(pen, ((at + 0.5) * width) / order.length, height, ratio, getComputedStyle(canvas).color);
+  const edge = (column) => Math.round((column * width) / columns.length);
+  const sums = new Float64Array(columns.length);
+  const level = (sum) => Math.max(0, height - Math.round((sum / tallest) * height));
+  for (const k of byShare) {
+    pen.fillStyle = k === state.topic ? colour(k) : faded(k, state.theme);
+    columns.forEach((row, column) => {
+      const bottom = level(sums[column]);
+      sums[column] += row[k];
+      const top = level(sums[column]);
+      if (top < bottom) pen.fillRect(edge(column), top, edge(column + 1) - edge(column), bottom - top);
+    });
+  }
+  return canvas;
 }
 
 function drawMarker(pen, x, height, ratio, ink) {
@@ -59,12 +75,29 @@ function drawMarker(pen, x, height, ratio, ink) {
 
 function startStructure() {
   const canvas = byId("structure");
-  let order = [], columns = [];
-  const draw = () => drawStructure(canvas, columns, order);
-  const measure = () => {
-    order = structureOrder(state.order);
-    columns = structureColumns(order, report.readings[state.reading], Math.max(1, canvas.clientWidth));
+  let order = [], columns = [], tallest = 1, painted = null;
+  const draw = () => {
+    const ratio = devicePixelRatio || 1;
+    canvas.width = painted.width;
+    canvas.height = painted.height;
+    const pen = canvas.getContext("2d");
+    pen.drawImage(painted, 0, 0);
+    const at = order.indexOf(state.sample);
+    if (at >= 0) drawMarker(pen, ((at + 0.5) * canvas.width) / order.length, canvas.height, ratio, getComputedStyle(canvas).color);
+  };
+  const paint = () => {
+    const ratio = devicePixelRatio || 1;
+    painted = paintColumns(columns, tallest, Math.max(1, Math.round(canvas.clientWidth * ratio)), Math.round(STRUCTURE_HEIGHT * ratio));
     draw();
+  };
+  const measure = () => {
+    const reading = report.readings[state.reading];
+    order = structureOrder(state.order);
+    columns = structureColumns(order, reading, Math.max(1, canvas.clientWidth));
+    tallest = structureHeight(columns, reading);
+    paint();
+    byId("structure-hint").textContent = `${whole(spread.length)} samples; the chosen topic stands out. ` +
+      (reading.normalize ? "" : `The height is ${number(tallest)}; taller columns are cut. `) + "Click, or use the arrow keys.";
   };
   const under = (event) => {
     const { left, width } = canvas.getBoundingClientRect();
@@ -81,12 +114,11 @@ function startStructure() {
   });
   canvas.addEventListener("pointerleave", hideTip);
   listKeys(canvas, () => order, () => state.sample, (sample) => choose({ sample }));
-  byId("structure-hint").textContent =
-    `${whole(spread.length)} samples; the chosen topic stands out. Click, or use the arrow keys.`;
   canvas.setAttribute("aria-valuemin", 0);
   canvas.setAttribute("aria-valuemax", spread.length - 1);
   watch(["reading", "order"], measure);
-  watch(["topic", "sample", "theme"], draw);
+  watch(["topic", "theme"], paint);
+  watch(["sample"], draw);
   watch(["sample", "order"], () => {
     canvas.setAttribute("aria-valuenow", Math.max(0, order.indexOf(state.sample)));
     canvas.setAttribute("aria-valuetext", report.samples.names[state.sample]);

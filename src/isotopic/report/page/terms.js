@@ -3,11 +3,9 @@
 
 function termRow({ term, inTopic, overall }, largest) {
   const width = (value) => `${(100 * Math.min(1, value / largest)).toFixed(2)}%`;
-  const point = () => choose({ term });
-  const leave = () => { hideTip(); choose({ term: null }); };
-  return make("li", {
-    tabindex: 0, "aria-label": `${termName(term)}: ${number(inTopic)} of ${number(overall)}`,
-    onpointerenter: point, onpointerleave: leave, onfocus: point, onblur: leave,
+  return make("div", {
+    id: `term-${term}`, role: "option",
+    onpointerenter: () => choose({ term }), onpointerleave: () => { hideTip(); choose({ term: null }); },
     onpointermove: (event) => showTip(event, said(termName(term), "term-name"),
       `${number(inTopic)} of ${number(overall)} counts are of this topic`,
       whereabouts(term).sort((a, b) => b.share - a.share).slice(0, 4).map(({ topic, share }) => `topic ${topic}: ${percent(share)}`).join(", ")),
@@ -16,19 +14,27 @@ function termRow({ term, inTopic, overall }, largest) {
   make("span", { class: "track" },
     styled(make("span", { class: "bar-all" }), { width: width(overall) }),
     styled(make("span", { class: "bar-topic" }), { width: width(inTopic), background: colour(state.topic) })),
-  make("span", { class: "amount" }, number(inTopic)));
+  make("span", { class: "amount" }, brief(inTopic)));
 }
 
 function startTerms() {
-  const slider = byId("lambda");
+  const slider = byId("lambda"), list = byId("terms");
+  let terms = [];
   slider.value = state.lambda;
   slider.addEventListener("input", () => choose({ lambda: Number(slider.value) }));
   watch(["topic", "lambda"], () => {
-    const terms = relevantTerms(state.topic, state.lambda);
+    terms = relevantTerms(state.topic, state.lambda);
     const largest = Math.max(...terms.map(({ overall, inTopic }) => Math.max(overall, inTopic)), 1e-300);
-    byId("terms").replaceChildren(...terms.map((row) => termRow(row, largest)));
+    list.replaceChildren(...terms.map((row) => termRow(row, largest)));
     byId("lambda-value").textContent = `λ = ${state.lambda.toFixed(2)}`;
     slider.setAttribute("aria-valuetext", `lambda ${state.lambda.toFixed(2)}`);
+  });
+  listKeys(list, () => terms.map(({ term }) => term), () => state.term, (term) => choose({ term }));
+  list.addEventListener("blur", () => choose({ term: null }));
+  watch(["term"], () => {
+    for (const row of list.children) row.setAttribute("aria-selected", row.id === `term-${state.term}`);
+    if (state.term === null) list.removeAttribute("aria-activedescendant");
+    else list.setAttribute("aria-activedescendant", `term-${state.term}`);
   });
   watch(["topic"], () => {
     byId("terms-title").replaceChildren(swatch(state.topic), `Topic ${state.topic}`, make("span", { class: "hint" }, ` ${percent(share(state.topic))} of all counts`));
