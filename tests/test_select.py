@@ -56,12 +56,14 @@ def test_the_same_seed_gives_the_same_selection(four_topics):
 
 def test_simplest_is_within_a_standard_error(four_topics):
     found = select_components(NMF(tol=1e-2), four_topics, [3, 4, 5, 6], n_repeats=3)
-    table = found.table
-    row = table["n_components"].tolist().index(found.simplest)
-    top = int(np.argmax(table["score"]))
+    means = found.scores.mean(axis=1)
+    top = int(np.argmax(means))
     assert found.n_components[top] == found.best
-    enough = table["score"] >= table["score"][top] - table["score_error"][top]
-    assert row == int(np.argmax(enough))
+    for number, scores in zip(found.n_components, found.scores, strict=True):
+        behind = found.scores[top] - scores
+        enough = behind.mean() <= behind.std(ddof=1) / np.sqrt(3)
+        assert not (enough and number < found.simplest)
+        assert enough or number != found.simplest
     assert f"best: {found.best}" in repr(found)
 
 

@@ -49,10 +49,13 @@ class Selection:
 
     @property
     def simplest(self) -> int:
-        """The smallest number whose score is within one standard error of the best."""
-        means, errors = self.scores.mean(axis=1), self._errors()
-        top = int(np.argmax(means))
-        return int(self.n_components[np.argmax(means >= means[top] - errors[top])])
+        """The smallest number whose score is within one standard error of the best.
+
+        The error is that of the difference: in a repetition all numbers have the same split.
+        """
+        behind = self.scores[np.argmax(self.scores.mean(axis=1))] - self.scores
+        enough = behind.mean(axis=1) <= _standard_errors(behind)
+        return int(self.n_components[np.argmax(enough)])
 
     @property
     def table(self) -> Table:
@@ -61,7 +64,7 @@ class Selection:
         return Table(
             n_components=self.n_components,
             score=means,
-            score_error=self._errors(),
+            score_error=_standard_errors(self.scores),
             perplexity=np.exp(-means),
             stability=self.stabilities.mean(axis=1),
             seconds=self.seconds,
@@ -69,10 +72,6 @@ class Selection:
 
     def __repr__(self) -> str:
         return f"{self.table!r}\nbest: {self.best}, simplest as good: {self.simplest}"
-
-    def _errors(self) -> Array:
-        spread: Array = self.scores.std(axis=1, ddof=1) / np.sqrt(self.scores.shape[1])
-        return spread
 
 
 def select_components(
@@ -184,6 +183,11 @@ class _Split:
             model = given.fit(self.seen)
         with use_threads(model.n_jobs):
             return completion_score(model, self.seen, self.hidden)
+
+
+def _standard_errors(repeated: Array) -> Array:
+    errors: Array = repeated.std(axis=1, ddof=1) / np.sqrt(repeated.shape[1])
+    return errors
 
 
 def _numbers(given: Iterable[int]) -> list[int]:

@@ -1,6 +1,7 @@
 """Matrix Market."""
 
 from pathlib import Path
+from typing import IO, Any, cast
 
 from scipy import io as scipy_io
 
@@ -12,11 +13,34 @@ from isotopic.io.options import Options
 
 def read(path: Path, options: Options) -> Content:
     """Read a file of samples x features; names of rows and columns may stand beside it."""
-    with open_bytes(path) as stream:
-        counts = scipy_io.mmread(stream, spmatrix=False)
+    counts = read_matrix(path)
     rows, columns = (_names_beside(path, kind, options.encoding) for kind in ("row", "col"))
     content = Content(counts, rows, columns)
     return content.transposed() if options.transpose else content
+
+
+def read_matrix(path: Path) -> Any:
+    """Read the matrix alone."""
+    with open_bytes(path) as stream:
+        return scipy_io.mmread(cast(Any, _OnlyRead(stream)), spmatrix=False)
+
+
+class _OnlyRead:
+    """A stream that ends with the end of a line and cannot go back.
+
+    Otherwise some damaged files make SciPy read beyond its memory, or end the process.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._ended = stream, False
+
+    def read(self, size: int) -> bytes:
+        """Read some bytes; at the end a line break."""
+        part = self._stream.read(size)
+        if part or self._ended:
+            return part
+        self._ended = True
+        return b"\n"
 
 
 def _names_beside(path: Path, kind: str, encoding: str) -> list[str] | None:

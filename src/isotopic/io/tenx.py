@@ -3,11 +3,10 @@
 from collections import Counter
 from pathlib import Path
 
-from scipy import io as scipy_io
-
 from isotopic.io.data import Content
+from isotopic.io.matrix_market import read_matrix
 from isotopic.io.names import read_names
-from isotopic.io.opening import beside, open_bytes, open_text
+from isotopic.io.opening import beside, open_text
 from isotopic.io.options import Options
 
 
@@ -21,8 +20,7 @@ def read(path: Path, options: Options) -> Content:
     matrix = find_10x(path)
     if matrix is None:
         raise ValueError("there is no matrix.mtx or matrix.mtx.gz in the folder")
-    with open_bytes(matrix) as stream:
-        counts = scipy_io.mmread(stream, spmatrix=False)
+    counts = read_matrix(matrix)
     genes = beside(matrix, "features.tsv", "genes.tsv")
     cells = beside(matrix, "barcodes.tsv")
     return Content(
