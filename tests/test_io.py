@@ -74,6 +74,17 @@ def test_matrix_market_of_scipy_with_names_beside(tmp_path, kind):
     check(file, "mtx", transpose=True)
 
 
+def test_every_kind_of_matrix_market(tmp_path):
+    file = tmp_path / "x.mtx"
+    scipy_io.mmwrite(file, sparse.coo_array(COUNTS), field="pattern")
+    check(file, "mtx", counts=COUNTS > 0, samples=None, features=None)
+    square = COUNTS @ COUNTS.T
+    scipy_io.mmwrite(file, sparse.coo_array(square), symmetry="symmetric", comment="a\nb")
+    check(file, "mtx", counts=square, samples=None, features=None)
+    scipy_io.mmwrite(file, COUNTS + 0.5)  # an array
+    check(file, "mtx", counts=COUNTS + 0.5, samples=None, features=None)
+
+
 def test_matrix_market_of_gensim(tmp_path):
     file = str(tmp_path / "x.mm")
     MmCorpus.serialize(file, BAGS)
@@ -477,6 +488,7 @@ def test_fingerprints_are_of_the_counts():
     assert made(COUNTS) != made(COUNTS + np.eye(7, 5))
 
 
+MM = "%%MatrixMarket matrix"
 BAD = {
     "x.csv": [
         ("a,b\nr,1\ns,two\n", "line 3, column 'b': 'two' is not a number"),
@@ -492,13 +504,15 @@ BAD = {
         ("T,S1\nA[C>A]A,1\n" * 30, "line 3"),
     ],
     "x.mtx": [
-        ("%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1\n3 1 1\n", "Line 4"),
-        ("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 x\n", "Line 3"),
-        (
-            "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 -1\n",
-            "sample 0, feature 1",
-        ),
-        ("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n", "real numbers"),
+        (f"{MM} coordinate integer general\n2 2 2\n1 1 1\n3 1 1\n", "line 4: '3 1 1' is not a row"),
+        (f"{MM} coordinate integer general\n%\n\n2 2 1\n1 1 x\n", "line 5: '1 1 x'"),
+        (f"{MM} coordinate integer general\n2 2 1\n1 2 -1\n", "line 3: '1 2 -1'"),
+        (f"{MM} coordinate integer general\n2 2 1\n1 2 1\0\n", "line 3"),
+        (f"{MM} coordinate integer general\n2 2 2\n1 2 1\n", "line 2 promises 2 entries; 1 "),
+        (f"{MM} coordinate integer general\n2 2\n", "line 2 must be the numbers of rows"),
+        (f"{MM} coordinate complex general\n1 1 1\n1 1 1 1\n", "real numbers"),
+        (f"{MM} array real general\n2 2\n1\n2\n", "line 2 promises 4 numbers; 2 follow"),
+        (f"{MM} array real general\n1 1\nx\n", "'x'"),
     ],
     "docword.txt": [
         ("2\n2\n2\n1 1 1\n1 3 1\n", "line 5: '1 3 1' is not a document"),

@@ -20,7 +20,7 @@ def read(path: Path, options: Options) -> Content:
     matrix = find_10x(path)
     if matrix is None:
         raise ValueError("there is no matrix.mtx or matrix.mtx.gz in the folder")
-    counts = read_matrix(matrix)
+    counts = read_matrix(matrix, options)
     genes = beside(matrix, "features.tsv", "genes.tsv")
     cells = beside(matrix, "barcodes.tsv")
     return Content(
