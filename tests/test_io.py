@@ -475,6 +475,59 @@ def test_garbage_is_refused_or_read_but_never_breaks(tmp_path_factory, content, 
     assert str(file) in message
 
 
+@pytest.fixture(scope="module")
+def whole_files(tmp_path_factory):
+    """Give a file of each kind, as bytes."""
+    folder = tmp_path_factory.mktemp("whole")
+    scipy_io.mmwrite(folder / "x.mtx", sparse.coo_array(COUNTS))
+    sparse.save_npz(folder / "x.npz", sparse.csr_array(COUNTS), compressed=False)
+    np.savez(folder / "y.npz", COUNTS)
+    FRAME.to_csv(folder / "x.csv")
+    FRAME.to_parquet(folder / "x.parquet")
+    long_frame().to_csv(folder / "long.csv.gz", index=False)
+    UciCorpus.serialize(str(folder / "docword.txt"), BAGS)
+    BleiCorpus.serialize(str(folder / "x.ldac"), BAGS)
+    SvmLightCorpus.serialize(str(folder / "x.svm"), BAGS)
+    write_lines(folder / "x.txt", DOCUMENTS)
+    write_lines(folder / "x.jsonl", map(json.dumps, DOCUMENTS))
+    names = np.array(SAMPLES), np.array(FEATURES)
+    write_counts(folder / "x.isotopic", CountData(sparse.csr_array(COUNTS), *names, ""))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        anndata.AnnData(COUNTS.astype(np.float32)).write_h5ad(folder / "x.h5ad")
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_damaged_files_are_refused_or_read_but_never_break(tmp_path_factory, whole_files, data):
+    name = data.draw(st.sampled_from(sorted(whole_files)))
+    content = bytearray(whole_files[name])
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(content)))
+        length = data.draw(st.integers(0, 20))
+        content[start : start + length] = data.draw(st.binary(max_size=5))
+    file = tmp_path_factory.mktemp("damaged") / name
+    file.write_bytes(content)
+    try:
+        found = read_counts(file)
+    except ValueError as error:
+        message = str(error)
+    else:
+        assert found.counts.shape == (len(found.sample_names), len(found.feature_names))
+        assert found.counts.data.min(initial=0) >= 0
+        return
+    assert str(file) in message
+
+
+def test_indices_outside_of_the_shape_are_refused(tmp_path):
+    parts = {"data": [1, 1], "indices": [0, 99], "indptr": [0, 1, 2], "shape": [2, 3]}
+    for kind in ({}, {"format": b"csr"}, {"format": b"csc"}):
+        np.savez(tmp_path / "x.npz", **parts, **kind)
+        with pytest.raises(ValueError, match=r"x\.npz"):
+            read_counts(tmp_path / "x.npz")
+
+
 # What is wrong
 
 

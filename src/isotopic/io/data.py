@@ -77,6 +77,8 @@ def as_names(names: Iterable[str]) -> Array:
 
 def finished(content: Content, format: str) -> CountData:
     """Check counts and names, and fill in the names that are not there."""
+    if hasattr(content.counts, "check_format"):  # a file may hold indices that are outside
+        content.counts.check_format(full_check=True)
     counts = narrowed(_checked(sparse.csr_array(content.counts)))
     samples, features = counts.shape
     return CountData(

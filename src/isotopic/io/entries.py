@@ -35,11 +35,11 @@ def read_entries(
     found : int
         The number of entries.
     """
-    small = np.int32 if max(shape) < 2**31 else np.int64  # half the memory
+    small = np.dtype(np.int32 if max(shape) < 2**31 else np.int64)  # half the memory
     parts: list[list[Array]] = [[np.empty(0, small)], [np.empty(0, small)], [np.empty(0)]]
     for part in _parts(stream, line, shape, names):
-        parts[0].append(part[:, 0].astype(small) - small(1))
-        parts[1].append(part[:, 1].astype(small) - small(1))
+        parts[0].append((part[:, 0] - 1).astype(small))
+        parts[1].append((part[:, 1] - 1).astype(small))
         parts[2].append(part[:, 2].copy() if len(names) == 3 else np.ones(len(part)))
     rows, columns, values = (np.concatenate(parts.pop(0)) for _ in range(3))
     return sparse.coo_array((values, (rows, columns)), shape=shape).tocsr(), len(values)

@@ -16,11 +16,16 @@ def read(path: Path, options: Options) -> Content:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what changes in anndata's own files
         read_elem = extra("anndata", "anndata").io.read_elem
-    with open_seekable(path) as stream, h5py.File(stream, "r") as file:
-        place = _place(file, options.layer)
-        content = Content(
-            read_elem(file[place]), *(_index(file[axis], read_elem) for axis in ("obs", "var"))
-        )
+    with open_seekable(path) as stream:
+        try:
+            with h5py.File(stream, "r") as file:
+                place = _place(file, options.layer)
+                names = [_index(file[axis], read_elem) for axis in ("obs", "var")]
+                content = Content(read_elem(file[place]), *names)
+        except ValueError:
+            raise
+        except Exception as error:  # what the library of HDF5 makes of a damaged file
+            raise ValueError(f"this is not AnnData, or is damaged: {error}") from error
     return content.transposed() if options.transpose else content
 
 

@@ -1,7 +1,7 @@
 """NumPy's ``.npz``: sparse as SciPy writes it, or one dense array."""
 
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -17,17 +17,22 @@ def read(path: Path, options: Options) -> Content:
     """Read counts, and names that stand in the archive or beside it."""
     with open_seekable(path) as stream:
         try:
-            stored = np.load(stream, allow_pickle=False)
-        except (ValueError, OSError, EOFError, BadZipFile) as error:
-            raise ValueError(f"this is not an archive of NumPy: {error}") from error
-        if not isinstance(stored, np.lib.npyio.NpzFile):
-            raise ValueError("this is a single array (.npy), not an archive (.npz)")
-        names = [_stored_names(stored, name) for name in ("sample_names", "feature_names")]
-        stream.seek(0)
-        content = Content(_counts(stream, stored), *names)
+            content = _content(stream)
+        except (OSError, EOFError, KeyError, TypeError, NotImplementedError, BadZipFile) as error:
+            raise ValueError(f"this is not an archive of NumPy, or is damaged: {error}") from error
     if options.transpose:
         content = content.transposed()
     return _with_names_beside(content, path, options.encoding)
+
+
+def _content(stream: IO[bytes]) -> Content:
+    if stream.read(2) != b"PK":
+        raise ValueError("this is not an archive of NumPy (.npz)")
+    stream.seek(0)
+    stored = np.load(stream, allow_pickle=False)
+    names = [_stored_names(stored, name) for name in ("sample_names", "feature_names")]
+    stream.seek(0)
+    return Content(_counts(stream, stored), *names)
 
 
 def _stored_names(stored: Any, name: str) -> list[str] | None:

@@ -68,7 +68,7 @@ def _of_archive(path: Path) -> str:
     try:
         with open_seekable(path) as stream, ZipFile(stream) as archive:
             return "isotopic" if "manifest.json" in archive.namelist() else "npz"
-    except BadZipFile as error:
+    except (BadZipFile, NotImplementedError) as error:
         raise ValueError(f"the archive is damaged: {error}") from error
 
 
