@@ -71,7 +71,7 @@ def demo(
     fit = Fit(model, data, {"data": {"source": "isotopic.datasets.load_kjv"}})
     with in_one_line():
         manifest = write_folder(output, fit)
-    make_report(fit, output / REPORT, title="The King James Bible, by chapter")
+    make_report(fit, output / REPORT, title="The King James Bible by chapter")
     if json_:
         topics = topic_facts(model, data.feature_names)
         click.echo(as_json({"output": str(output), **manifest, "topics": topics}))
