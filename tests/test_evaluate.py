@@ -223,6 +223,10 @@ def test_what_cannot_be_evaluated_is_refused(model, corpus):
         evaluate.coherence(model, corpus, n=1)
     with pytest.raises(ValueError, match="n must be a whole number of at least 1, not 0"):
         evaluate.diversity(model, n=0)
+    with pytest.raises(ValueError, match=r"n must be a whole number of at least 1, not 1\.5"):
+        evaluate.distinctive_terms(model, corpus, 1.5)
+    with pytest.raises(ValueError, match=r"seen has shape \(1, 2\)"):
+        evaluate.completion_score(model, [[1, 2]], corpus)
     with pytest.raises(ValueError, match="topic 0, feature 1 is nan"):
         evaluate.exclusivity([[1, np.nan]])
     with pytest.raises(ValueError, match="pseudo_count must be a positive number, not 0"):

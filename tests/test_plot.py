@@ -12,6 +12,7 @@ from scipy.spatial.distance import jensenshannon
 
 from isotopic import LDA, NMF, TopicModel, datasets, evaluate, plot
 from isotopic.plot.colours import text_on
+from isotopic.plot.labels import moved_apart
 from isotopic.plot.spectra import SBS_COLOURS
 from isotopic.plot.structure import sample_order
 from isotopic.plot.text import readable
@@ -194,6 +195,18 @@ def test_three_topics_have_their_exact_distances(rng):
     found = np.linalg.norm(places[:, None] - places, axis=-1)
     np.testing.assert_allclose(found, distances, atol=1e-7)
     assert kept.sum() == pytest.approx(1)
+
+
+def test_circles_do_not_cover_each_other(ax):
+    places = np.array([[0.5, 0.5], [0.5, 0.5], [0.51, 0.5], [0.1, 0.9]])
+    radii = np.array([20.0, 10.0, 5.0, 5.0])
+    moved = moved_apart(ax, places, radii)
+    points = ax.transData.transform(moved) * 72 / ax.figure.dpi
+    apart = np.linalg.norm(points[:, None] - points, axis=-1)
+    needed = 0.67 * (radii[:, None] + radii)
+    first, second = np.triu_indices(4, 1)
+    assert np.all(apart[first, second] >= 0.98 * needed[first, second])
+    np.testing.assert_allclose(moved[3], places[3])  # nothing is near it
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -407,6 +420,7 @@ def test_what_cannot_be_drawn_is_refused(model, ax):
         (lambda: plot.structure(model, colours=["red"]), "1 colours were given for 4 topics"),
         (lambda: plot.structure(model, names=["a"]), "1 names were given for 4 topics"),
         (lambda: plot.structure(NMF(2)), "not fitted"),
+        (lambda: plot.structure(model, n=0), "n must be a whole number"),
         (lambda: plot.top_terms(model, topics=[4]), "between 0 and 3"),
         (lambda: plot.top_terms(model, topics="all"), "numbers of topics"),
         (lambda: plot.top_terms(model, feature_names=["a"]), "1 feature_names"),

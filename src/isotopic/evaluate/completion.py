@@ -61,8 +61,8 @@ def completion_score(model: Any, seen: Any, hidden: Any) -> float:
     """
     check_is_fitted(model, "components_")
     counts = CountMatrix.of(hidden, np.float64).as_sparse()
-    if counts.shape != seen.shape:
-        raise ValueError(f"seen has shape {seen.shape} and hidden {counts.shape}")
+    if counts.shape != np.shape(seen):
+        raise ValueError(f"seen has shape {np.shape(seen)} and hidden {counts.shape}")
     if counts.total == 0:
         raise ValueError("hidden has no counts to score")
     topics = np.asarray(model.components_, np.float64)

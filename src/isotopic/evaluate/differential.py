@@ -8,6 +8,7 @@ et al., *GoM DE: interpreting structure in sequence count data*, 2023).
 """
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.counts import CountMatrix
-from isotopic.evaluate.topics import proportions
+from isotopic.evaluate.topics import proportions, top_features
 from isotopic.kernels import expected_counts
 from isotopic.table import Table
 from isotopic.threads import one_blas_thread
@@ -102,7 +103,7 @@ def differential(
     The weights are taken as known, so the standard errors leave out what is not known of them.
     """
     check_is_fitted(model)
-    if not (isinstance(pseudo_count, (int, float)) and 0 < pseudo_count < np.inf):
+    if not (isinstance(pseudo_count, Real) and 0 < float(pseudo_count) < np.inf):
         raise ValueError(f"pseudo_count must be a positive number, not {pseudo_count!r}")
     n_topics = len(model.components_)
     if n_topics < 2:
@@ -216,10 +217,11 @@ def distinctive_terms(
         nearest other topic), ``se``, ``z``, ``lower`` and ``upper`` (its interval) and ``rate``.
         The order is that of ``lower``: large differences of which the data is sure.
     """
-    found = differential(model, X, weights=weights, pseudo_count=pseudo_count)
+    check_is_fitted(model)
     names = model._feature_names(feature_names)
+    found = differential(model, X, weights=weights, pseudo_count=pseudo_count)
     lower, upper = found.interval(level)
-    order = np.argsort(-lower, axis=1, kind="stable")[:, :n]
+    order = top_features(lower, n)
 
     def column(values: Array) -> Array:
         return np.take_along_axis(values, order, axis=1).ravel()

@@ -111,6 +111,11 @@ def topics_of(given: Any) -> Array:
 
 def top_features(topics: Array, n: int) -> Array:
     """Give the strongest features of each topic, strongest first; equals in their order."""
+    return np.argsort(-topics, axis=1, kind="stable")[:, : at_least_one(n)]
+
+
+def at_least_one(n: Any) -> int:
+    """Read how many are asked for."""
     if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
         raise ValueError(f"n must be a whole number of at least 1, not {n!r}")
-    return np.argsort(-topics, axis=1, kind="stable")[:, : int(n)]
+    return int(n)
