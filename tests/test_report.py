@@ -119,6 +119,7 @@ def test_numbers_are_the_models(name, X):
         terms = np.asarray(used)[topics["terms"][some]]
         np.testing.assert_allclose(topics["shares"][some], shares[k, terms])
     np.testing.assert_allclose(topics["counts"], of.explained.sum(axis=0))
+    np.testing.assert_allclose(samples["explained"], of.explained.sum(axis=1))
     mixed, own = samples["mixtures"], samples["own"]
     for row in range(60):
         some = slice(mixed["starts"][row], mixed["starts"][row + 1])

@@ -431,7 +431,7 @@ def test_the_smallest_fit(open_page, tmp_path):
     X = np.array([[3, 1, 0], [0, 0, 0]])
     page = open_page(NMF(1, max_iter=0, random_state=0).fit(X).report(tmp_path / "x.html", X))
     assert page.texts("#verdict") == ["No iteration was made."]
-    assert page.texts("#map text") == ["0"]
+    assert page.texts("#map .place text") == ["0"]
     assert shown_weights(page) == {0: 4.0}
     page.click("#sample-1")
     assert page.texts("#weights") == ["No counts, so no topics."]

@@ -116,6 +116,7 @@ def described(
         "spread": spread,
         "names": [shortened(names[row], limits.name) for row in which],
         "totals": rows.sample_totals,
+        "explained": explained[which].sum(axis=1),
         "best": best.tolist(),
         "best_proportions": [proportions[which[some], k].tolist() for k, some in enumerate(best)],
         "mixtures": mixtures(explained[which], limits.share, limits.mixture),

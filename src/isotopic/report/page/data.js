@@ -31,7 +31,7 @@ const rank = byShare.reduce((ranks, k, i) => { ranks[k] = i; return ranks; }, []
 
 // Ten hues that stay apart for colour-blind eyes, then the same lighter and darker.
 const HUES = ["#4477aa", "#ee8833", "#228866", "#cc4466", "#7755bb", "#bbaa33", "#55b5dd", "#a3527d", "#77bb55", "#997755"];
-const TONES = [[0, 0], [255, 0.45], [20, 0.38], [255, 0.68], [20, 0.6]];
+const TONES = [[0, 0], [255, 0.45], [20, 0.28], [255, 0.68], [20, 0.48]];
 
 function channels(k) {
   const hue = HUES[rank[k] % HUES.length];
@@ -93,21 +93,20 @@ function explainedCounts(sample) {
   return counts;
 }
 
+/** What the weights of a normalised reading are divided by: all counts, and those the prior adds. */
+const mass = (sample, reading) => report.samples.explained[sample] + reading.add.reduce((a, b) => a + b, 0);
+
 /** The weights of a sample as a model reads them: its prior adds, then divides or normalises. */
 function weights(sample, reading) {
-  const values = explainedCounts(sample).map((count, k) => (count + reading.add[k]) / reading.divide[k]);
-  if (!reading.normalize) return values;
-  const sum = values.reduce((a, b) => a + b, 0);
-  return sum > 0 ? values.map((value) => value / sum) : values.fill(1 / nTopics);
+  const sum = reading.normalize ? mass(sample, reading) : 1;
+  return explainedCounts(sample).map((count, k) => (sum > 0 ? (count + reading.add[k]) / reading.divide[k] / sum : 1 / nTopics));
 }
 
 /** The standard deviation of a weight, where the reading is a posterior of this fit. */
 function deviation(sample, reading, weight, k) {
   if (!reading.bayesian || reading.why_not) return null;
-  const counts = explainedCounts(sample);
-  if (!reading.normalize) return Math.sqrt(counts[k] + reading.add[k]) / reading.divide[k];
-  const total = counts.reduce((sum, count, j) => sum + count + reading.add[j], 0);
-  return Math.sqrt((weight * (1 - weight)) / (total + 1));
+  if (!reading.normalize) return Math.sqrt(weight / reading.divide[k]);
+  return Math.sqrt((weight * (1 - weight)) / (mass(sample, reading) + 1));
 }
 
 /** The share of each sample that each topic has: a row for each sample. */
@@ -115,8 +114,7 @@ const shares = range(nSamples).map((sample) => {
   const row = new Float32Array(nTopics);
   const topics = slice(report.samples.mixtures, "topics", sample);
   const counts = slice(report.samples.mixtures, "counts", sample);
-  const sum = counts.reduce((a, b) => a + b, 0);
-  topics.forEach((k, i) => { row[k] = counts[i] / sum; });
+  topics.forEach((k, i) => { row[k] = counts[i] / report.samples.explained[sample]; });
   return row;
 });
 

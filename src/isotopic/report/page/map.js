@@ -43,6 +43,25 @@ function apart(places) {
   return places;
 }
 
+/** Write a distinctive term of topics next to their circles, the largest first, where there is room. */
+function mapLabels(places) {
+  const taken = places.map(({ x, y, r }) => ({ left: x - r, right: x + r, top: y - r, bottom: y + r }));
+  const labels = [];
+  for (const { k, x, y, r } of [...places].sort((a, b) => b.r - a.r)) {
+    const [first] = relevantTerms(k, 0.3);
+    const text = first ? [...termName(first.term)].slice(0, 14).join("") : "";
+    const width = 6.2 * [...text].length, height = 13;
+    const spots = [[x, y + r + 8], [x, y - r - 8], [x + r + 4 + width / 2, y], [x - r - 4 - width / 2, y]];
+    const boxes = spots.map(([cx, cy]) => ({ cx, cy, left: cx - width / 2, right: cx + width / 2, top: cy - height / 2, bottom: cy + height / 2 }));
+    const free = boxes.find((box) => box.left > 0 && box.right < MAP.width && box.top > 0 && box.bottom < MAP.height
+      && taken.every((other) => box.right < other.left || box.left > other.right || box.bottom < other.top || box.top > other.bottom));
+    if (!free) continue;
+    taken.push(free);
+    labels.push(makeSvg("text", { x: free.cx, y: free.cy, dy: "0.35em", class: "map-label", "aria-hidden": "true" }, text));
+  }
+  return labels;
+}
+
 function startMap() {
   const places = mapPlaces();
   const circles = [];
@@ -63,7 +82,7 @@ function startMap() {
   ];
   const svg = makeSvg("svg", {
     viewBox: `0 0 ${MAP.width} ${MAP.height}`, role: "listbox", tabindex: 0, "aria-labelledby": "map-title",
-  }, axes, marks);
+  }, axes, mapLabels(places), marks);
   byId("map").append(svg);
   listKeys(svg, () => byShare, () => state.topic, (topic) => choose({ topic }));
   byId("map-note").textContent =

@@ -2,13 +2,13 @@
 // One fit, read as each of four models: the switch.
 
 function formula(reading) {
-  const n = make("i", {}, "n"), theta = make("i", {}, "w");
+  const n = make("i", {}, "n"), w = make("i", {}, "w");
   const index = (what) => make("sub", {}, what);
   const parts = { NMF: [" = ", n, index("dk")],
     PLSA: [" = ", n, index("dk"), " ∕ Σ", index("j"), " ", n.cloneNode(true), index("dj")],
     LDA: [" = (α", index("k"), " + ", n, index("dk"), ") ∕ Σ", index("j"), " (α", index("j"), " + ", n.cloneNode(true), index("dj"), ")"],
     "Gamma-Poisson": [" = (shape", index("k"), " + ", n, index("dk"), ") ∕ (1 + rate", index("k"), ")"] };
-  return [theta, index("dk"), ...parts[reading.name], make("span", { class: "hint" }, reading.setting ? `   with ${reading.setting}` : ""),
+  return [w, index("dk"), ...parts[reading.name], make("span", { class: "hint" }, reading.setting ? `   with ${reading.setting}` : ""),
     make("span", { class: "hint" }, "   where "), make("i", {}, "n"), index("dk"), make("span", { class: "hint" }, " are the counts of sample d that topic k explains")];
 }
 

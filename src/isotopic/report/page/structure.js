@@ -12,12 +12,11 @@ function structureOrder(order) {
 }
 
 /** Add the weights of a sample to a column: `weights` of data.js, in steps as few as its topics. */
-function addWeights(column, sample, reading, alone) {
+function addWeights(column, sample, reading) {
   const topics = slice(report.samples.mixtures, "topics", sample);
   const counts = slice(report.samples.mixtures, "counts", sample);
-  let sum = alone;
-  topics.forEach((k, i) => { sum += counts[i] / reading.divide[k]; });
-  const scale = reading.normalize ? (sum > 0 ? 1 / sum : 0) : 1;
+  const sum = reading.normalize ? mass(sample, reading) : 1;
+  const scale = sum > 0 ? 1 / sum : 0;
   topics.forEach((k, i) => { column[k] += (scale * counts[i]) / reading.divide[k]; });
   return scale;
 }
@@ -25,15 +24,13 @@ function addWeights(column, sample, reading, alone) {
 /** A row of weights for each column of pixels: the mean of the samples that fall into it. */
 function structureColumns(order, reading, width) {
   const n = Math.min(width, order.length);
-  const priors = reading.add.map((add, k) => add / reading.divide[k]);
-  const alone = priors.reduce((a, b) => a + b, 0);
   return range(n).map((at) => {
     const from = Math.floor((at * order.length) / n);
     const to = Math.max(from + 1, Math.floor(((at + 1) * order.length) / n));
     const column = new Float64Array(nTopics);
     let scales = 0;
-    for (let i = from; i < to; i += 1) scales += addWeights(column, order[i], reading, alone);
-    return column.map((value, k) => (value + scales * priors[k]) / (to - from));
+    for (let i = from; i < to; i += 1) scales += addWeights(column, order[i], reading);
+    return column.map((value, k) => (value + (scales * reading.add[k]) / reading.divide[k]) / (to - from));
   });
 }
 
