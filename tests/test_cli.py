@@ -448,6 +448,7 @@ def test_unusable_data_are_one_line_on_stderr(write, message, tmp_path, capsys):
         (["fit", "DATA", "--min-df", "1.5", "-o", "OUT"], "--min-df is a number of documents"),
         (["fit", "DATA", "-o", "DATA"], "is a file"),
         (["fit", "DATA"], "Missing option '-o'"),
+        (["fit", "DATA", "-o", "OUT", "--open", "--no-report"], "--open needs the report"),
         (["select", "DATA", "-k", "5-9"], "--components is FIRST:LAST"),
         (["select", "DATA", "-k", "99", "--repeats", "2"], "larger than the data"),
         (["demo", "--components", "0"], "--components"),

@@ -6,20 +6,12 @@ from typing import Any
 import click
 
 import isotopic
-from isotopic.cli.folder import (
-    FILES,
-    REPORT,
-    Fit,
-    check_folder,
-    read_folder,
-    write_folder,
-    write_manifest,
-)
+from isotopic.cli.folder import Fit, check_folder, read_folder
 from isotopic.cli.help import Examples
 from isotopic.cli.options import force_option, json_option
 from isotopic.cli.output import as_json, printable
 from isotopic.cli.problems import in_one_line
-from isotopic.cli.report import make_report
+from isotopic.cli.writing import write_fit
 from isotopic.estimators.keeping import MODELS
 
 
@@ -56,14 +48,7 @@ def convert(folder: Path, to: str, output: Path, no_report: bool, force: bool, j
         "seconds": source.facts.get("seconds", {}),
         "converted_from": {"folder": str(folder.absolute()), "class": type(source.model).__name__},
     }
-    converted = Fit(model, source.data, facts)
-    with in_one_line():
-        manifest = write_folder(output, converted)
-    if no_report:
-        manifest["files"] = {name: text for name, text in FILES.items() if name != REPORT}
-        write_manifest(output, manifest)
-    else:
-        make_report(converted, output / REPORT)
+    manifest = write_fit(output, Fit(model, source.data, facts), report=not no_report)
     if json_:
         click.echo(as_json({"output": str(output), **manifest}))
     else:

@@ -8,13 +8,13 @@ import click
 import numpy as np
 
 from isotopic._core import native
-from isotopic.cli.folder import REPORT, Fit, check_folder, write_folder
+from isotopic.cli.folder import REPORT, Fit, check_folder
 from isotopic.cli.help import Examples
 from isotopic.cli.options import force_option, json_option, open_option, threads_option
 from isotopic.cli.output import as_json, printable
-from isotopic.cli.problems import in_one_line
-from isotopic.cli.report import make_report, open_in_browser
+from isotopic.cli.report import open_in_browser
 from isotopic.cli.topics import topic_facts, topic_lines
+from isotopic.cli.writing import write_fit
 from isotopic.datasets import load_kjv
 from isotopic.estimators import LDA
 from isotopic.io.data import Content, CountData, finished
@@ -69,9 +69,7 @@ def demo(
         n_jobs=threads,
     ).fit(data.counts)
     fit = Fit(model, data, {"data": {"source": "isotopic.datasets.load_kjv"}})
-    with in_one_line():
-        manifest = write_folder(output, fit)
-    make_report(fit, output / REPORT, title="The King James Bible by chapter")
+    manifest = write_fit(output, fit, title="The King James Bible by chapter")
     if json_:
         topics = topic_facts(model, data.feature_names)
         click.echo(as_json({"output": str(output), **manifest, "topics": topics}))

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from isotopic import Checkpoint
-from isotopic.cli.folder import CHECKPOINT, FILES, REPORT, Fit, check_folder, write_folder
-from isotopic.cli.folder import write_manifest as rewrite_manifest
+from isotopic.cli.folder import CHECKPOINT, REPORT, Fit, check_folder
 from isotopic.cli.help import Examples
 from isotopic.cli.interrupts import terminated_as_interrupted
 from isotopic.cli.options import (
@@ -26,8 +25,9 @@ from isotopic.cli.options import (
 from isotopic.cli.output import as_json, printable, say
 from isotopic.cli.problems import in_one_line, warnings_as_lines
 from isotopic.cli.progress import shown_progress
-from isotopic.cli.report import make_report, open_in_browser
+from isotopic.cli.report import open_in_browser
 from isotopic.cli.topics import topic_facts, topic_lines
+from isotopic.cli.writing import write_fit
 from isotopic.io import CountData
 from isotopic.io.read import TEXT_FORMATS
 
@@ -71,6 +71,8 @@ def fit(data: str, output: Path, **given: Any) -> int:
     The folder holds the model, topics and weights as Parquet and CSV, a manifest in JSON and a
     report. An interrupted fit (Ctrl-C, SIGTERM) leaves a checkpoint: the same command goes on.
     """
+    if given["open_"] and given["no_report"]:
+        raise click.UsageError("--open needs the report that --no-report leaves out")
     settings = reading_settings(given)
     model = make_model(given, n_components=given["components"], random_state=given["seed"])
     check_folder(output, given["force"])
@@ -86,16 +88,13 @@ def fit(data: str, output: Path, **given: Any) -> int:
     if code:
         return code
     seconds["fitting"] = runner.seconds
+    source = str(Path(data).absolute())
     facts = {
-        "data": {
-            "source": str(Path(data).absolute()),
-            "format": counts.format,
-            "reading": settings,
-        },
+        "data": {"source": source, "format": counts.format, "reading": settings},
         "seconds": seconds,
         "stopped": runner.stopped,
     }
-    manifest = _write(output, Fit(model, counts, facts), report=not given["no_report"])
+    manifest = write_fit(output, Fit(model, counts, facts), report=not given["no_report"])
     if given["checkpoint"] is None and not runner.stopped:
         checkpoint.unlink(missing_ok=True)
     _tell(output, model, counts, manifest, json_=given["json_"])
@@ -149,22 +148,6 @@ class _Runner:
             say(f"to go on: {_this_command()}")
         else:
             say("interrupted before the first iteration; nothing was written")
-
-
-def _write(output: Path, fit: Fit, *, report: bool) -> dict[str, Any]:
-    began = time.perf_counter()
-    with in_one_line():
-        manifest = write_folder(output, fit)
-    wrote = time.perf_counter()
-    files = dict(FILES)
-    if not report:
-        del files[REPORT]
-    else:
-        make_report(fit, output / REPORT)
-    manifest["files"] = files
-    manifest["seconds"] |= {"writing": wrote - began, "report": time.perf_counter() - wrote}
-    rewrite_manifest(output, manifest)
-    return manifest
 
 
 def _described(path: str, data: CountData, settings: dict[str, Any]) -> str:

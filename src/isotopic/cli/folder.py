@@ -63,20 +63,19 @@ def check_folder(folder: Path, force: bool) -> None:
     check_free((folder / name for name in FILES), force)
 
 
-def write_folder(folder: Path, fit: Fit) -> dict[str, Any]:
-    """Write everything but the report; the manifest comes last. Give what it says."""
+def write_results(folder: Path, fit: Fit) -> None:
+    """Write the model, the data, topics and weights."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST).unlink(missing_ok=True)  # a folder with a manifest is whole
     fit.model.save(folder / MODEL)
     write_counts(folder / COUNTS, fit.data)
-    topics, weights = fit.model.components_.T, fit.model.weights_
-    write_table(named_table("feature", fit.data.feature_names, topics), folder / "topics.parquet")
-    write_table(named_table("feature", fit.data.feature_names, topics), folder / "topics.csv")
-    write_table(named_table("sample", fit.data.sample_names, weights), folder / "weights.parquet")
-    write_table(named_table("sample", fit.data.sample_names, weights), folder / "weights.csv")
-    manifest = _manifest(fit)
-    write_manifest(folder, manifest)
-    return manifest
+    tables = {
+        "topics": named_table("feature", fit.data.feature_names, fit.model.components_.T),
+        "weights": named_table("sample", fit.data.sample_names, fit.model.weights_),
+    }
+    for name, table in tables.items():
+        write_table(table, folder / f"{name}.parquet")
+        write_table(table, folder / f"{name}.csv")
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
@@ -86,7 +85,8 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     os.replace(aside, folder / MANIFEST)
 
 
-def _manifest(fit: Fit) -> dict[str, Any]:
+def manifest_of(fit: Fit, files: dict[str, str]) -> dict[str, Any]:
+    """Say what was fitted, how, to what, and with which result."""
     model, counts = fit.model, fit.data.counts
     facts = dict(fit.facts)
     return {
@@ -112,7 +112,7 @@ def _manifest(fit: Fit) -> dict[str, Any]:
         },
         **facts,
         "software": software(),
-        "files": FILES,
+        "files": files,
     }
 
 
