@@ -373,8 +373,8 @@ def test_vocabulary_of_a_fit(tmp_path):
 
 
 def test_other_encodings(tmp_path):
-    (tmp_path / "x.txt").write_bytes("café café\ncafé".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"not utf-8 \(byte 0xe9"):
+    (tmp_path / "x.txt").write_bytes("cafe\ncafé café\ncafé".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"line 2 is not utf-8 \(byte 0xe9"):
         read_counts(tmp_path / "x.txt")
     data = read_counts(tmp_path / "x.txt", encoding="latin-1")
     assert data.feature_names.tolist() == ["café"]

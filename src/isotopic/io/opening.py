@@ -59,9 +59,22 @@ def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
             yield stream
         except UnicodeDecodeError as error:
             raise ValueError(
-                f"the text is not {error.encoding} (byte 0x{error.object[error.start]:02x}: "
-                f"{error.reason}); name its encoding, such as latin-1"
+                f"line {_undecodable_line(path, encoding)} is not {error.encoding} (byte "
+                f"0x{error.object[error.start]:02x}: {error.reason}); name the encoding, such as "
+                "latin-1"
             ) from error
+
+
+def _undecodable_line(path: Path, encoding: str) -> int:
+    """Find the first line that is no text in the encoding."""
+    number = 0
+    with open_bytes(path) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode(encoding)
+            except UnicodeDecodeError:
+                return number
+    return number  # cut off in the middle of a character
 
 
 @contextmanager
