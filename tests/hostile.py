@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+from problems import paper_lda
 from scipy import sparse
 from scipy.special import digamma, gammaln, rel_entr, xlogy
 from sklearn.base import clone
@@ -45,8 +46,8 @@ MODELS = {
     "nmf": NMF(2, **SETTINGS),
     "nmf-with-scale": NMF(2, normalize=False, **SETTINGS),
     "plsa": PLSA(2, **SETTINGS),
-    "lda": LDA(2, alpha=0.5, **SETTINGS),
-    "smoothed-lda": LDA(2, alpha=0.2, eta=0.3, **SETTINGS),
+    "lda": paper_lda(2, alpha=0.5, **SETTINGS),
+    "smoothed-lda": paper_lda(2, alpha=0.2, eta=0.3, **SETTINGS),
     "gamma-poisson": GammaPoisson(2, shape=0.7, rate=0.3, **SETTINGS),
     "lasso-simplex": TopicModel(2, weights=Lasso(0.5), **SETTINGS),
     "lasso-lasso": TopicModel(2, weights=Lasso(0.5), topics=Lasso(0.2), **SETTINGS),

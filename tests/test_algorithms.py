@@ -3,11 +3,10 @@
 import numpy as np
 import paper
 import pytest
-from problems import random_counts, random_factors
+from problems import paper_lda, random_counts, random_factors
 from scipy import sparse
 
 from isotopic import (
-    LDA,
     NMF,
     PLSA,
     Dirichlet,
@@ -80,7 +79,7 @@ def test_any_number_of_components(rng, components):
     for model, expected in [
         (NMF(init=(weights, topics), **settings), joint),
         (PLSA(init=(shares, topics), **settings), both),
-        (LDA(alpha=0.3, eta=0.2, init=(weights, smooth), **settings), smoothed),
+        (paper_lda(alpha=0.3, eta=0.2, init=(weights, smooth), **settings), smoothed),
     ]:
         assert_same_iterates(iterates(model, X), expected)
         assert_same_iterates(iterates(model, sparse.csr_array(X)), expected)
@@ -115,7 +114,7 @@ def test_algorithm_2_plsa(rng, form):
 @pytest.mark.parametrize("alpha", [0.3, ALPHA])
 def test_algorithms_3_and_5_lda(rng, form, alpha):
     X, init = random_counts(rng), start(rng)
-    seen = iterates(LDA(4, alpha=alpha, init=init), form(X))
+    seen = iterates(paper_lda(4, alpha=alpha, init=init), form(X))
     assert_same_iterates(seen, paper.lda_vi(X, *init, alpha, n_iter=N_ITER))
     assert_same_iterates(seen, paper.dirichlet_poisson_vi(X, *init, alpha, n_iter=N_ITER))
     assert_objective(seen, [-paper.lda_bound(X, t, alpha, w) for w, t, _ in seen])
@@ -149,7 +148,7 @@ def test_smoothed_lda(rng, form):
     X, (weights, topics) = random_counts(rng), start(rng)
     init = weights, topics * 20 + 0.1
     eta = rng.gamma(1.0, size=9) + 0.05
-    seen = iterates(LDA(4, alpha=ALPHA, eta=eta, init=init), form(X))
+    seen = iterates(paper_lda(4, alpha=ALPHA, eta=eta, init=init), form(X))
     assert_same_iterates(seen, paper.smoothed_lda_vi(X, *init, ALPHA, eta, n_iter=N_ITER))
     bounds = [paper.smoothed_lda_bound(X, t, ALPHA, eta, w) for w, t, _ in seen]
     assert_objective(seen, np.negative(bounds))
@@ -227,7 +226,7 @@ def test_a_penalty_against_a_free_side_has_no_minimum(rng, pair):
 
 def test_float32_follows_float64(rng):
     X = random_counts(rng, 60, 40)
-    for model in (NMF(4), NMF(4, normalize=False), PLSA(4), LDA(4, eta=0.1), GammaPoisson(4)):
+    for model in (NMF(4), NMF(4, normalize=False), PLSA(4), paper_lda(4, eta=0.1), GammaPoisson(4)):
         model.set_params(max_iter=20, tol=0, random_state=0)
         double = model.fit(X)
         expected = double.weights_, double.components_, double.objective_

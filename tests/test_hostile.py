@@ -40,7 +40,7 @@ from hostile import (
     model_of,
     objective_of,
 )
-from problems import sparse_counts
+from problems import paper_lda, sparse_counts
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -917,7 +917,7 @@ def test_the_same_bits_for_any_threads_and_several_fits_at_once(rng, name, kind)
 
 def test_one_model_serves_several_threads(rng):
     X = sparse_counts(rng, 300, 40, 0.3)
-    model = LDA(3, max_iter=5, tol=0, random_state=0, n_jobs=2).fit(X)
+    model = paper_lda(3, max_iter=5, tol=0, random_state=0, n_jobs=2).fit(X)
     expected, results = model.transform(X), []
     threads = [threading.Thread(target=lambda: results.append(model.transform(X))) for _ in "1234"]
     for thread in threads:

@@ -224,7 +224,7 @@ from isotopic._core import native
 assert native.level() == {level!r}, native.level()
 rng = np.random.default_rng(1)
 X = sparse_counts(rng, 400, 300, 0.1)
-model = LDA(37, eta=0.1, solver="joint", max_iter=3, tol=0, random_state=0).fit(X)
+model = LDA(37, solver="joint", max_iter=3, tol=0, random_state=0).fit(X)
 counts = expected_counts(X, *random_factors(rng, 400, 37, 300))
 np.savez({out!r}, model.weights_, model.components_, model.objective_, *counts)
 """

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from problems import random_counts, sparse_counts
+from problems import paper_lda, random_counts, sparse_counts
 from scipy import sparse
 from sklearn.base import clone
 
@@ -28,8 +28,10 @@ MODELS = [
     NMF(3),
     NMF(3, normalize=False),
     PLSA(3),
-    LDA(3, alpha=0.3),
-    LDA(3, alpha=0.3, eta=0.2),
+    paper_lda(3, alpha=0.3),
+    paper_lda(3, alpha=0.3, eta=0.2),
+    LDA(3, estimate="smoothed", alpha=0.3, eta=0.2),
+    LDA(3, estimate="map", alpha=1.3, eta=1.2),
     GammaPoisson(3, shape=0.4, rate=0.1),
     TopicModel(3, weights=Lasso(0.5)),
     TopicModel(3, weights=Gamma(0.5, 0.5), topics=Gamma(0.5, 0.5)),
@@ -377,7 +379,7 @@ def test_weights_beyond_the_precision_are_refused(rng, size):
 
 def test_a_fitted_model_does_not_share_its_settings(rng):
     X, alpha = random_counts(rng), np.array([0.5, 0.5])
-    model = LDA(2, alpha=alpha, max_iter=5, tol=0, random_state=0).fit(X)
+    model = paper_lda(2, alpha=alpha, max_iter=5, tol=0, random_state=0).fit(X)
     before = model.transform(X)
     alpha[0] = 50
     np.testing.assert_array_equal(model.transform(X), before)

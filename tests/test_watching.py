@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-from problems import random_counts
+from problems import paper_lda, random_counts
 from sklearn.pipeline import make_pipeline
 
-from isotopic import LDA, NMF
+from isotopic import NMF
 
 CODE = """
 import numpy as np
@@ -92,7 +92,7 @@ needs_callbacks = pytest.mark.skipif(
 @needs_callbacks
 def test_scikit_learns_callbacks_see_every_iteration(rng):
     X, recorder = random_counts(rng), Recorder()
-    model = LDA(3, max_iter=4, tol=0, random_state=0).set_callbacks(recorder).fit(X)
+    model = paper_lda(3, max_iter=4, tol=0, random_state=0).set_callbacks(recorder).fit(X)
     assert recorder.calls[:3] == ["setup", "begin fit", "begin iteration"]
     assert recorder.calls[-2:] == ["end fit", "teardown"]
     assert recorder.calls.count("end iteration") == 4

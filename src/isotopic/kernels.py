@@ -18,6 +18,9 @@ from isotopic.counts import CountMatrix
 from isotopic.missing import fill_in
 from isotopic.threads import current_threads, one_blas_thread
 
+# Stands for zero where one divides by it.
+_TINY = float(np.finfo(np.float32).tiny)
+
 # Dense data is worked on in row blocks of about this many bytes.
 _DENSE_BLOCK_BYTES = 2**21
 
@@ -215,6 +218,44 @@ def _in_waves(
             yield from executor.map(compute, blocks[begin : begin + threads])
 
 
+def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array, Array]:
+    r"""Sum the squared responsibilities, for each side.
+
+    .. math:: \sum_v x_{dv} \phi_{dkv}^2, \qquad \sum_d x_{dv} \phi_{dkv}^2
+
+    This is the kernel's own work once more: the squared shares of a count, divided by their sum,
+    are the responsibilities of the squared factors.
+
+    Returns
+    -------
+    weight_squares : ndarray of shape (samples, components)
+    topic_squares : ndarray of shape (components, features)
+    """
+    weights, by_feature = np.ascontiguousarray(weights), np.ascontiguousarray(topics.T)
+    X = X.as_sparse()
+    values = np.empty_like(X.values)
+    native.squared_shares(
+        X.row_starts, X.features, X.values, weights, by_feature, values, current_threads()
+    )
+    squares = by_feature / by_feature.max(axis=1, keepdims=True, initial=_TINY)  # or underflow
+    weight_squares, topic_squares = np.empty_like(weights), np.empty_like(by_feature)
+    native.expected_counts(
+        X.row_starts,
+        X.features,
+        values,
+        X.block_rows,
+        X.by_feature,
+        np.square(weights / weights.max(axis=1, keepdims=True, initial=_TINY)),
+        np.square(squares),
+        weight_squares,
+        topic_squares,
+        np.empty(X.shape[0]),
+        X.workspace,
+        current_threads(),
+    )
+    return weight_squares, topic_squares.T
+
+
 def table(array: Array) -> tuple[Array, bool]:
     """View a C- or Fortran-contiguous matrix as a C-contiguous one, and tell whether it turned."""
     if array.flags.c_contiguous:
@@ -271,6 +312,19 @@ def distance(
     scales = (column_scale, row_scale) if turned else (row_scale, column_scale)
     by_row, by_column = (s if s is None else np.ascontiguousarray(s, np.float64) for s in scales)
     return native.distance(a, b, by_row, by_column, current_threads())
+
+
+def log_sums(values: Array, exponents: Array) -> Array:
+    r"""Sum :math:`\text{exponents} \cdot \log(\text{values})` over each row, or each column.
+
+    Over columns if those are what is contiguous. Both are tables of the same shape, positive and
+    non-negative.
+    """
+    values, turned = table(values)
+    exponents = np.ascontiguousarray(exponents.T if turned else exponents, values.dtype)
+    sums = np.empty(len(values))
+    native.divide(exponents, values.copy(), sums, current_threads())
+    return sums
 
 
 def row_sums(array: Array) -> Array:

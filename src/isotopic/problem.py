@@ -4,14 +4,15 @@ Here stand the objective and the optimality residual of any pair.
 """
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.kernels import Counts, one_pass, row_sums
+from isotopic.kernels import Counts, one_pass, row_sums, squared_counts
 from isotopic.missing import Missing
-from isotopic.priors import Posterior, Prior, Totals
+from isotopic.priors import Evidence, Posterior, Prior, Totals
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,22 @@ class Problem(Pair):
             weights_only=weights_only,
             proportions=self.weights.normalized,
         )
+
+    def relearned(self, state: State) -> Self:
+        """Give the problem with the settings that the priors learn from the counts at a point."""
+        weight_squares, topic_squares = None, None
+        if self.weights.wants_squares or self.topics.wants_squares:
+            weight_squares, topic_squares = squared_counts(
+                self.X, state.weights.effective, state.topics.effective
+            )
+        missing, counts = self.X.missing, state.counts
+        weights = self.weights.relearned(
+            Evidence(counts.weights, weight_squares, self.topics_totals(state.topics, missing))
+        )
+        topics = self.topics.relearned(
+            Evidence(counts.topics, topic_squares, self.weights_totals(state.weights, missing))
+        )
+        return replace(self, weights=weights, topics=topics)
 
     def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
         """Make the weights, then the topics, of counts that were shared out already."""

@@ -158,6 +158,25 @@ def extrapolate(
     to[:] = further * by[:, np.newaxis]
 
 
+def squared_shares(
+    row_starts: Array,
+    features: Array,
+    values: Array,
+    weights: Array,
+    topics: Array,
+    to: Array,
+    threads: int,
+) -> None:
+    """Each count times the sum of its squared shares."""
+    rows = np.repeat(np.arange(len(weights)), np.diff(row_starts))
+    for begin in range(0, len(values), 2**14):
+        some = slice(begin, begin + 2**14)
+        products = weights[rows[some]].astype(np.float64) * topics[features[some]]
+        whole = products.sum(axis=1, keepdims=True)
+        shares = np.divide(products, whole, out=np.zeros_like(products), where=whole > 0)
+        to[some] = values[some] * np.square(shares).sum(axis=1)
+
+
 def gamma_functions(x: Array, digamma: Array, log_gamma: Array) -> None:
     """Digamma and log-gamma of positive numbers."""
     digamma[:] = special.digamma(x)

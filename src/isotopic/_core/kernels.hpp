@@ -69,6 +69,15 @@ template <class T> struct Extrapolation {
     T* to;  // rows x columns
 };
 
+// Counts by sample and the factors, features x components.
+template <class T> struct Shared {
+    int64_t components;
+    const int64_t* row_starts;
+    const int32_t* features;
+    const T *values, *weights, *topics;
+    T* to;  // for each entry: its count times the sum of its squared shares
+};
+
 template <class T> struct Kernels {
     int lanes;
     void (*pad)(const Topics<T>&, int64_t begin, int64_t end);
@@ -91,6 +100,7 @@ template <class T> struct Kernels {
     // to = latest * (latest / previous)^momentum, at least floor * total where latest is positive;
     // then each row is scaled to its total
     void (*extrapolate)(const Extrapolation<T>&, int64_t begin, int64_t end);
+    void (*squared_shares)(const Shared<T>&, int64_t begin, int64_t end);
 };
 
 struct Level {

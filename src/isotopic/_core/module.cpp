@@ -206,6 +206,23 @@ template <class T> void bind_elementwise(nb::module_& m) {
         },
         "latest"_a.noconvert(), "previous"_a.noconvert(), "totals"_a.noconvert(), "momentum"_a.noconvert(), "floor"_a.noconvert(),
         "to"_a.noconvert(), "threads"_a);
+
+    m.def(
+        "squared_shares",
+        [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In2<T> weights, In2<T> topics, Out<T> to, int threads) {
+            const size_t n_samples = weights.shape(0), components = weights.shape(1);
+            require(components > 0 && topics.shape(1) == components, "weights and topics differ in components");
+            require(row_starts.size() == n_samples + 1 && ascends(row_starts, values.size()) &&
+                        features.size() == values.size() && to.size() == values.size(),
+                    "row_starts, features, values and the result do not fit");
+            run([&] {
+                return squared_shares<T>({int64_t(components), row_starts.data(), features.data(), values.data(), weights.data(),
+                                          topics.data(), to.data()},
+                                         int64_t(n_samples), threads, signal_pending);
+            });
+        },
+        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(), "weights"_a.noconvert(),
+        "topics"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace

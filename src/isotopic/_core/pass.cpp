@@ -310,6 +310,13 @@ template <class T> void extrapolate(const Extrapolation<T>& extrapolation, int64
               [&](int64_t begin, int64_t end) { kernels.extrapolate(extrapolation, begin, end); });
 }
 
+template <class T>
+bool squared_shares(const Shared<T>& shared, int64_t rows, int threads, const Interrupted& interrupted) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    return in_chunks(rows, chunk_rows, threads, interrupted,
+                     [&](int64_t begin, int64_t end) { kernels.squared_shares(shared, begin, end); });
+}
+
 #define ISOTOPIC_INSTANTIATE(T)                                                                                       \
     template bool expected_counts(const Matrix<T>&, int64_t, const T*, const T*, T*, T*, double*, Workspace&, int,          \
                                   const Interrupted&);                                                                \
@@ -318,7 +325,8 @@ template <class T> void extrapolate(const Extrapolation<T>& extrapolation, int64
     template double distance(const T*, const T*, const double*, const double*, int64_t, int64_t, int);                \
     template void sums(const T*, int64_t, int64_t, bool, double*, int);                                               \
     template void normalize(const T*, int64_t, int64_t, bool, const double*, T*, int);                                \
-    template void extrapolate(const Extrapolation<T>&, int64_t, int);
+    template void extrapolate(const Extrapolation<T>&, int64_t, int);                                                 \
+    template bool squared_shares(const Shared<T>&, int64_t, int, const Interrupted&);
 ISOTOPIC_INSTANTIATE(float)
 ISOTOPIC_INSTANTIATE(double)
 

@@ -86,4 +86,7 @@ void normalize(const T* a, int64_t rows, int64_t columns, bool by_column, const 
 
 template <class T> void extrapolate(const Extrapolation<T>& extrapolation, int64_t rows, int threads);
 
+template <class T>
+bool squared_shares(const Shared<T>& shared, int64_t rows, int threads, const Interrupted& interrupted);
+
 }  // namespace isotopic

@@ -33,7 +33,7 @@ from isotopic.init import (
 from isotopic.priors import Posterior, Prior, Weighted
 from isotopic.problem import Pair, Problem, State
 from isotopic.random import generator
-from isotopic.solvers import Solution, choose_solver, solve
+from isotopic.solvers import LearningState, Solution, choose_solver, solve
 from isotopic.threads import use_threads
 
 COMMON_PARAMETERS = """\
@@ -41,8 +41,10 @@ solver : {"auto", "accelerated", "joint", "alternating"} or solver object, defau
         ``"joint"`` is the paper's update of both sides from one pass over the data, for normalised
         topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"`` takes the joint
         update further along its way, and is what ``"auto"`` picks.
-    init : {"random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
-        Where the fit starts, by default at random. ``"spectral"`` looks for anchor words. A pair
+    init : {"auto", "random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
+        Where the fit starts. ``"auto"`` is ``"random"`` for factors, and for Bayesian sides
+        ``"nndsvd"`` and some passes with posterior means, which keep variational updates from
+        getting stuck. ``"spectral"`` looks for anchor words. A pair
         ``(weights, topics)`` is taken as the factors, or for a Bayesian side as the posterior's
         parameters. A fitted model of any kind hands over the counts that it explains, or if it
         was fitted to another number of samples only its topics.
@@ -127,7 +129,7 @@ class BaseTopicModel(
 
     n_components: int = field(default=10, kw_only=False)
     solver: Any = "auto"
-    init: Any = "random"
+    init: Any = "auto"
     max_iter: int = 1000
     tol: float = 1e-4
     n_init: int = 1
@@ -144,7 +146,7 @@ class BaseTopicModel(
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "solver": "no_validation",  # choose_solver looks at it
-        "init": [StrOptions(set(STRATEGIES)), tuple, list, BaseEstimator],
+        "init": [StrOptions({"auto", *STRATEGIES}), tuple, list, BaseEstimator],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -382,9 +384,13 @@ class BaseTopicModel(
         seen: Array | None,
     ) -> dict[str, Any]:
         """Give the fitted attributes of a state."""
-        weights_prior = self._own_priors()[0]
+        weights_prior, topics_prior = self._own_priors()[0], problem.topics
+        if isinstance(state, LearningState):
+            learned: Any = state.weights_prior
+            weights_prior = weights_prior.kept(learned if copies is None else learned.prior)
+            topics_prior = topics_prior.kept(state.topics_prior)
         attributes = {
-            **kept_sides(Pair(weights_prior, problem.topics), state.weights, state.topics),
+            **kept_sides(Pair(weights_prior, topics_prior), state.weights, state.topics),
             "_copies": copies,
             "_has_missing": counts.missing is not None,
             "objective_": state.objective,
@@ -452,7 +458,7 @@ def kept_sides(pair: Pair, weights: Posterior, topics: Posterior) -> dict[str, A
         "components_": np.ascontiguousarray(topics.mean),
         "components_posterior_": None if parameters is None else np.ascontiguousarray(parameters),
         "components_posterior_rate_": None if rates is None else np.ascontiguousarray(rates),
-        "_effective_components": topics.effective,
+        "_effective_components": pair.topics.predictive(topics),
         "_components_explained": topics.explained,
     }
 

@@ -18,7 +18,10 @@ from isotopic.problem import State
 TYPES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
+        priors.CollapsedDirichlet,
         priors.Dirichlet,
+        priors.DirichletMean,
+        priors.DirichletMode,
         priors.Fixed,
         priors.Forbidden,
         priors.Free,
@@ -26,11 +29,14 @@ TYPES: dict[str, type] = {
         priors.Held,
         priors.Lasso,
         priors.Posterior,
+        priors.Relevance,
         priors.Seeded,
         priors.Simplex,
         priors.Weighted,
         *solvers.SOLVERS.values(),
         solvers.AcceleratedState,
+        solvers.Learning,
+        solvers.LearningState,
         solvers.Solution,
         Counts,
         State,

@@ -19,13 +19,26 @@ weights see totals of one whatever the topics are, and the topics do not ask for
 sides can take their step from the same expected counts. That is the paper's joint update.
 """
 
-from isotopic.priors.base import Posterior, Prior, Totals
+from isotopic.priors.base import Evidence, Posterior, Prior, Totals
 from isotopic.priors.bayesian import Dirichlet, Gamma
 from isotopic.priors.constraints import Fixed, Forbidden, Held, Seeded, Weighted, forbidding, seeded
+from isotopic.priors.estimates import (
+    ESTIMATES,
+    CollapsedDirichlet,
+    DirichletMean,
+    DirichletMode,
+    smoothed,
+)
 from isotopic.priors.points import Free, Lasso, Simplex
+from isotopic.priors.relevance import Relevance
 
 __all__ = [
+    "ESTIMATES",
+    "CollapsedDirichlet",
     "Dirichlet",
+    "DirichletMean",
+    "DirichletMode",
+    "Evidence",
     "Fixed",
     "Forbidden",
     "Free",
@@ -34,10 +47,12 @@ __all__ = [
     "Lasso",
     "Posterior",
     "Prior",
+    "Relevance",
     "Seeded",
     "Simplex",
     "Totals",
     "Weighted",
     "forbidding",
     "seeded",
+    "smoothed",
 ]

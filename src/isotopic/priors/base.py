@@ -1,7 +1,7 @@
 """What a prior is, and what it gives."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -41,6 +41,27 @@ class Posterior:
     def term(self) -> float:
         """What this side adds to the objective."""
         return 0.0 if self.terms is None else float(self.terms.sum())
+
+
+class Evidence(NamedTuple):
+    """What a prior learns its settings from.
+
+    Attributes
+    ----------
+    counts : ndarray
+        The expected counts of its side.
+    squares : ndarray or None
+        The sums of squared responsibilities, where they are asked for.
+    totals : Totals
+        The other side's sums.
+    copies : ndarray or None
+        How often each row counts.
+    """
+
+    counts: Array
+    squares: Array | None
+    totals: Totals
+    copies: Array | None = None
 
 
 class Prior(Protocol):
@@ -89,6 +110,23 @@ class Prior(Protocol):
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Find counts that the posterior could have been made of; ``mass`` is their row sums."""
 
+    @property
+    def learning(self) -> bool:
+        """Whether it learns settings of its own from the counts, as the fit goes on."""
+
+    @property
+    def wants_squares(self) -> bool:
+        """Whether it learns from the squares of the responsibilities too."""
+
+    def relearned(self, evidence: Evidence) -> "Prior":
+        """Give the prior with the settings that the counts speak for."""
+
+    def kept(self, learned: "Prior") -> "Prior":
+        """Give this prior with what ``learned``, which is of the same kind, has learned."""
+
+    def predictive(self, posterior: Posterior) -> Array:
+        """Give the effective factor as samples see it that it was not made of."""
+
     def first_totals(self, n_rows: int) -> Totals:
         """Give row sums that this side can be made to have, before it is made."""
 
@@ -110,6 +148,20 @@ class Side:
     learned: ClassVar[bool] = True
     scale: ClassVar[str] = "held"
     copies: ClassVar[Array | None] = None
+    learning: ClassVar[bool] = False
+    wants_squares: ClassVar[bool] = False
+
+    def relearned(self, evidence: Evidence) -> Any:
+        """Nothing to learn."""
+        return self
+
+    def kept(self, learned: Prior) -> Any:
+        """Nothing was learned."""
+        return self
+
+    def predictive(self, posterior: Posterior) -> Array:
+        """Show the same to all samples."""
+        return posterior.effective
 
     def first_totals(self, n_rows: int) -> Totals:
         """Any scale will do."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.kernels import row_sums
-from isotopic.priors.base import Posterior, Prior, Side, Totals, as_column
+from isotopic.priors.base import Evidence, Posterior, Prior, Side, Totals, as_column
 from isotopic.priors.bayesian import Bayesian
 
 
@@ -48,7 +48,7 @@ class Fixed(Side):
         return np.asarray(posterior.mean * as_column(mass))
 
 
-class _Around(Side):
+class Around(Side):
     """A prior that changes one thing about another, and is like it in the rest."""
 
     prior: Prior
@@ -73,6 +73,34 @@ class _Around(Side):
         """What this side thinks of its scale."""
         return self.prior.scale
 
+    @property
+    def learning(self) -> bool:  # type: ignore[override]
+        """Whether the prior learns."""
+        return self.prior.learning
+
+    @property
+    def wants_squares(self) -> bool:  # type: ignore[override]
+        """Whether the prior wants squares."""
+        return self.prior.wants_squares
+
+    def relearned(self, evidence: Evidence) -> Self:
+        """Let the prior learn."""
+        return self.around(self.prior.relearned(evidence))
+
+    def kept(self, learned: Any) -> Self:
+        """Take what the prior has learned."""
+        return self.around(self.prior.kept(learned.prior))
+
+    def predictive(self, posterior: Posterior) -> Array:
+        """Show what the prior shows."""
+        return self.prior.predictive(posterior)
+
+    def around(self, prior: Prior) -> Self:
+        """Change the same thing about another prior."""
+        around: Any = self
+        changed: Self = replace(around, prior=prior)
+        return changed
+
     def check(self, shape: tuple[int, int]) -> None:
         """Check the settings of the prior."""
         self.prior.check(shape)
@@ -93,7 +121,7 @@ class _Around(Side):
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(_Around):
+class Weighted(Around):
     """Samples that count more or less than once.
 
     A sample that counts twice has the weights of one that counts once, and gives the topics twice
@@ -123,6 +151,13 @@ class Weighted(_Around):
         each = counts / as_column(self.copies.astype(counts.dtype))
         return self.repeated(self.prior.absorb(each, totals))
 
+    def relearned(self, evidence: Evidence) -> Self:
+        """Let each sample speak as often as it counts."""
+        copies = as_column(self.copies.astype(evidence.counts.dtype))
+        squares = None if evidence.squares is None else evidence.squares / copies
+        each = Evidence(evidence.counts / copies, squares, evidence.totals, self.copies)
+        return self.around(self.prior.relearned(each))
+
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
@@ -142,7 +177,7 @@ class Weighted(_Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Held(_Around):
+class Held(Around):
     """Topics of which the first ones are given and held, and the others learned.
 
     Parameters
@@ -175,6 +210,18 @@ class Held(_Around):
         """Let the topics that are learned absorb theirs."""
         learned = self.prior.absorb(self._learned(counts), self._learned(totals))
         return self._joined(learned, counts)
+
+    def relearned(self, evidence: Evidence) -> Self:
+        """Let the topics that are learned speak."""
+        counts, squares, totals, copies = evidence
+        squares = None if squares is None else self._learned(squares)
+        some = Evidence(self._learned(counts), squares, self._learned(totals), copies)
+        return self.around(self.prior.relearned(some))
+
+    def predictive(self, posterior: Posterior) -> Array:
+        """Show the topics that are held as they are."""
+        learned = self.prior.predictive(self._learned_part(posterior))
+        return np.asfortranarray(np.concatenate([self.held.astype(learned.dtype), learned]))
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
@@ -242,7 +289,7 @@ class Held(_Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Seeded(_Around):
+class Seeded(Around):
     r"""A point that expects some counts beforehand.
 
     .. math:: \text{term} = -\sum \text{pseudo-counts} \cdot \log(\text{factor})
@@ -301,7 +348,7 @@ class Seeded(_Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Forbidden(_Around):
+class Forbidden(Around):
     """A point some entries of which are zero for certain.
 
     Parameters

@@ -23,13 +23,13 @@ class Free(Side):
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Divide by the other side's totals."""
-        return self.at(_divided(counts, totals), totals)
+        return self.at(divided(counts, totals), totals)
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
         r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{totals}|`."""
-        return _scaled_distance(counts, posterior.mean, totals, copies)
+        return scaled_distance(counts, posterior.mean, totals, copies)
 
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`\text{factor} \cdot \text{totals}`."""
@@ -63,13 +63,13 @@ class Lasso(Side):
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Divide by the other side's totals plus the strength."""
-        return self.at(_divided(counts, totals + self.strength), totals)
+        return self.at(divided(counts, totals + self.strength), totals)
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
         r"""Sum of :math:`|\text{counts} - \text{factor} (\text{totals} + \lambda)|`."""
-        return _scaled_distance(counts, posterior.mean, totals + self.strength, copies)
+        return scaled_distance(counts, posterior.mean, totals + self.strength, copies)
 
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`\text{factor} \cdot (\text{totals} + \lambda)`."""
@@ -103,7 +103,7 @@ class Simplex(Side):
         return np.asarray(posterior.mean * as_column(mass))
 
 
-def _divided(counts: Array, totals: Totals) -> Array:
+def divided(counts: Array, totals: Totals) -> Array:
     """Divide by the totals; a component without totals has no counts and stays at zero."""
     if np.isscalar(totals):
         return counts if totals == 1 else counts / counts.dtype.type(totals)
@@ -111,7 +111,8 @@ def _divided(counts: Array, totals: Totals) -> Array:
     return counts / np.where(totals > 0, totals, 1)
 
 
-def _scaled_distance(counts: Array, factor: Array, totals: Totals, copies: Array | None) -> float:
+def scaled_distance(counts: Array, factor: Array, totals: Totals, copies: Array | None) -> float:
+    r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{totals}|` over all copies."""
     scale = np.asarray(totals, np.float64)
     if scale.shape == counts.shape and scale.ndim == 2:  # one for each entry
         factor, scale = (factor * scale).astype(counts.dtype), np.ones(())

@@ -6,6 +6,7 @@ from isotopic.solvers.base import Progress, Solver
 from isotopic.solvers.choose import SOLVERS, choose_solver
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.joint import JointEM
+from isotopic.solvers.learning import Learning, LearningState
 from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "FoldIn",
     "Iteration",
     "JointEM",
+    "Learning",
+    "LearningState",
     "Progress",
     "Solution",
     "Solver",

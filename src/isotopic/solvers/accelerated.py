@@ -80,6 +80,10 @@ class Accelerated:
             floor=float(floor),
         )
 
+    def plain_step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
+        """Make a step that goes no further than the counts say."""
+        return self.step(problem, replace(state, previous=None))
+
 
 def _accepted(point: State, previous: Counts, momentum: float, floor: float) -> AcceleratedState:
     return AcceleratedState(

@@ -7,6 +7,7 @@ from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
 from isotopic.solvers.joint import JointEM
+from isotopic.solvers.learning import Learning
 
 SOLVERS: dict[str, type[Any]] = {
     "auto": Accelerated,
@@ -17,7 +18,23 @@ SOLVERS: dict[str, type[Any]] = {
 
 
 def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
-    """Find the solver for a name or a solver object; ``"auto"`` is the accelerated one."""
+    """Find the solver for a name or a solver object; ``"auto"`` is the accelerated one.
+
+    Priors that learn get a solver around it that lets them.
+    """
+    chosen = _named(solver)
+    if isinstance(chosen, Learning) or not (problem.weights.learning or problem.topics.learning):
+        return chosen
+    if not hasattr(chosen, "plain_step"):
+        raise ValueError(
+            f"{type(chosen).__name__} cannot let priors learn; use solver='auto', 'joint' or "
+            "'alternating', or give the priors' concentrations"
+        )
+    learner: Solver[Any] = Learning(chosen)
+    return learner
+
+
+def _named(solver: str | Solver[Any]) -> Solver[Any]:
     if isinstance(solver, str):
         if solver not in SOLVERS:
             names = ", ".join(repr(name) for name in SOLVERS)

@@ -30,3 +30,5 @@ class JointEM:
         weights = problem.absorb_weights(state.counts.weights, state.topics)
         topics = problem.absorb_topics(state.counts.topics, state.topics, weights)
         return problem.evaluate(weights, topics, state.passes + 1)
+
+    plain_step = step
