@@ -179,8 +179,17 @@ class _Split:
         """Mean log-likelihood of a count of the hidden half."""
         if not model._fitted_priors[0].bayesian:
             topics = normalized(model.components_)
-            given = LDA(len(topics), fixed_topics=topics, max_iter=1, tol=0, n_jobs=model.n_jobs)
-            model = given.fit(self.seen)
+            model = LDA(
+                len(topics),
+                alpha=1 / len(topics),
+                eta=None,
+                estimate="variational",
+                init="random",
+                fixed_topics=topics,
+                max_iter=1,
+                tol=0,
+                n_jobs=model.n_jobs,
+            ).fit(self.seen)
         with use_threads(model.n_jobs):
             return completion_score(model, self.seen, self.hidden)
 

@@ -78,9 +78,9 @@ threads_option = click.option(
 
 
 def numbers(_: Any, parameter: click.Parameter, given: str | None) -> Any:
-    """Read one number, or several with commas."""
-    if given is None:
-        return None
+    """Read one number, or several with commas, or a word such as ``auto``."""
+    if given is None or given.isalpha():
+        return given
     try:
         found = [float(part) for part in given.split(",")]
     except ValueError:
@@ -119,16 +119,15 @@ _MODEL = (
         "--set", "others", multiple=True, callback=assignments, metavar="NAME=VALUE",
         help="Any other parameter of the model; several times for several.",
     ),
-    click.option("--solver", type=click.Choice(list(SOLVERS)), default="auto", show_default=True),
-    click.option("--init", type=click.Choice([*STRATEGIES]), default="random", show_default=True),
-    click.option("--max-iter", type=click.IntRange(0), default=1000, show_default=True),
+    click.option("--solver", type=click.Choice(list(SOLVERS))),
+    click.option("--init", type=click.Choice([*STRATEGIES]), help="Where it starts."),
+    click.option("--max-iter", type=click.IntRange(0), help="Most iterations."),
     click.option(
-        "--tol", type=click.FloatRange(0), default=1e-4, show_default=True,
+        "--tol", type=click.FloatRange(0),
         help="Stop when an update moves at most this share of the counts.",
     ),
     click.option(
-        "--n-init", type=click.IntRange(1), default=1, show_default=True,
-        help="Starts; the best is kept.",
+        "--n-init", type=click.IntRange(1), help="Starts; the best is kept.",
     ),
     threads_option,
 )  # fmt: skip
