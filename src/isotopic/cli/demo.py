@@ -20,8 +20,8 @@ from isotopic.estimators import LDA
 from isotopic.io.data import Content, CountData, finished
 from isotopic.threads import available_cores
 
-# How the demonstration fits: as the paper does (Algorithm 5), until an update moves this share of the
-# counts; and how much it shows.
+# How the demonstration fits: as the paper does (Algorithm 5), until an update moves this share of
+# the counts; and how much it shows.
 _ALPHA, _MAX_ITER, _SETTLED, _TRACE = 0.1, 600, 1e-4, 12
 
 
