@@ -20,6 +20,8 @@ from benchmarks import (
     memory,
     real,
     scaling,
+    solvers,
+    sparsity,
     threads,
 )
 from benchmarks.solution import section as solution
@@ -31,6 +33,7 @@ MODULES = (
     limits,
     late,
     convergence,
+    solvers,
     scaling,
     threads,
     dense,
@@ -38,6 +41,7 @@ MODULES = (
     memory,
     imports,
     real,
+    sparsity,
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 SOLUTION = "solution"

@@ -14,8 +14,12 @@ from isotopic import (
     Gamma,
     GammaPoisson,
     Lasso,
+    LogPenalty,
+    PowerPenalty,
     Simplex,
+    SparseNMF,
     TopicModel,
+    UnitNorm,
     gamma_poisson_bound,
     generalized_kl,
     lasso_kl,
@@ -181,6 +185,13 @@ PAIRS = [
     (Lasso(0.7), Dirichlet(0.4)),
     (Lasso(0.7), Gamma(0.4, 2.0)),
     (Lasso(0.7), Lasso(0.7)),
+    (Lasso(0.7), UnitNorm(2.0)),
+    (Free(), UnitNorm(3.5)),
+    (LogPenalty(0.7, 0.5), Simplex()),
+    (LogPenalty(0.7, 0.5), UnitNorm(1.5)),
+    (LogPenalty(0.7, 0.5), Lasso(0.7)),
+    (PowerPenalty(0.7, 0.5), Simplex()),
+    (PowerPenalty(0.7, 0.8), UnitNorm(2.0)),
     (Simplex(), Simplex()),
     (Simplex(), Dirichlet(0.4)),
     (Dirichlet(ALPHA), Simplex()),
@@ -198,7 +209,7 @@ def test_objective_never_rises_and_residual_vanishes(rng, weights, topics, solve
     X = random_counts(rng, mean=3.0)
     model = TopicModel(4, weights=weights, topics=topics, solver=solver, random_state=0)
     model.set_params(max_iter=20000, tol=1e-8)
-    if solver == "joint" and not topics.normalized:
+    if solver == "joint" and topics.norm is None:
         with pytest.raises(ValueError, match=r"needs normalised topics.*solver='alternating'"):
             model.fit(X)
         return
@@ -226,7 +237,8 @@ def test_a_penalty_against_a_free_side_has_no_minimum(rng, pair):
 
 def test_float32_follows_float64(rng):
     X = random_counts(rng, 60, 40)
-    for model in (NMF(4), NMF(4, normalize=False), PLSA(4), paper_lda(4, eta=0.1), GammaPoisson(4)):
+    models = NMF(4), NMF(4, normalize=False), PLSA(4), paper_lda(4, eta=0.1), GammaPoisson(4)
+    for model in (*models, SparseNMF(4), SparseNMF(4, norm="l1", penalty="log")):
         model.set_params(max_iter=20, tol=0, random_state=0)
         double = model.fit(X)
         expected = double.weights_, double.components_, double.objective_

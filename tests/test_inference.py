@@ -6,7 +6,7 @@ from problems import paper_lda, random_counts, sparse_counts
 from scipy import sparse, stats
 from sklearn.base import clone
 
-from isotopic import LDA, NMF, PLSA, GammaPoisson, Lasso, TopicModel, convert
+from isotopic import LDA, NMF, PLSA, GammaPoisson, Lasso, SparseNMF, TopicModel, convert
 from isotopic.kernels import expected_counts
 
 MODELS = [
@@ -19,6 +19,9 @@ MODELS = [
     LDA(3, estimate="smoothed"),
     GammaPoisson(3, shape=0.4, rate=0.1),
     TopicModel(3, weights=Lasso(0.5)),
+    SparseNMF(3, 0.5),
+    SparseNMF(3, 0.5, norm="l1", penalty="log"),
+    SparseNMF(3, 0.5, norm=1.5, penalty="power"),
 ]
 
 

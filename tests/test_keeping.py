@@ -26,6 +26,7 @@ from isotopic import (
     GammaPoisson,
     JointEM,
     Lasso,
+    SparseNMF,
     TopicModel,
 )
 from isotopic.problem import Problem
@@ -40,6 +41,9 @@ MODELS = [
     GammaPoisson(3, fixed_topics=np.full((1, 9), 1 / 9)),
     TopicModel(3, weights=Lasso(0.5), seeds={0: [1, 2]}, forbidden={1: [3]}),
     TopicModel(3, weights=Gamma(0.5, 0.5), topics=Dirichlet(0.5), random_state=3),
+    SparseNMF(3, 0.5, fixed_topics=np.full((1, 9), 1 / 9), seeds={1: [1, 2]}, forbidden={2: [3]}),
+    SparseNMF(3, 0.5, norm="l1", penalty="log"),
+    SparseNMF(3, 0.5, norm=1.5, penalty="power", solver="alternating"),
 ]
 
 

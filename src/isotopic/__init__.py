@@ -12,7 +12,17 @@ from isotopic import datasets, evaluate, generative
 from isotopic.annotated import fit_anndata
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
-from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
+from isotopic.estimators import (
+    LDA,
+    NMF,
+    PLSA,
+    Checkpoint,
+    GammaPoisson,
+    SparseNMF,
+    SparsityWarning,
+    TopicModel,
+    load,
+)
 from isotopic.io import read_counts
 from isotopic.kernels import Counts, expected_counts
 from isotopic.match import match
@@ -23,7 +33,16 @@ from isotopic.objectives import (
     lda_bound,
     plsa_log_likelihood,
 )
-from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
+from isotopic.priors import (
+    Dirichlet,
+    Free,
+    Gamma,
+    Lasso,
+    LogPenalty,
+    PowerPenalty,
+    Simplex,
+    UnitNorm,
+)
 from isotopic.select import Selection, select_components
 from isotopic.solvers import Accelerated, Alternating, JointEM
 from isotopic.verify import verify
@@ -53,9 +72,14 @@ __all__ = [
     "GammaPoisson",
     "JointEM",
     "Lasso",
+    "LogPenalty",
+    "PowerPenalty",
     "Selection",
     "Simplex",
+    "SparseNMF",
+    "SparsityWarning",
     "TopicModel",
+    "UnitNorm",
     "convert",
     "datasets",
     "evaluate",

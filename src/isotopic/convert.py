@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from isotopic.estimators.base import BaseTopicModel, kept_sides
 from isotopic.estimators.knowledge import informed
 from isotopic.init import explained_counts
-from isotopic.priors import Dirichlet, Free, Gamma, Posterior, Prior, Simplex, Weighted
+from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Posterior, Prior, Simplex, Weighted
 from isotopic.problem import Pair
 
 Model = TypeVar("Model", bound=BaseTopicModel)
@@ -72,7 +72,7 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
             f"For a warm start use {name}(..., init=model).fit(X)"
         )
     weight_counts, topic_counts = explained_counts(model)
-    totals = pair.topics.first_totals(len(model.components_))
+    totals = pair.topics.first_totals(topic_counts)
     weights = pair.weights.absorb(weight_counts.copy("C"), totals)  # takes over what it absorbs
     if model._copies is not None:
         repeated = Weighted(pair.weights, model._copies)
@@ -176,6 +176,8 @@ def _why_not_exact(source: Pair, target: Pair) -> str:
         return "their topics have different priors"
     if not all(p.topics.normalized or isinstance(p.weights, Free) for p in (source, target)):
         return "only free weights are equivalent when the topics carry a scale"
+    if not all(_only_scales(p.weights) or p.weights.bayesian for p in (source, target)):
+        return "a concave penalty changes more than the scale of the weights"
     if source.weights.bayesian != target.weights.bayesian:
         return "one has a prior on the weights, the other has none"
     if source.weights.bayesian and source.weights != target.weights:
@@ -196,3 +198,7 @@ def _why_not_same_posterior(a: Prior, b: Prior) -> str:
 
 def _is_factor(prior: Prior) -> bool:
     return isinstance(prior, (Free, Simplex))
+
+
+def _only_scales(prior: Prior) -> bool:
+    return isinstance(prior, (Free, Simplex, Lasso))

@@ -327,6 +327,13 @@ def log_sums(values: Array, exponents: Array) -> Array:
     return sums
 
 
+def row_distances(a: Array, b: Array) -> Array:
+    """Sum of ``|a - b|`` of each row of C-contiguous arrays, in float64."""
+    distances = np.empty(len(a))
+    native.row_distances(a, b, distances, current_threads())
+    return distances
+
+
 def row_sums(array: Array) -> Array:
     """Sum of each row, in float64."""
     array, turned = table(array)
@@ -372,4 +379,55 @@ def extrapolated(
     momentums, floors = (np.full(len(latest), setting, np.float64) for setting in (momentum, floor))
     to = np.empty_like(latest)
     native.extrapolate(latest, previous, totals, momentums, floors, to, current_threads())
+    return to
+
+
+def descended(
+    X: CountMatrix,
+    factors: Array,
+    others: Array,
+    slopes: Array,
+    *,
+    sweeps: int,
+    repeats: Array | None = None,
+) -> Array:
+    r"""Sweep over the entries of each row's factors, each going towards its optimum.
+
+    For row :math:`d` of sparse data, with :math:`t` the other side's factors,
+
+    .. math:: \min_{h \ge 0} \; \text{repeats}_d \sum_k \text{slopes}_k h_k
+        - \sum_v x_{dv} \log \sum_k h_k t_{vk}
+
+    by one safeguarded Newton step for each :math:`h_k` in turn, ``sweeps`` times over. No step
+    makes the objective of its row larger.
+
+    Parameters
+    ----------
+    X : CountMatrix of shape (rows, columns)
+        Sparse; of the counts, or of the counts turned around.
+    factors : ndarray of shape (rows, components)
+        Where to begin. Entries that are zero may leave it.
+    others : ndarray of shape (columns, components)
+    slopes : ndarray of shape (components,)
+    sweeps : int
+    repeats : ndarray of shape (rows,) or None
+        How often each row counts, if not once.
+    """
+    if len(others) != X.shape[1]:  # the core believes the features of X
+        raise ValueError(f"factors of {len(others)} columns do not fit X, which has {X.shape[1]}")
+    factors, others = np.ascontiguousarray(factors), np.ascontiguousarray(others)
+    slopes = np.ascontiguousarray(np.broadcast_to(slopes, factors.shape[1]), np.float64)
+    to = np.empty_like(factors)
+    native.descend(
+        X.row_starts,
+        X.features,
+        X.values,
+        others,
+        slopes,
+        None if repeats is None else np.ascontiguousarray(repeats, np.float64),
+        sweeps,
+        factors,
+        to,
+        current_threads(),
+    )
     return to

@@ -59,11 +59,25 @@ class Pair:
                 f"topics must be normalised too (Simplex or Dirichlet), not "
                 f"{type(self.topics).__name__}"
             )
+        if self.weights.norm not in (None, 1.0):
+            raise ValueError(
+                f"{type(self.weights).__name__} is for topics: it scales all samples of a component"
+            )
+        if self._norm_in_penalty and self.weights.bayesian:
+            raise ValueError(
+                f"topics of unit l_p norm, p > 1, need weights that are a factor (Free, Lasso, "
+                f"LogPenalty or PowerPenalty), not {type(self.weights).__name__}"
+            )
+
+    @property
+    def _norm_in_penalty(self) -> bool:
+        """Whether the topics have a unit norm that is not their sum (Theorem F.1)."""
+        return self.topics.norm not in (None, 1.0)
 
     @property
     def joint(self) -> bool:
-        """Whether both sides can be updated from one pass: the weights' totals never change."""
-        return self.topics.normalized or not self.topics.learned
+        """Whether both sides can be updated from one pass: the topics have no scale to share."""
+        return self.topics.norm is not None or not self.topics.learned
 
     @property
     def is_divergence(self) -> bool:
@@ -199,8 +213,10 @@ class Problem(Pair):
 
     def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
         """Make the weights, then the topics, of counts that were shared out already."""
-        weights = self.weights.absorb(weight_counts, self.topics.first_totals(self.n_components))
-        return weights, self.topics.absorb(topic_counts, self.weights_totals(weights))
+        weights = self.weights.absorb(weight_counts, self.topics.first_totals(topic_counts))
+        prior = self._topics_beside(weights)
+        topics = prior.absorb(topic_counts, self.weights_totals(weights))
+        return self.with_scale_of(topics, weights), topics
 
     def absorb_weights(self, counts: Array, topics: Posterior) -> Posterior:
         """Make the weights of their expected counts; these are handed over."""
@@ -212,7 +228,20 @@ class Problem(Pair):
         With normalised topics the weights do not matter, unless entries are missing.
         """
         counts = self._with_unseen(counts, weights, topics)
-        return self.topics.absorb(counts, self.weights_totals(weights, self.X.missing))
+        prior = self._topics_beside(weights)
+        return prior.absorb(counts, self.weights_totals(weights, self.X.missing))
+
+    def with_scale_of(self, topics: Posterior, weights: Posterior) -> Posterior:
+        """Hand what the topics were divided by over to the weights that they were made next to."""
+        if topics.scale is None:
+            return weights
+        scaled = weights.mean * topics.scale.astype(weights.mean.dtype)
+        return self.weights.at(scaled, self.topics_totals(topics, self.X.missing))
+
+    def _topics_beside(self, weights: Posterior) -> Prior:
+        if not self._norm_in_penalty:
+            return self.topics
+        return self.topics.beside(self.weights.pull(weights))
 
     def _with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
         """Add the counts that normalised topics expect where entries are missing."""
@@ -233,7 +262,7 @@ class Problem(Pair):
         """
         gaps = (
             self.weights.gap(weights, counts.weights, self.topics_totals(topics, self.X.missing)),
-            self.topics.gap(
+            self._topics_beside(weights).gap(
                 topics,
                 self._with_unseen(counts.topics, weights, topics),
                 self.weights_totals(weights, self.X.missing),

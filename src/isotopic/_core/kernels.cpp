@@ -1,4 +1,5 @@
 // Compiled once for each instruction-set level; see kernels.hpp for what each function does.
+#include "descent.hpp"
 #include "kernels.hpp"
 #include "special.hpp"
 
@@ -424,7 +425,7 @@ void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int
 
 template <class T>
 constexpr Kernels<T> table = {lanes<T>, pad<T>, rows<T>, columns<T>, finish<T>, divide_all<T>, posterior<T>,
-                              distance<T>, row_sums<T>, column_sums<T>, scale<T>, extrapolate<T>, squared_shares<T>};
+                              distance<T>, row_sums<T>, column_sums<T>, scale<T>, extrapolate<T>, descend<T>, squared_shares<T>};
 
 #define ISOTOPIC_TEXT_OF(x) #x
 #define ISOTOPIC_TEXT(x) ISOTOPIC_TEXT_OF(x)

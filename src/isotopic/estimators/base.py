@@ -37,10 +37,11 @@ from isotopic.solvers import LearningState, Solution, choose_solver, solve
 from isotopic.threads import use_threads
 
 COMMON_PARAMETERS = """\
-solver : {"auto", "accelerated", "joint", "alternating"} or solver object, default="auto"
+solver : {"auto", "accelerated", "joint", "alternating", "coordinate"} or solver object
         ``"joint"`` is the paper's update of both sides from one pass over the data, for normalised
         topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"`` takes the joint
-        update further along its way, and is what ``"auto"`` picks.
+        update further along its way, and is what ``"auto"``, the default, picks. ``"coordinate"``
+        makes Newton steps, one entry of a factor at a time, for points without a distribution.
     init : {"auto", "random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
         Where the fit starts. ``"auto"`` is ``"random"`` for factors, and for Bayesian sides
         ``"nndsvd"`` and some passes with posterior means, which keep variational updates from
@@ -53,6 +54,10 @@ solver : {"auto", "accelerated", "joint", "alternating"} or solver object, defau
     tol : float, default=1e-4
         Stop when the optimality residual, the share of all counts that an update would move, is
         at most this. With 0, exactly ``max_iter`` iterations are made.
+    min_gain : float, default=0.0
+        Stop also when another pass would gain less than this: what the passes of the last ten
+        iterations lowered the objective by, on average and for each count of ``X`` (in nats). With
+        0, only ``tol`` decides.
     n_init : int, default=1
         Fits from that many independent starts; the one with the lowest objective is kept.
     warm_start : bool, default=False
@@ -93,7 +98,7 @@ components_ : ndarray of shape (n_components, n_features)
     n_iter_ : int
         Iterations made.
     converged_ : bool
-        Whether the optimality residual reached ``tol``.
+        Whether the optimality residual reached ``tol``, or the gain of a pass ``min_gain``.
     history_ : structured ndarray
         A row for each iteration: ``iteration``, ``passes``, ``seconds``, ``objective``,
         ``residual``.
@@ -132,6 +137,7 @@ class BaseTopicModel(
     init: Any = "auto"
     max_iter: int = 1000
     tol: float = 1e-4
+    min_gain: float = 0.0
     n_init: int = 1
     warm_start: bool = False
     fixed_topics: Any = None
@@ -149,6 +155,7 @@ class BaseTopicModel(
         "init": [StrOptions({"auto", *STRATEGIES}), tuple, list, BaseEstimator],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "min_gain": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
         "fixed_topics": ["array-like", None],
@@ -330,6 +337,7 @@ class BaseTopicModel(
                 start() if resumed is None else resumed,  # and nobody holds on to it
                 max_iter=self.max_iter,
                 tol=self.tol,
+                min_gain=self.min_gain,
                 callbacks=watching,
             )
             if keeper is not None:
@@ -425,7 +433,9 @@ class BaseTopicModel(
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        exact = self.tol == 0 or self.max_iter == 0  # that many iterations were asked for
+        exact = (
+            self.tol == self.min_gain == 0 or self.max_iter == 0
+        )  # that many iterations were asked for
         if solution.converged or exact or len(solution.history) < self.max_iter:
             return
         warnings.warn(

@@ -24,7 +24,7 @@ from isotopic.solvers import HISTORY, Iteration, Solution
 _NOT_COMPARED = {"n_jobs", "callbacks", "verbose", "random_state", "init", "warm_start"}
 
 # Those that only say where the path ends; with several starts they also say which one is kept.
-_ENDS = {"max_iter", "tol"}
+_ENDS = {"max_iter", "tol", "min_gain"}
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from isotopic import archive
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.keeping import MODELS, TYPES
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson
+from isotopic.estimators.sparse import SparseNMF
 from isotopic.estimators.topic_model import TopicModel
 
-_ALL: tuple[type[BaseTopicModel], ...] = (NMF, PLSA, LDA, GammaPoisson, TopicModel)
+_ALL: tuple[type[BaseTopicModel], ...] = (NMF, PLSA, LDA, GammaPoisson, SparseNMF, TopicModel)
 MODELS.update({cls.__name__: cls for cls in _ALL})
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.counts import CountMatrix
-from isotopic.priors import Posterior
+from isotopic.priors import Posterior, row_norms
 from isotopic.problem import Pair, Problem
 
 Start = tuple[Posterior, Posterior]
@@ -46,8 +46,8 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
     weights = _given("weights", weights, (problem.X.shape[0], components), problem.weights.bayesian)
     topics = _given("topics", topics, (components, problem.X.shape[1]), problem.topics.bayesian)
     points = not (problem.weights.bayesian or problem.topics.bayesian)
-    if points and problem.topics.normalized and problem.topics.learned:
-        weights = weights * topics.sum(axis=1)
+    if points and problem.topics.norm is not None and problem.topics.learned:
+        weights = weights * row_norms(topics, problem.topics.norm)
     scaled = not (problem.topics.normalized or problem.topics.bayesian)
     first = problem.weights.at(weights.astype(dtype), topics.sum(axis=1) if scaled else 1.0)
     second = problem.topics.at(

@@ -28,6 +28,8 @@ class Posterior:
         Of a Bayesian side: Dirichlet parameters, or Gamma shapes and rates.
     explained : ndarray or None
         Of a Bayesian side: ``parameters`` minus the prior's, the counts it stands for.
+    scale : ndarray or None
+        What each row was divided by to have unit norm: the other side's part of the product.
     """
 
     mean: Array
@@ -36,6 +38,7 @@ class Posterior:
     parameters: Array | None = None
     rates: Array | None = None
     explained: Array | None = None
+    scale: Array | None = None
 
     @property
     def term(self) -> float:
@@ -70,6 +73,10 @@ class Prior(Protocol):
     @property
     def normalized(self) -> bool:
         """Whether rows sum to one, so that the other side's totals are one."""
+
+    @property
+    def norm(self) -> float | None:
+        """The ``p`` for which rows have unit l_p norm; ``None`` if they have a scale."""
 
     @property
     def bayesian(self) -> bool:
@@ -127,8 +134,17 @@ class Prior(Protocol):
     def predictive(self, posterior: Posterior) -> Array:
         """Give the effective factor as samples see it that it was not made of."""
 
-    def first_totals(self, n_rows: int) -> Totals:
-        """Give row sums that this side can be made to have, before it is made."""
+    def first_totals(self, counts: Array) -> Totals:
+        """Give row sums that this side can be made to have, before it is made of the counts."""
+
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        """Tell how fast the penalty would grow with the scale of each component.
+
+        That is the derivative of this side's term by the logarithm of a common factor.
+        """
+
+    def beside(self, pull: Totals) -> "Prior":
+        """Give the prior next to another side that pulls so much."""
 
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Draw a factor of the shape of ``like``; without a distribution it is ``like`` itself."""
@@ -163,9 +179,22 @@ class Side:
         """Show the same to all samples."""
         return posterior.effective
 
-    def first_totals(self, n_rows: int) -> Totals:
+    @property
+    def norm(self) -> float | None:
+        """The ``p`` for which rows have unit l_p norm."""
+        return 1.0 if self.normalized else None
+
+    def first_totals(self, counts: Array) -> Totals:
         """Any scale will do."""
         return 1.0
+
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        """Nothing pulls."""
+        return 0.0
+
+    def beside(self, pull: Totals) -> Any:
+        """Stay the same: what pulls at the other side does not matter."""
+        return self
 
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Nothing to draw from: take what there is."""

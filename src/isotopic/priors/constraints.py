@@ -59,6 +59,11 @@ class Around(Side):
         return self.prior.normalized
 
     @property
+    def norm(self) -> float | None:
+        """The ``p`` for which rows have unit l_p norm."""
+        return self.prior.norm
+
+    @property
     def bayesian(self) -> bool:  # type: ignore[override]
         """Whether this side is a distribution."""
         return self.prior.bayesian
@@ -119,6 +124,18 @@ class Around(Side):
         """Find the prior's counts."""
         return self.prior.implied(posterior, mass, totals)
 
+    def first_totals(self, counts: Array) -> Totals:
+        """Give the prior's."""
+        return self.prior.first_totals(counts)
+
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        """Pull as the prior does."""
+        return self.prior.pull(posterior, copies)
+
+    def beside(self, pull: Totals) -> Any:
+        """Give the same around the prior beside what pulls."""
+        return replace(self, prior=self.prior.beside(pull))  # type: ignore[type-var]
+
 
 @dataclass(frozen=True, eq=False)
 class Weighted(Around):
@@ -168,6 +185,10 @@ class Weighted(Around):
         """Find the counts of all copies."""
         each = self.prior.implied(posterior, mass / self.copies, totals)
         return np.asarray(each * as_column(self.copies))
+
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        """Pull with all copies."""
+        return self.prior.pull(posterior, self.copies)
 
     def repeated(self, posterior: Posterior) -> Posterior:
         """Count what each sample adds to the objective as often as the sample counts."""
@@ -245,11 +266,17 @@ class Held(Around):
         learned = prior.quantile(self._learned_part(posterior), probability)
         return np.concatenate([self.held, learned])
 
-    def first_totals(self, n_rows: int) -> Totals:
+    def first_totals(self, counts: Array) -> Totals:
         """Topics that are held have the sums that they have."""
         if self.normalized:
             return 1.0
-        return np.append(self.held.sum(axis=1), np.ones(n_rows - len(self.held)))
+        learned = self._learned(counts)
+        totals = np.broadcast_to(self.prior.first_totals(learned), len(learned))
+        return np.append(self.held.sum(axis=1), totals)
+
+    def beside(self, pull: Totals) -> "Held":
+        """Let the topics that are learned know of their own components."""
+        return replace(self, prior=self.prior.beside(self._learned(pull)))
 
     def _learned(self, side: Any) -> Any:
         """Give the part of what there is for each topic, in the layout of the kernels."""
@@ -285,6 +312,7 @@ class Held(Around):
             joined(np.nan, learned.parameters),
             joined(np.nan, learned.rates),
             joined(counts[: len(self.held)], learned.explained),
+            None if learned.scale is None else np.append(np.ones(len(self.held)), learned.scale),
         )
 
 
@@ -309,7 +337,7 @@ class Seeded(Around):
     @property
     def scale(self) -> str:  # type: ignore[override]
         """Seeds push up what carries a scale."""
-        return "held" if self.prior.normalized else "pushed"
+        return "pushed" if self.prior.norm is None else "held"
 
     def rows(self, which: Array) -> Self:
         """Give the prior of some rows only."""
@@ -334,6 +362,10 @@ class Seeded(Around):
         """Take away what was expected beforehand."""
         whole = self.prior.implied(posterior, mass + self.pseudo_counts.sum(axis=1), totals)
         return np.asarray(np.maximum(whole - self.pseudo_counts, 0))  # below zero by rounding only
+
+    def beside(self, pull: Totals) -> "Seeded":
+        """Let the seeds pull too: at unit norm they do not gain by a larger scale."""
+        return replace(self, prior=self.prior.beside(pull + self.pseudo_counts.sum(axis=1)))
 
     def _all(self, counts: Array) -> Array:
         return np.asarray(counts + self.pseudo_counts.astype(counts.dtype))
@@ -375,7 +407,7 @@ class Forbidden(Around):
 
     def _allowed(self, values: Array) -> Array:
         values[self.forbidden] = 0
-        if self.normalized:  # a row without any says nothing and becomes uniform where it may
+        if self.norm is not None:  # a row without any says nothing: uniform where it may be
             empty = row_sums(values) == 0
             values[empty] = ~self.forbidden[empty]
         return values

@@ -75,6 +75,11 @@ class Lasso(Side):
         r""":math:`\text{factor} \cdot (\text{totals} + \lambda)`."""
         return np.asarray(posterior.mean * (totals + self.strength))
 
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        r"""Sum :math:`\lambda \cdot \text{factor}` over the rows, each as often as it counts."""
+        wide = posterior.mean.astype(np.float64, copy=False)
+        return self.strength * (wide.sum(axis=0) if copies is None else copies @ wide)
+
 
 @dataclass(frozen=True, eq=False)
 class Simplex(Side):

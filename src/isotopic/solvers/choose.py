@@ -6,14 +6,16 @@ from isotopic.problem import Problem
 from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
+from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.joint import JointEM
 from isotopic.solvers.learning import Learning
 
-SOLVERS: dict[str, type[Any]] = {
-    "auto": Accelerated,
-    "accelerated": Accelerated,
-    "joint": JointEM,
-    "alternating": Alternating,
+SOLVERS: dict[str, Solver[Any]] = {
+    "auto": Accelerated(),
+    "accelerated": Accelerated(),
+    "joint": JointEM(),
+    "alternating": Alternating(),
+    "coordinate": Accelerated(CoordinateDescent()),
 }
 
 
@@ -39,8 +41,7 @@ def _named(solver: str | Solver[Any]) -> Solver[Any]:
         if solver not in SOLVERS:
             names = ", ".join(repr(name) for name in SOLVERS)
             raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}")
-        chosen: Solver[Any] = SOLVERS[solver]()
-        return chosen
+        return SOLVERS[solver]
     if isinstance(solver, type) or not hasattr(solver, "step"):
         raise TypeError(
             f"solver must be a name or a solver object such as JointEM(), not {solver!r}"
