@@ -8,7 +8,16 @@ import numpy as np
 from isotopic.convert import convert
 from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.priors import Dirichlet, Free, Gamma, Prior, Simplex
+from isotopic.priors import (
+    CollapsedDirichlet,
+    Dirichlet,
+    DirichletMean,
+    DirichletMode,
+    Free,
+    Gamma,
+    Prior,
+    Simplex,
+)
 from isotopic.report.samples import shortened
 
 
@@ -27,7 +36,18 @@ _RULES: dict[type, Callable[[Any], Rule]] = {
     Free: lambda prior: Rule(0.0, 1.0, False),
     Simplex: lambda prior: Rule(0.0, 1.0, True),
     Dirichlet: lambda prior: Rule(prior.concentration, 1.0, True),
+    DirichletMean: lambda prior: Rule(prior.concentration, 1.0, True),
+    CollapsedDirichlet: lambda prior: Rule(prior.concentration, 1.0, True),
+    DirichletMode: lambda prior: Rule(prior.concentration, 1.0, True),
     Gamma: lambda prior: Rule(prior.shape, 1.0 + np.asarray(prior.rate), False),
+}
+
+# The priors of the paper's models, for a source that has no concentration to hand over.
+_PAPER: dict[type[BaseTopicModel], Callable[[Any], Prior]] = {
+    NMF: lambda concentration: Free(),
+    PLSA: lambda concentration: Simplex(),
+    LDA: Dirichlet,
+    GammaPoisson: Gamma,
 }
 
 _MEANING: dict[type[BaseTopicModel], tuple[str, str, str]] = {
@@ -77,28 +97,35 @@ def readings(model: BaseTopicModel) -> list[dict[str, Any]]:
 def _reading(model: BaseTopicModel, cls: type[BaseTopicModel]) -> dict[str, Any]:
     name, unit, meaning = _MEANING[cls]
     n_topics = len(model.components_)
-    why_not = ""
-    try:
-        same = model if type(model) is cls else convert(model, to=cls)
-        prior = same._fitted_priors[0]
-    except ValueError as error:
-        why_not = _reason(error)
-        prior = cls(n_topics)._priors()[0]
+    prior, why_not = _prior_of(model, cls)
     rule = _RULES[type(prior)](prior)
-    if max(np.ndim(rule.add), np.ndim(rule.divide)) == 2:
+    if any(np.ndim(values) == 2 and len(values) > 1 for values in (rule.add, rule.divide)):
         why_not = "the prior differs from sample to sample, and this page knows its mean only"
+    if isinstance(prior, DirichletMode):
+        why_not = "the weights are the mode of their posterior, and this page shows its mean"
     return {
         "name": name,
         "unit": unit,
         "meaning": meaning,
         "setting": _setting(prior),
-        "own": type(model) is cls,
+        "own": type(model) is cls and not why_not,
         "why_not": why_not,
         "bayesian": prior.bayesian,
         "add": _for_each(rule.add, n_topics),
         "divide": _for_each(rule.divide, n_topics),
         "normalize": rule.normalize,
     }
+
+
+def _prior_of(model: BaseTopicModel, cls: type[BaseTopicModel]) -> tuple[Prior, str]:
+    """Give the prior of the weights of that reading, and why it is not exact, if it is not."""
+    own = model._fitted_priors[0]
+    try:
+        return (own if type(model) is cls else convert(model, to=cls)._fitted_priors[0]), ""
+    except ValueError as error:
+        concentration = getattr(own, "concentration", getattr(own, "shape", None))
+        default = 1 / len(model.components_)
+        return _PAPER[cls](default if concentration is None else concentration), _reason(error)
 
 
 def _reason(error: ValueError) -> str:

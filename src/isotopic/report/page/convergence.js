@@ -41,7 +41,7 @@ function startConvergence() {
   const seconds = fit.by_seconds.at(-1);
   byId("verdict").textContent = fit.iterations === 0 ? "No iteration was made." :
     `${whole(fit.iterations)} iterations, ${whole(fit.by_passes.at(-1))} passes over the data, ${number(seconds)} s. ` +
-    (fit.converged ? `Converged: an update would move ${number(reached)} of all counts, at most tol = ${number(fit.tol)}.`
+    (reached === null ? "The residual of the last iterate is not finite: something is still being learned." : fit.converged ? `Converged: an update would move ${number(reached)} of all counts, at most tol = ${number(fit.tol)}.`
       : `An update would still move ${number(reached)} of all counts${fit.tol > 0 ? `, more than tol = ${number(fit.tol)}: not converged` : ""}.`) +
     ` Objective: ${number(fit.objective)}.`;
   let plots = [];
