@@ -27,6 +27,7 @@ from isotopic.estimators import (
     TopicModel,
     load,
 )
+from isotopic.io import read_counts
 from isotopic.kernels import Counts, expected_counts
 from isotopic.match import match
 from isotopic.objectives import (
@@ -47,6 +48,7 @@ from isotopic.priors import (
     Simplex,
     UnitNorm,
 )
+from isotopic.select import Selection, select_components
 from isotopic.solvers import Accelerated, Alternating, FurtherMM, JointEM, JointMM, SequentialMM
 from isotopic.verify import verify
 
@@ -83,6 +85,7 @@ __all__ = [
     "LogPenalty",
     "PoissonFactorization",
     "PowerPenalty",
+    "Selection",
     "SequentialMM",
     "Simplex",
     "SparseNMF",
@@ -105,5 +108,7 @@ __all__ = [
     "match",
     "plot",
     "plsa_log_likelihood",
+    "read_counts",
+    "select_components",
     "verify",
 ]
