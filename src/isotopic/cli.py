@@ -179,6 +179,9 @@ def _demo(arguments: argparse.Namespace) -> int:
     model = LDA(
         arguments.components,
         alpha=_ALPHA,
+        eta=None,
+        estimate="variational",  # the paper's, whose objective falls in every line of the trace
+        init="random",
         max_iter=_MAX_ITER,
         tol=0,
         random_state=arguments.seed,
