@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks import (
     against_sklearn,
     bayes,
+    beta,
     convergence,
     coverage,
     dense,
@@ -40,6 +41,7 @@ MODULES = (
     threads,
     dense,
     bayes,
+    beta,
     memory,
     offsets,
     imports,

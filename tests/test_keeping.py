@@ -20,12 +20,15 @@ from isotopic import (
     LDA,
     NMF,
     PLSA,
+    BetaNMF,
     Checkpoint,
     Dirichlet,
     Gamma,
     GammaPoisson,
     JointEM,
     Lasso,
+    LogPenalty,
+    SequentialMM,
     SparseNMF,
     TopicModel,
 )
@@ -44,6 +47,9 @@ MODELS = [
     SparseNMF(3, 0.5, fixed_topics=np.full((1, 9), 1 / 9), seeds={1: [1, 2]}, forbidden={2: [3]}),
     SparseNMF(3, 0.5, norm="l1", penalty="log"),
     SparseNMF(3, 0.5, norm=1.5, penalty="power", solver="alternating"),
+    BetaNMF(3, beta="frobenius", penalty=LogPenalty(0.1, 0.5)),
+    BetaNMF(3, beta=0.5, normalize=False, solver="joint"),
+    BetaNMF(3, beta=1.5, solver=SequentialMM(), fixed_topics=np.full((1, 9), 1 / 9)),
 ]
 
 

@@ -14,9 +14,11 @@ from isotopic.bootstrap import Intervals, bootstrap
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.estimators import (
+    ARDNMF,
     LDA,
     NMF,
     PLSA,
+    BetaNMF,
     Checkpoint,
     GammaPoisson,
     PoissonFactorization,
@@ -28,6 +30,7 @@ from isotopic.estimators import (
 from isotopic.kernels import Counts, expected_counts
 from isotopic.match import match
 from isotopic.objectives import (
+    beta_divergence,
     gamma_poisson_bound,
     generalized_kl,
     lasso_kl,
@@ -44,7 +47,7 @@ from isotopic.priors import (
     Simplex,
     UnitNorm,
 )
-from isotopic.solvers import Accelerated, Alternating, JointEM
+from isotopic.solvers import Accelerated, Alternating, FurtherMM, JointEM, JointMM, SequentialMM
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
@@ -58,29 +61,35 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "ARDNMF",
     "LDA",
     "NMF",
     "PLSA",
     "Accelerated",
     "Alternating",
+    "BetaNMF",
     "Checkpoint",
     "CountMatrix",
     "Counts",
     "Dirichlet",
     "Free",
+    "FurtherMM",
     "Gamma",
     "GammaPoisson",
     "Intervals",
     "JointEM",
+    "JointMM",
     "Lasso",
     "LogPenalty",
     "PoissonFactorization",
     "PowerPenalty",
+    "SequentialMM",
     "Simplex",
     "SparseNMF",
     "SparsityWarning",
     "TopicModel",
     "UnitNorm",
+    "beta_divergence",
     "bootstrap",
     "convert",
     "datasets",

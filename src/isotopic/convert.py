@@ -63,6 +63,8 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
         raise TypeError(f"to must be a model of this package or its class, not {to!r}")
     source, pair = Pair(*model._fitted_priors), _informed_pair(target, model)
     reason = _why_not_exact(source, pair)
+    if not model._beta == target._beta == 1:
+        reason = "the relations are those of the Kullback-Leibler divergence, beta=1"
     if model._has_missing:
         reason = "the counts that fill its missing entries are not those of the other model"
     if model._size_factors is not None or model._n_fixed_weights:
@@ -179,7 +181,7 @@ def _why_not_exact(source: Pair, target: Pair) -> str:
     if not all(p.topics.normalized or isinstance(p.weights, Free) for p in (source, target)):
         return "only free weights are equivalent when the topics carry a scale"
     if not all(_only_scales(p.weights) or p.weights.bayesian for p in (source, target)):
-        return "a concave penalty changes more than the scale of the weights"
+        return "a concave penalty, or another prior, changes more than the scale of the weights"
     if source.weights.bayesian != target.weights.bayesian:
         return "one has a prior on the weights, the other has none"
     if source.weights.bayesian and source.weights != target.weights:

@@ -7,7 +7,7 @@ Other layouts are copied into these.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,8 @@ _TINY = float(np.finfo(np.float32).tiny)
 
 # Dense data is worked on in row blocks of about this many bytes.
 _DENSE_BLOCK_BYTES = 2**21
+
+Found = TypeVar("Found")
 
 
 class Counts(NamedTuple):
@@ -198,16 +200,14 @@ def _dense_pass(
 
     sums = np.zeros_like(by_feature)
     with one_blas_thread:
-        for part in _in_waves(compute, blocks):
+        for part in in_waves(compute, blocks):
             if part is not None:
                 sums += part
     if topic_counts is not None:
         np.multiply(by_feature, sums, out=topic_counts)
 
 
-def _in_waves(
-    compute: Callable[[slice], Array | None], blocks: list[slice]
-) -> Iterator[Array | None]:
+def in_waves(compute: Callable[[slice], Found], blocks: list[slice]) -> Iterator[Found]:
     """Compute as many blocks at a time as there are threads; give the results in order."""
     threads = min(current_threads(), len(blocks))
     if threads <= 1:

@@ -170,6 +170,11 @@ class BaseTopicModel(
         "verbose": ["verbose"],
     }
 
+    @property
+    def _beta(self) -> float:
+        """Which beta divergence is minimised: that of counts."""
+        return 1.0
+
     def _priors(self) -> tuple[Prior, Prior]:
         """Give the model: the priors of its weights and its topics."""
         raise NotImplementedError
@@ -348,7 +353,16 @@ class BaseTopicModel(
             forbidden=self.forbidden,
             feature_names=getattr(self, "feature_names_in_", None),
         )
-        return Problem(weights, topics, X, self.n_components), seen
+        if offsets.n_fixed_weights and topics.learned and topics.norm not in (None, 1.0):
+            raise ValueError(
+                "fixed_weights need topics that sum to one or carry a scale: topics of another "
+                "unit norm hand their scale to the weights, which are given"
+            )
+        return self._pose(weights, topics, X), seen
+
+    def _pose(self, weights: Prior, topics: Prior, X: CountMatrix) -> Problem:
+        """Put priors and data together."""
+        return Problem(weights, topics, X, self.n_components)
 
     def _search(
         self,

@@ -13,7 +13,7 @@ from isotopic.estimators.knowledge import knowledge_table
 from isotopic.estimators.offsets import Offsets
 from isotopic.evaluate import prevalence
 from isotopic.init.start import absorbed, explained_counts
-from isotopic.priors import Dirichlet, Gamma, Prior
+from isotopic.priors import CollapsedDirichlet, Dirichlet, DirichletMean, Gamma, Prior
 from isotopic.threads import use_threads
 
 _OF_WEIGHTS = (
@@ -144,10 +144,11 @@ class Rearranging:
         return new
 
     def _merged_settings(self, home: Array) -> Self:
-        """Give the unfitted model of the merged topics."""
+        """Give the unfitted model of the merged topics; what was learned of the weights is kept."""
         weights, topics = self._own_priors()
+        learned = weights.kept(self._fitted_priors[0])
         new = self._copy_with(
-            (weights, topics), (_merged_columns(weights, home), _merged_rows(topics, home))
+            (weights, topics), (_merged_columns(learned, home), _merged_rows(topics, home))
         )
         new.n_components = int(home.max()) + 1
         if not isinstance(self.init, str):
@@ -308,8 +309,14 @@ def _merged_gamma(prior: Gamma, home: Array) -> Gamma:
     return Gamma(_added_setting(prior.shape, home), rate if rate.ndim else prior.rate)
 
 
+def _merged_dirichlet(prior: Any, home: Array) -> Any:
+    return replace(prior, concentration=_added_setting(prior.concentration, home), learn=None)
+
+
 _MERGED: dict[type, Callable[[Any, Array], Any]] = {
-    Dirichlet: lambda prior, home: Dirichlet(_added_setting(prior.concentration, home)),
+    Dirichlet: _merged_dirichlet,
+    DirichletMean: _merged_dirichlet,
+    CollapsedDirichlet: _merged_dirichlet,
     Gamma: _merged_gamma,
 }
 

@@ -4,19 +4,7 @@ A model is a pair of these: one for the weights (samples x components), one for 
 (components x features). A prior that normalises does so along the rows it is given: the weights of
 a sample, the topics of a component.
 
-===================== ======================================================== ================
-prior                 what it makes of ``counts``                              effective factor
-===================== ======================================================== ================
-:class:`Free`         ``counts / totals``                                      itself
-:class:`Lasso`        ``counts / (totals + strength)``                         itself
-:class:`LogPenalty`   the root of a quadratic                                  itself
-:class:`PowerPenalty` the root of ``totals x + strength q x^q = counts``       itself
-:class:`Simplex`      ``counts``, normalised                                   itself
-:class:`UnitNorm`     the root of ``totals x + pull x^p = counts``, normalised itself
-:class:`Dirichlet`    parameters ``concentration + counts``                    ``exp(E[log])``
-:class:`Gamma`        parameters ``shape + counts``, rates ``rate + totals``   ``exp(E[log])``
-===================== ======================================================== ================
-
+===================== ======================================================== =========
 ``totals`` are the other side's sums for each component. When the topics are normalised, the
 weights see totals of one whatever the topics are, and the topics do not ask for theirs: so both
 sides can take their step from the same expected counts. That is the paper's joint update. Topics

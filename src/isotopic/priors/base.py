@@ -101,6 +101,10 @@ class Prior(Protocol):
     def sizes(self) -> Array | None:
         """What each row of the factor was multiplied with; ``None``: one."""
 
+    @property
+    def held_rows(self) -> int:
+        """How many of the first rows are given and do not move."""
+
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take ``values`` as the factor, or as the posterior's parameters."""
 
@@ -117,6 +121,9 @@ class Prior(Protocol):
 
         With ``copies`` a row's counts are those of so many samples like it.
         """
+
+    def slope(self, factor: Array) -> Totals:
+        """Give the derivative of this side's penalty at each entry of a row that counts once."""
 
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Find counts that the posterior could have been made of; ``mass`` is their row sums."""
@@ -169,6 +176,12 @@ class Side:
     scale: ClassVar[str] = "held"
     copies: ClassVar[Array | None] = None
     sizes: ClassVar[Array | None] = None
+    held_rows: ClassVar[int] = 0
+
+    def slope(self, factor: Array) -> Totals:
+        """There is no penalty."""
+        return 0.0
+
     learning: ClassVar[bool] = False
     wants_squares: ClassVar[bool] = False
 

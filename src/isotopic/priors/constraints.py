@@ -125,6 +125,10 @@ class Around(Side):
         """Measure what the prior measures."""
         return self.prior.gap(posterior, counts, totals, copies)
 
+    def slope(self, factor: Array) -> Totals:
+        """Give the slope of the prior."""
+        return self.prior.slope(factor)
+
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Find the prior's counts."""
         return self.prior.implied(posterior, mass, totals)
@@ -215,6 +219,11 @@ class Held(Around):
 
     prior: Prior
     held: Array = field(repr=False)
+
+    @property
+    def held_rows(self) -> int:  # type: ignore[override]
+        """Those that are given."""
+        return len(self.held)
 
     def check(self, shape: tuple[int, int]) -> None:
         """Check the settings of the prior."""

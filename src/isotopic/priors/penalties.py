@@ -87,6 +87,10 @@ class LogPenalty(Penalty):
         if not (isinstance(self.offset, Real) and 0 < self.offset < np.inf):
             raise ValueError(f"offset must be a finite number > 0, not {self.offset!r}")
 
+    def slope(self, factor: Array) -> Totals:
+        r""":math:`\lambda / (\delta + h)`."""
+        return np.asarray(self.strength / (self.offset + factor))
+
     def cost(self, factor: Array) -> Array:
         """Give the penalty of each entry."""
         return np.asarray(self.strength * np.log1p(factor / self.offset))

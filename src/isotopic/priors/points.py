@@ -71,6 +71,10 @@ class Lasso(Side):
         r"""Sum of :math:`|\text{counts} - \text{factor} (\text{totals} + \lambda)|`."""
         return scaled_distance(counts, posterior.mean, totals + self.strength, copies)
 
+    def slope(self, factor: Array) -> Totals:
+        """Give the strength."""
+        return self.strength
+
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`\text{factor} \cdot (\text{totals} + \lambda)`."""
         return np.asarray(posterior.mean * (totals + self.strength))

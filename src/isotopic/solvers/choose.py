@@ -1,11 +1,13 @@
 """Names for solvers."""
 
-from typing import Any
+from typing import Any, cast
 
+from isotopic.beta_problem import BetaProblem
 from isotopic.problem import Problem
 from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
+from isotopic.solvers.beta_mm import FurtherMM, JointMM, SequentialMM
 from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.joint import JointEM
 from isotopic.solvers.learning import Learning
@@ -18,13 +20,21 @@ SOLVERS: dict[str, Solver[Any]] = {
     "coordinate": Accelerated(CoordinateDescent()),
 }
 
+# For divergences that the main kernel does not know.
+BETA_SOLVERS: dict[str, Solver[Any]] = {
+    "auto": cast(Any, FurtherMM()),
+    "accelerated": cast(Any, FurtherMM()),
+    "joint": cast(Any, JointMM()),
+    "alternating": cast(Any, SequentialMM()),
+}
+
 
 def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
     """Find the solver for a name or a solver object; ``"auto"`` is the accelerated one.
 
     Priors that learn get a solver around it that lets them.
     """
-    chosen = _named(solver)
+    chosen = _named(solver, problem)
     if isinstance(chosen, Learning) or not (problem.weights.learning or problem.topics.learning):
         return chosen
     if not hasattr(chosen, "plain_step"):
@@ -36,14 +46,18 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
     return learner
 
 
-def _named(solver: str | Solver[Any]) -> Solver[Any]:
+def _named(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
+    of_beta = isinstance(problem, BetaProblem)
+    known, others = (BETA_SOLVERS, SOLVERS) if of_beta else (SOLVERS, BETA_SOLVERS)
+    names = ", ".join(repr(name) for name in known)
     if isinstance(solver, str):
-        if solver not in SOLVERS:
-            names = ", ".join(repr(name) for name in SOLVERS)
+        if solver not in known:
             raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}")
-        return SOLVERS[solver]
+        return known[solver]
     if isinstance(solver, type) or not hasattr(solver, "step"):
         raise TypeError(
             f"solver must be a name or a solver object such as JointEM(), not {solver!r}"
         )
+    if type(solver) in map(type, others.values()):
+        raise ValueError(f"solver {solver!r} is for other divergences; choose one of {names}")
     return solver
