@@ -19,6 +19,7 @@ LAYERS = [
     {"kernels"},
     {"priors"},
     {"problem"},
+    {"blocks", "dask"},
     {"init", "objectives", "solvers"},
     {"generative", "responsibilities", "table"},
     {"estimators"},
@@ -52,7 +53,7 @@ def test_imports_go_downwards(path):
 
 
 def test_importing_loads_nothing_heavy():
-    heavy = ("matplotlib", "pandas", "polars", "dask", "pyarrow", "anndata")
+    heavy = ("matplotlib", "pandas", "polars", "dask", "pyarrow", "anndata", "distributed", "h5py", "zarr")
     # scikit-learn itself loads pandas where it is installed.
     code = (
         "import sys, sklearn.base; before = set(sys.modules); import isotopic; "

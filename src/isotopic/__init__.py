@@ -6,6 +6,7 @@ of priors; one kernel shares out the counts, and each prior makes of its counts 
 """
 
 from isotopic import datasets, generative
+from isotopic.blocks import open_blocks
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
@@ -49,6 +50,7 @@ __all__ = [
     "lasso_kl",
     "lda_bound",
     "load",
+    "open_blocks",
     "plsa_log_likelihood",
     "verify",
 ]

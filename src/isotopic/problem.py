@@ -9,7 +9,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.kernels import Counts, one_pass, row_sums
+from isotopic.kernels import Counts, extrapolated, one_pass, row_sums
 from isotopic.missing import Missing
 from isotopic.priors import Posterior, Prior, Totals
 
@@ -119,10 +119,7 @@ class Pair:
 
     def _scale_of(self, weights: Posterior) -> Array:
         """Sum the weights of each component over the samples, each as often as it counts."""
-        copies = self.weights.copies
-        if copies is None:
-            return row_sums(weights.mean.T)
-        return np.asarray(copies @ weights.mean.astype(np.float64, copy=False))
+        return component_sums(weights, self.weights.copies)
 
 
 @dataclass(frozen=True)
@@ -182,12 +179,19 @@ class Problem(Pair):
 
     def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
         """Make the weights, then the topics, of counts that were shared out already."""
-        weights = self.weights.absorb(weight_counts, self.topics.first_totals(self.n_components))
+        weights = self._weights_of(weight_counts, self.topics.first_totals(self.n_components))
         return weights, self.topics.absorb(topic_counts, self.weights_totals(weights))
+
+    def weights_at(self, values: Array, totals: Totals) -> Posterior:
+        """Take ``values`` as the weights, or as their posterior's parameters."""
+        return self.weights.at(values, totals)
 
     def absorb_weights(self, counts: Array, topics: Posterior) -> Posterior:
         """Make the weights of their expected counts; these are handed over."""
-        return self.weights.absorb(counts, self.topics_totals(topics, self.X.missing))
+        return self._weights_of(counts, self.topics_totals(topics, self.X.missing))
+
+    def _weights_of(self, counts: Array, totals: Totals) -> Posterior:
+        return self.weights.absorb(counts, totals)
 
     def absorb_topics(self, counts: Array, topics: Posterior, weights: Posterior) -> Posterior:
         """Make topics of the expected counts at ``topics``, next to new ``weights``.
@@ -215,7 +219,7 @@ class Problem(Pair):
         positive entries hold, and free of scale.
         """
         gaps = (
-            self.weights.gap(weights, counts.weights, self.topics_totals(topics, self.X.missing)),
+            self._weights_gap(weights, topics, counts),
             self.topics.gap(
                 topics,
                 self._with_unseen(counts.topics, weights, topics),
@@ -223,3 +227,26 @@ class Problem(Pair):
             ),
         )
         return max(gaps) / self.X.total if self.X.total > 0 else 0.0
+
+    def _weights_gap(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
+        totals = self.topics_totals(topics, self.X.missing)
+        return self.weights.gap(weights, counts.weights, totals)
+
+    def extrapolated_weights(
+        self, latest: Array, previous: Array, *, momentum: float, floor: float
+    ) -> Array:
+        """Take the weights' expected counts further; see :func:`~isotopic.kernels.extrapolated`."""
+        complete = self.X.missing is None  # else proportions have counts that were filled in too
+        totals = self.X.sample_totals if complete else row_sums(latest)
+        return extrapolated(latest, previous, totals, momentum=momentum, floor=floor)
+
+    def whole(self, weights: Posterior) -> Posterior:
+        """Give the weights of all samples as arrays."""
+        return weights
+
+
+def component_sums(weights: Posterior, copies: Array | None) -> Array:
+    """Sum the weights of each component over the samples, each as often as it counts."""
+    if copies is None:
+        return row_sums(weights.mean.T)
+    return np.asarray(copies @ weights.mean.astype(np.float64, copy=False))

@@ -14,9 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from isotopic.arrays import Array
+from isotopic.blocks import BlockedCounts, is_blocks, problem_of
 from isotopic.counts import CountMatrix
 from isotopic.estimators.checkpoint import Checkpoint, Keeper
-from isotopic.estimators.data import read_counts, read_sample_weight
+from isotopic.estimators.data import read_blocks, read_counts, read_sample_weight
 from isotopic.estimators.inference import Inference
 from isotopic.estimators.keeping import Keeping
 from isotopic.estimators.knowledge import informed
@@ -167,13 +168,16 @@ class BaseTopicModel(
         *,
         missing_mask: Any = None,
         checkpoint: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Non-negative counts (whole or not).
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
+            Non-negative counts (whole or not). Row blocks are a path, a list of matrices or
+            whatever else :func:`~isotopic.open_blocks` takes.
         y : ignored
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How often each sample counts. One that counts twice has the same weights, and the
@@ -183,12 +187,16 @@ class BaseTopicModel(
         checkpoint : path or :class:`~isotopic.Checkpoint`, default=None
             Where the fit writes down its state every minute. If the file exists, the fit goes on
             from there, and ends with the same bits as if it had never stopped.
+        memory_limit : int, str or None, default=None
+            What a fit to row blocks may use, such as ``"2 GB"``.
+        client : distributed.Client or None, default=None
+            The Dask cluster on which a fit to row blocks works.
 
         Returns
         -------
         self
         """
-        self._fit(X, sample_weight, missing_mask, checkpoint)
+        self._fit(X, sample_weight, missing_mask, checkpoint, memory_limit, client)
         return self
 
     def fit_transform(
@@ -199,6 +207,8 @@ class BaseTopicModel(
         *,
         missing_mask: Any = None,
         checkpoint: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> Array:
         """Fit the model and return the weights of the samples.
 
@@ -207,17 +217,20 @@ class BaseTopicModel(
 
         Parameters
         ----------
-        X, y, sample_weight, missing_mask, checkpoint
+        X, y, sample_weight, missing_mask, checkpoint, memory_limit, client
             As for :meth:`fit`.
 
         Returns
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
-        counts = self._fit(X, sample_weight, missing_mask, checkpoint)
-        return self.weights_ if self.tol == 0 else self._infer(counts).mean
+        counts = self._fit(X, sample_weight, missing_mask, checkpoint, memory_limit, client)
+        kept = len(self.weights_) == counts.shape[0]
+        return self.weights_ if self.tol == 0 and kept else self._transformed(counts)
 
-    def transform(self, X: Any, *, missing_mask: Any = None) -> Array:
+    def transform(
+        self, X: Any, *, missing_mask: Any = None, memory_limit: Any = None, client: Any = None
+    ) -> Array:
         """Infer the weights of samples, the topics being as they are.
 
         Each sample's own problem is solved until an update would move less than a millionth of its
@@ -225,21 +238,23 @@ class BaseTopicModel(
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
         missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
             True where an entry is missing.
+        memory_limit, client
+            For row blocks, as for :meth:`fit`.
 
         Returns
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
-        return self._infer(self._read_new(X, missing_mask)).mean
+        return self._transformed(self._read_data(X, missing_mask, memory_limit, client))
 
-    def _fit(self, X: Any, sample_weight: Any, missing_mask: Any, checkpoint: Any) -> CountMatrix:
+    def _fit(self, X: Any, *how: Any) -> CountMatrix | BlockedCounts:
         before = self.__dict__.copy()
-        counts: CountMatrix
+        counts: CountMatrix | BlockedCounts
         try:
-            counts, solution = self._solve(X, sample_weight, missing_mask, checkpoint)
+            counts, solution = self._solve(X, *how)
         except BaseException:  # a failed refit leaves the earlier model as it was
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -251,10 +266,18 @@ class BaseTopicModel(
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _solve(
-        self, X: Any, sample_weight: Any, missing_mask: Any, checkpoint: Any
-    ) -> tuple[CountMatrix, Solution[State]]:
+        self,
+        X: Any,
+        sample_weight: Any,
+        missing_mask: Any,
+        checkpoint: Any,
+        memory_limit: Any,
+        client: Any,
+    ) -> tuple[CountMatrix | BlockedCounts, Solution[State]]:
         self._validate_params()
-        counts = self._read(X, reset=True, missing_mask=missing_mask)
+        counts = self._read(
+            X, reset=True, missing_mask=missing_mask, memory_limit=memory_limit, client=client
+        )
         copies = read_sample_weight(sample_weight, counts.shape[0])
         problem, seen = self._problem(counts, copies)
         keeper = None if checkpoint is None else Checkpoint.of(checkpoint).keeper(self, problem)
@@ -269,7 +292,7 @@ class BaseTopicModel(
         self.history_ = solution.history
         return counts, solution
 
-    def _problem(self, X: CountMatrix, copies: Array | None) -> tuple[Problem, Array | None]:
+    def _problem(self, X: Any, copies: Array | None) -> tuple[Problem, Array | None]:
         """Give the problem, and which samples it sees if not all."""
         if isinstance(self.n_components, bool):
             raise TypeError("n_components must be a whole number, not a bool")
@@ -283,6 +306,10 @@ class BaseTopicModel(
         seen = None
         if copies is not None:
             if not copies.all():
+                if isinstance(X, BlockedCounts):
+                    raise ValueError(
+                        "sample_weight must be positive for row blocks: leave rows out"
+                    )
                 seen = np.flatnonzero(copies)
                 X, weights, copies = X.rows(seen), weights.rows(seen), copies[seen]
             X, weights = _repeated(X, copies), Weighted(weights, copies)
@@ -296,7 +323,7 @@ class BaseTopicModel(
             forbidden=self.forbidden,
             feature_names=getattr(self, "feature_names_in_", None),
         )
-        return Problem(weights, topics, X, self.n_components), seen
+        return problem_of(weights, topics, X, self.n_components), seen
 
     def _search(
         self,
@@ -362,8 +389,30 @@ class BaseTopicModel(
         weights, topics = (_checked_prior(prior) for prior in self._priors())
         return deepcopy(weights), deepcopy(topics)
 
-    def _read(self, X: Any, *, reset: bool, missing_mask: Any = None) -> CountMatrix:
+    def _read(
+        self,
+        X: Any,
+        *,
+        reset: bool,
+        missing_mask: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
+    ) -> CountMatrix | BlockedCounts:
         nan_is_missing = self.missing == "nan"
+        if is_blocks(X):
+            return read_blocks(
+                self,
+                X,
+                reset=reset,
+                missing=nan_is_missing or missing_mask is not None,
+                memory_limit=memory_limit,
+                client=client,
+            )
+        if memory_limit is not None or client is not None:
+            raise ValueError(
+                f"memory_limit and client are for data in row blocks; X is a {type(X).__name__}. "
+                "open_blocks makes blocks of files, lists of matrices and memory maps"
+            )
         return read_counts(
             self, X, reset=reset, missing_mask=missing_mask, nan_is_missing=nan_is_missing
         )
@@ -372,7 +421,7 @@ class BaseTopicModel(
         self,
         state: State,
         *,
-        counts: CountMatrix,
+        counts: Any,
         problem: Problem,
         copies: Array | None,
         seen: Array | None,
@@ -380,7 +429,9 @@ class BaseTopicModel(
         """Give the fitted attributes of a state."""
         weights_prior = self._own_priors()[0]
         attributes = {
-            **kept_sides(Pair(weights_prior, problem.topics), state.weights, state.topics),
+            **kept_sides(
+                Pair(weights_prior, problem.topics), problem.whole(state.weights), state.topics
+            ),
             "_copies": copies,
             "_has_missing": counts.missing is not None,
             "objective_": state.objective,
@@ -389,6 +440,8 @@ class BaseTopicModel(
             "_log_likelihood": state.counts.log_likelihood,
             "_saturated_divergence": problem.X.saturated_divergence,
         }
+        if len(attributes["weights_"]) == 0:  # row blocks whose weights are not kept
+            attributes |= {"_copies": None, "sample_totals_": np.empty(0)}
         return attributes if seen is None else self._with_unseen(attributes, counts, seen)
 
     def _with_unseen(

@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator
 
 from isotopic import archive
 from isotopic.arrays import Array
-from isotopic.counts import CountMatrix
 from isotopic.estimators.keeping import TYPES
 from isotopic.problem import Problem, State
 from isotopic.solvers import HISTORY, Iteration, Solution
@@ -78,7 +77,7 @@ class Keeper:
             "model": type(model).__name__,
             "settings": settings,
             "start": _start_fingerprint(model if warm else model.init),
-            "data": _fingerprint(problem.X),
+            "data": _digest([problem.X.shape, problem.X.copies, *problem.X.identity()]),
         }
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"there is no folder {self.path.parent} for the checkpoint")
@@ -159,13 +158,6 @@ def _start_fingerprint(start: Any) -> str:
     if isinstance(start, BaseEstimator):
         start = [getattr(start, name, None) for name in ("weights_", "components_")]
     return _digest(start)
-
-
-def _fingerprint(X: CountMatrix) -> str:
-    parts = [X.row_starts, X.features, X.values] if X.is_sparse else [X.dense]
-    if X.missing is not None:
-        parts += [X.missing.pattern.indptr, X.missing.pattern.indices]
-    return _digest([X.shape, X.copies, *parts])
 
 
 def _digest(value: Any) -> str:

@@ -10,10 +10,12 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from isotopic import generative
 from isotopic.arrays import Array
+from isotopic.blocks import BlockedCounts, is_blocks
 from isotopic.counts import CountMatrix
+from isotopic.estimators.blockwise import Score, Transform, lean, score_rows
 from isotopic.estimators.data import read_sample_weight
 from isotopic.init import uniform_start
-from isotopic.kernels import normalized, row_pass
+from isotopic.kernels import normalized
 from isotopic.priors import Fixed, Posterior
 from isotopic.problem import Problem
 from isotopic.random import Seed, generator
@@ -59,7 +61,14 @@ class Inference:
         return np.asarray(weights @ self.components_.astype(weights.dtype, copy=False))
 
     def score(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, missing_mask: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        missing_mask: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> float:
         r"""Mean log-likelihood of a count.
 
@@ -73,47 +82,55 @@ class Inference:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
         y : ignored
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How often each sample counts.
         missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
             True where an entry is missing.
+        memory_limit, client
+            For row blocks, as for :meth:`fit`.
 
         Returns
         -------
         score : float
             Higher is better.
         """
-        counts = self._read_new(X, missing_mask)
+        counts = self._read_data(X, missing_mask, memory_limit, client)
         copies = read_sample_weight(sample_weight, counts.shape[0])
         times = np.ones(counts.shape[0]) if copies is None else copies
         total = float(counts.sample_totals @ times)
         if total == 0:
             raise ValueError("X has no counts to score")
-        weights, topics = self._infer(counts).mean, self.components_.astype(counts.dtype)
-        shares = normalized(np.ascontiguousarray(weights * topics.sum(axis=1)))
-        with use_threads(self.n_jobs):
-            by_sample = row_pass(counts, shares, normalized(topics), proportions=True)[1]
-        some = times > 0
-        impossible = np.count_nonzero(np.isneginf(by_sample[some]))
-        if impossible:
+        if isinstance(counts, BlockedCounts):
+            scored = counts.engine.total(Score(lean(self), times), counts.pieces)
+        else:
+            scored = score_rows(self, counts, times)
+        if scored.impossible:
             warnings.warn(
-                f"{impossible} samples have counts of features that no topic has, so the score is "
-                "-inf. A prior on the topics, such as LDA's eta, gives every feature a chance",
+                f"{scored.impossible} samples have counts of features that no topic has, so the "
+                "score is -inf. A prior on the topics, such as LDA's eta, gives every feature a "
+                "chance",
                 UserWarning,
                 stacklevel=2,
             )
-        return float(by_sample[some] @ times[some]) / total
+        return scored.log_likelihood / total
 
     def perplexity(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, missing_mask: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        missing_mask: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> float:
         """``exp(-score)``: among how many features, equally likely, a count is as good as drawn.
 
         Parameters
         ----------
-        X, y, sample_weight, missing_mask
+        X, y, sample_weight, missing_mask, memory_limit, client
             As for :meth:`score`.
 
         Returns
@@ -121,7 +138,8 @@ class Inference:
         perplexity : float
             Lower is better.
         """
-        return float(np.exp(-self.score(X, y, sample_weight, missing_mask=missing_mask)))
+        how = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
+        return float(np.exp(-self.score(X, y, sample_weight, **how)))
 
     def posterior(self, X: Any, *, missing_mask: Any = None) -> Responsibilities:
         """Tell which component explains each count.
@@ -271,9 +289,29 @@ class Inference:
         return names
 
     def _read_new(self, X: Any, missing_mask: Any = None) -> CountMatrix:
+        """Read new samples that are to be in memory."""
+        if is_blocks(X):
+            raise TypeError("row blocks are for fit, transform, score and perplexity only")
+        counts: CountMatrix = self._read_data(X, missing_mask)
+        return counts
+
+    def _read_data(
+        self, X: Any, missing_mask: Any = None, memory_limit: Any = None, client: Any = None
+    ) -> Any:
+        """Read new samples: counts in memory, or in row blocks."""
         check_is_fitted(self)
+        counts = self._read(
+            X, reset=False, missing_mask=missing_mask, memory_limit=memory_limit, client=client
+        )
         # Sparse, because its rows do not see each other.
-        return self._read(X, reset=False, missing_mask=missing_mask).as_sparse()
+        return counts if isinstance(counts, BlockedCounts) else counts.as_sparse()
+
+    def _transformed(self, counts: CountMatrix | BlockedCounts) -> Array:
+        """Infer the weights of samples, a block at a time where there are blocks."""
+        if isinstance(counts, BlockedCounts):
+            parts = counts.engine.total(Transform(lean(self)), counts.pieces).parts
+            return np.concatenate(parts)
+        return self._infer(counts).mean
 
     def _infer(self, counts: CountMatrix, which: Array | None = None) -> Posterior:
         """Find the posterior of the weights of samples; ``which`` of those fitted, if they are."""
@@ -315,5 +353,13 @@ class Inference:
     _copies: Array | None
     sample_totals_: Array
 
-    def _read(self, X: Any, *, reset: bool, missing_mask: Any = None) -> CountMatrix:
+    def _read(
+        self,
+        X: Any,
+        *,
+        reset: bool,
+        missing_mask: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
+    ) -> CountMatrix | BlockedCounts:
         raise NotImplementedError

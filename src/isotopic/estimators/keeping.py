@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from isotopic import archive, priors, solvers
+from isotopic import archive, blocks, priors, solvers
+from isotopic.blocks import rows, sweep
 from isotopic.kernels import Counts
 from isotopic.priors.base import Side
 from isotopic.problem import State
@@ -31,6 +32,13 @@ TYPES: dict[str, type] = {
         priors.Weighted,
         *solvers.SOLVERS.values(),
         solvers.AcceleratedState,
+        blocks.BlockedWeights,
+        rows.EqualShares,
+        rows.Extrapolated,
+        rows.Stored,
+        rows.Whole,
+        sweep.Recipe,
+        sweep.Sums,
         solvers.Solution,
         Counts,
         State,

@@ -65,4 +65,9 @@ def strategy_start(problem: Problem, name: str, rng: np.random.Generator) -> Sta
     """
     if name not in STRATEGIES:
         raise ValueError(f"init={name!r} is not a strategy; choose one of {', '.join(STRATEGIES)}")
+    if name != "random" and not isinstance(problem.X, CountMatrix):
+        raise ValueError(
+            f"init={name!r} looks at the whole matrix, which data in row blocks does not allow: "
+            "use init='random', or init=model with a model that was fitted to a part of the data"
+        )
     return absorbed(problem, *STRATEGIES[name](problem.X, problem.n_components, rng))

@@ -1,0 +1,81 @@
+"""How a limit on memory is kept: what stays, what goes to files, what is read again."""
+
+import os
+import weakref
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.blocks.counts import BlockedCounts
+from isotopic.blocks.engine import LocalEngine
+from isotopic.blocks.rows import FolderStore, MemoryStore, Store
+
+# Arrays of the size of the topics that a fit holds at most: those of both sides of a step, the
+# pass's own copies, and the sums of a few subtrees of blocks.
+_TOPICS = 20
+
+# Arrays with a row for each sample: the last three expected counts, and the new ones.
+_ROWS = 4
+
+# Python, NumPy, SciPy and scikit-learn themselves.
+_LIBRARIES = 150 * 10**6
+
+# Blocks that are there at a time besides those that stay: one that is worked on, one that is read
+# while the file's own form of it is still there.
+_IN_PASSING = 3
+
+
+class Memory:
+    """What one fit may use.
+
+    Parameters
+    ----------
+    X : BlockedCounts
+    n_components : int
+
+    Attributes
+    ----------
+    store : Store
+        For what the samples need from one pass to the next.
+
+    Raises
+    ------
+    ValueError
+        If the limit is too small for the topics and the blocks, with what it would need.
+    """
+
+    def __init__(self, X: BlockedCounts, n_components: int) -> None:
+        self.X = X
+        blocks, size = X.blocks, X.dtype.itemsize
+        rows = _ROWS * X.shape[0] * n_components * size
+        needed = _LIBRARIES + _TOPICS * X.shape[1] * n_components * size
+        needed += _IN_PASSING * X.largest_block + 2 * X.sample_totals.nbytes
+        on_disk = X.engine.shared or blocks.scratch is not None
+        limit = blocks.memory_limit
+        if limit is not None and not X.engine.shared:
+            if needed > limit:
+                raise ValueError(
+                    f"memory_limit={limit:,} bytes is too small: the topics and the blocks of this "
+                    f"fit need about {needed:,}. Raise it, use fewer components or float32, or "
+                    "cut the data into smaller blocks"
+                )
+            on_disk = on_disk or needed + rows > limit
+            if isinstance(X.engine, LocalEngine):
+                X.engine.room = max(0, limit - needed - (0 if on_disk else rows))
+        self.store: Store = MemoryStore()
+        if on_disk:
+            folder = FolderStore.new(blocks.scratch)
+            self.store = folder
+            weakref.finalize(self, folder.close)
+            X.engine.check_sees(folder.folder)
+
+    def kept(self, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
+        """Give an array for the fitted weights: in the scratch folder if there is one."""
+        if self.X.blocks.scratch is None:
+            return np.empty(shape, dtype)
+        # Under a new name: an earlier model may still look at the files of its fit.
+        path = os.path.join(self.X.blocks.scratch, f"weights-{name}-{uuid4().hex}.npy")
+        mapped: Array = np.lib.format.open_memmap(path, "w+", dtype, shape)
+        return mapped
