@@ -24,6 +24,7 @@ from isotopic.threads import use_threads
 try:
     import dask
     import distributed
+    from dask.delayed import Delayed
 except ImportError:
     raise ImportError("Dask is not installed: pip install isotopic[dask]") from None
 
@@ -138,11 +139,14 @@ class DelayedBlock:
     shape : tuple of int
     delayed : dask Delayed
         Of a matrix, or of a list of rows and matrices.
+    held : bool
+        Whether the workers have it already.
     """
 
     name: str
     shape: tuple[int, int]
     delayed: Any
+    held: bool
 
     @property
     def entries(self) -> int:
@@ -155,14 +159,21 @@ class DelayedBlock:
 
 
 def blocks_of(collection: Any) -> Sequence[Block]:
-    """Give the row blocks of a Dask array, of a bag of matrices, or of a delayed matrix."""
+    """Give the row blocks of a Dask array, of a bag of matrices, or of delayed matrices."""
+    delayed = collection if isinstance(collection, (list, tuple)) else [collection]
+    if all(isinstance(part, Delayed) for part in delayed):
+        return _of_delayed(delayed, any(map(_has_futures, delayed)), "list")
     if hasattr(collection, "chunks"):
         return _of_array(collection)
-    parts = collection.to_delayed() if hasattr(collection, "to_delayed") else [collection]
+    held = _has_futures(collection)
+    return _of_delayed(_parts(collection, held), held, type(collection).__name__)
+
+
+def _of_delayed(parts: Sequence[Any], held: bool, name: str) -> Sequence[Block]:
+    """Make the parts once to learn their shapes, which no graph tells."""
     shapes = dask.compute(*(dask.delayed(_shape)(part) for part in parts))
-    name = type(collection).__name__
     return [
-        DelayedBlock(f"{i} of a Dask {name}", shape, part)
+        DelayedBlock(f"{i} of a Dask {name}", shape, part, held)
         for i, (shape, part) in enumerate(zip(shapes, parts, strict=True))
     ]
 
@@ -174,12 +185,22 @@ def _of_array(array: Any) -> Sequence[Block]:
         raise ValueError("the Dask array does not know its shape: call compute_chunk_sizes() on it")
     if len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
+    held = _has_futures(array)
     return [
-        DelayedBlock(f"{i} of a Dask array", (int(rows), int(array.shape[1])), part)
-        for i, (rows, part) in enumerate(
-            zip(array.chunks[0], array.to_delayed().ravel(), strict=True)
-        )
+        DelayedBlock(f"{i} of a Dask array", (int(rows), int(array.shape[1])), part, held)
+        for i, (rows, part) in enumerate(zip(array.chunks[0], _parts(array, held), strict=True))
     ]
+
+
+def _parts(collection: Any, held: bool) -> list[Any]:
+    """Give the delayed parts; an optimised graph would lose those that workers hold."""
+    return list(np.ravel(collection.to_delayed(optimize_graph=not held)))
+
+
+def _has_futures(collection: Any) -> bool:
+    """Tell whether workers hold parts of a collection: it was persisted."""
+    graph = dict(collection.__dask_graph__())
+    return any(isinstance(value, distributed.Future) for value in graph.values())
 
 
 def current_client() -> Any:
@@ -219,21 +240,14 @@ def _groups(pieces: Sequence[Piece], threads: int) -> list[Sequence[Piece]]:
 
 def _held(client: Any, block: Block) -> Any:
     """Give the future of a block that the workers hold already."""
-    if isinstance(block, DelayedBlock) and _has_futures(block):
-        return client.compute(block.delayed)
-    return None
-
-
-def _has_futures(block: DelayedBlock) -> bool:
-    graph = dict(block.delayed.__dask_graph__())
-    return any(isinstance(value, distributed.Future) for value in graph.values())
+    held = isinstance(block, DelayedBlock) and block.held
+    return client.compute(block.delayed) if held else None  # type: ignore[attr-defined]
 
 
 def _traveller(block: Block) -> Block:
     """Leave futures out of what a task is given as a plain value."""
-    if isinstance(block, DelayedBlock) and _has_futures(block):
-        return DelayedBlock(block.name, block.shape, None)
-    return block
+    held = isinstance(block, DelayedBlock) and block.held
+    return replace(block, delayed=None) if held else block  # type: ignore[type-var]
 
 
 def _work(task: Task[A], pieces: list[Piece], held: list[Any], token: str, room: int | None) -> A:

@@ -66,6 +66,11 @@ def is_dask(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and callable(X.__dask_graph__)
 
 
+def is_dask_list(X: Any) -> bool:
+    """Tell whether ``X`` is a list of Dask collections."""
+    return isinstance(X, (list, tuple)) and len(X) > 0 and all(map(is_dask, X))
+
+
 def module_of(X: Any) -> str:
     """Tell which library a thing is of."""
     return type(X).__module__.partition(".")[0]
@@ -82,7 +87,7 @@ def found_in(source: Any, how: Reading) -> Sequence[Block]:
     """Look at a source of any kind."""
     if isinstance(source, (str, os.PathLike)):
         return _in_path(os.fspath(source), how)
-    if is_dask(source):
+    if is_dask(source) or is_dask_list(source):
         from isotopic.dask import blocks_of  # noqa: PLC0415 - an extra
 
         return blocks_of(source)

@@ -14,6 +14,7 @@ from isotopic.blocks.finding import (
     check_widths,
     found_in,
     is_dask,
+    is_dask_list,
     is_part,
     module_of,
     stacked,
@@ -123,15 +124,11 @@ def open_blocks(
     folder = None if scratch is None else os.fspath(scratch)
     if folder is not None and not os.path.isdir(folder):
         raise FileNotFoundError(f"there is no folder {folder} for scratch")
-    if client is None and _of_dask(source):
+    if client is None and (is_dask(source) or is_dask_list(source)):
         from isotopic.dask import current_client  # noqa: PLC0415 - an extra
 
         client = current_client()
     return Blocks(blocks, limit, folder, keep_weights, client, names)
-
-
-def _of_dask(source: Any) -> bool:
-    return is_dask(source) or (isinstance(source, (list, tuple)) and any(map(is_dask, source)))
 
 
 def is_blocks(X: Any) -> bool:

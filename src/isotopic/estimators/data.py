@@ -1,5 +1,6 @@
 """What a user hands to ``fit`` and ``transform``, read and checked."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,8 @@ def read_blocks(
     """
     if missing:
         raise ValueError("missing entries need the whole matrix in memory; X is in row blocks")
+    if isinstance(X, str) and not os.path.exists(X):
+        raise ValueError(f"X is the str {X!r:.200}, and there is no such file or folder")
     if not isinstance(X, Blocks):
         expected = None if reset else estimator.n_features_in_
         X = open_blocks(X, memory_limit=memory_limit, client=client, n_features=expected)

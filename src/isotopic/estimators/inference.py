@@ -291,7 +291,10 @@ class Inference:
     def _read_new(self, X: Any, missing_mask: Any = None) -> CountMatrix:
         """Read new samples that are to be in memory."""
         if is_blocks(X):
-            raise TypeError("row blocks are for fit, transform, score and perplexity only")
+            raise TypeError(
+                "row blocks are for fit, transform, score and perplexity only; X is a "
+                f"{type(X).__name__}"
+            )
         counts: CountMatrix = self._read_data(X, missing_mask)
         return counts
 
