@@ -19,7 +19,7 @@ from isotopic.objectives import (
     plsa_log_likelihood,
 )
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
-from isotopic.solvers import Accelerated, Alternating, JointEM
+from isotopic.solvers import Accelerated, Alternating, IncrementalEM, JointEM, OnlineEM
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
@@ -37,8 +37,10 @@ __all__ = [
     "Free",
     "Gamma",
     "GammaPoisson",
+    "IncrementalEM",
     "JointEM",
     "Lasso",
+    "OnlineEM",
     "Simplex",
     "TopicModel",
     "convert",

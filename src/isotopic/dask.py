@@ -8,7 +8,7 @@ names that are written once: any worker can do again what another did not finish
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
@@ -19,6 +19,7 @@ from scipy import sparse
 from isotopic.blocks.block import Block, BlockError, InMemory
 from isotopic.blocks.engine import LocalEngine
 from isotopic.blocks.pieces import A, Piece, Task, TreeSum
+from isotopic.counts import CountMatrix
 from isotopic.threads import use_threads
 
 try:
@@ -117,6 +118,10 @@ class DaskEngine:
                 "the Dask scheduler is gone. A fit with checkpoint= goes on from there: call it "
                 "again with a client of a new cluster"
             ) from cause
+
+    def blocks(self, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, CountMatrix]]:
+        """Load one block after the other, here: steps that follow each other cannot be shared."""
+        yield from LocalEngine(room=0).blocks(pieces)
 
     def check_sees(self, folder: str) -> None:
         """Raise if a worker does not see the folder."""

@@ -159,6 +159,10 @@ class Problem(Pair):
     def evaluate(self, weights: Posterior, topics: Posterior, passes: int) -> State:
         """Make a pass over the data at this point."""
         counts = self.expected_counts(weights, topics, weights_only=not self.topics.learned)
+        return self.state_at(weights, topics, counts, passes)
+
+    def state_at(self, weights: Posterior, topics: Posterior, counts: Counts, passes: int) -> State:
+        """Measure a point whose expected counts are known."""
         objective = self.objective(
             weights, topics, counts.log_likelihood, self.X.saturated_divergence, self.X.missing
         )
@@ -198,10 +202,10 @@ class Problem(Pair):
 
         With normalised topics the weights do not matter, unless entries are missing.
         """
-        counts = self._with_unseen(counts, weights, topics)
+        counts = self.with_unseen(counts, weights, topics)
         return self.topics.absorb(counts, self.weights_totals(weights, self.X.missing))
 
-    def _with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
+    def with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
         """Add the counts that normalised topics expect where entries are missing."""
         missing, filled_in = self.X.missing, self.weights.normalized
         if missing is None or filled_in or not (self.topics.normalized and self.topics.learned):
@@ -222,7 +226,7 @@ class Problem(Pair):
             self._weights_gap(weights, topics, counts),
             self.topics.gap(
                 topics,
-                self._with_unseen(counts.topics, weights, topics),
+                self.with_unseen(counts.topics, weights, topics),
                 self.weights_totals(weights, self.X.missing),
             ),
         )

@@ -1,6 +1,6 @@
 """BlockedCounts: data in row blocks, every one of which was checked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -106,6 +106,10 @@ class BlockedCounts:
     def repeated(self, copies: Array) -> "BlockedCounts":
         """Let each sample count as often as ``copies`` (positive, whole or not) says."""
         return BlockedCounts(self.blocks, copies)
+
+    def loaded(self) -> Iterator[tuple[Piece, CountMatrix]]:
+        """Give one block after the other, here."""
+        yield from self.engine.blocks(self.pieces)
 
     def identity(self) -> list[Array]:
         """Give the arrays that tell it from other data."""

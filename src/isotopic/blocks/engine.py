@@ -22,6 +22,9 @@ class Engine(Protocol):
     def check_sees(self, folder: str) -> None:
         """Raise if a folder is not seen where tasks run."""
 
+    def blocks(self, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, CountMatrix]]:
+        """Give each block loaded, here."""
+
 
 class LocalEngine:
     """One block after the other, with all threads on each.
@@ -44,14 +47,14 @@ class LocalEngine:
     def total(self, task: Task[A], pieces: Sequence[Piece]) -> A:
         """Do the task with every block; add the results by a :class:`TreeSum`."""
         tree: TreeSum[A] = TreeSum()
-        for piece, X in self._ahead(pieces):
+        for piece, X in self.blocks(pieces):
             tree.add(task(piece, X))
         return tree.total()
 
     def check_sees(self, folder: str) -> None:
         """Tasks run here."""
 
-    def _ahead(self, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, CountMatrix]]:
+    def blocks(self, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, CountMatrix]]:
         """Give each block loaded, the next one being loaded by a thread meanwhile."""
         with ThreadPoolExecutor(1) as reader:
             pending = reader.submit(self._loaded, pieces[0])

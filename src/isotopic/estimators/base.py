@@ -1,12 +1,11 @@
 """What all estimators share: everything but the pair of priors."""
 
 import warnings
-from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -16,104 +15,32 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts, is_blocks, problem_of
 from isotopic.counts import CountMatrix
-from isotopic.estimators.checkpoint import Checkpoint, Keeper
+from isotopic.estimators.attributes import kept_sides, weight_attributes
+from isotopic.estimators.checkpoint import Checkpoint
 from isotopic.estimators.data import read_blocks, read_counts, read_sample_weight
+from isotopic.estimators.documentation import documented
 from isotopic.estimators.inference import Inference
 from isotopic.estimators.keeping import Keeping
 from isotopic.estimators.knowledge import informed
-from isotopic.estimators.watching import CallbackSupport, Watcher, watchers, with_callbacks
+from isotopic.estimators.partial import PartialFit
+from isotopic.estimators.searching import Searching
+from isotopic.estimators.watching import CallbackSupport, watchers, with_callbacks
 from isotopic.init import (
     STRATEGIES,
-    Start,
-    start_from_arrays,
-    start_from_model,
-    strategy_start,
 )
 from isotopic.priors import Posterior, Prior, Weighted
 from isotopic.problem import Pair, Problem, State
-from isotopic.random import generator
-from isotopic.solvers import Solution, choose_solver, solve
+from isotopic.solvers import Solution
 from isotopic.threads import use_threads
 
-COMMON_PARAMETERS = """\
-solver : {"auto", "accelerated", "joint", "alternating"} or solver object, default="auto"
-        ``"joint"`` is the paper's update of both sides from one pass over the data, for normalised
-        topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"`` takes the joint
-        update further along its way, and is what ``"auto"`` picks.
-    init : {"random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
-        Where the fit starts, by default at random. ``"spectral"`` looks for anchor words. A pair
-        ``(weights, topics)`` is taken as the factors, or for a Bayesian side as the posterior's
-        parameters. A fitted model of any kind hands over the counts that it explains, or if it
-        was fitted to another number of samples only its topics.
-    max_iter : int, default=1000
-        Most iterations.
-    tol : float, default=1e-4
-        Stop when the optimality residual, the share of all counts that an update would move, is
-        at most this. With 0, exactly ``max_iter`` iterations are made.
-    n_init : int, default=1
-        Fits from that many independent starts; the one with the lowest objective is kept.
-    warm_start : bool, default=False
-        Whether another ``fit`` goes on from where the last one ended.
-    fixed_topics : array-like of shape (n_fixed, n_features) or None, default=None
-        The first topics, given and held; the others are learned. (Normalised like the others.)
-    seeds : dict or array-like of shape (n_components, n_features) or None, default=None
-        Counts that the topics have beforehand. ``{0: ["sea", "ship"]}`` seeds topic 0 with two
-        features, each with as many counts as it has in ``X``; ``{0: {"sea": 50.0}}`` says how
-        many. Features are column names or numbers.
-    forbidden : dict or array-like of shape (n_components, n_features) or None, default=None
-        Features that must not occur in a topic, as ``{0: ["sea"]}`` or as a mask.
-    missing : {"nan"} or None, default=None
-        Whether NaN in ``X`` is a missing entry rather than an error.
-    n_jobs : int or None, default=None
-        Threads. ``None`` uses every core: the result has the same bits for any number.
-    random_state : int, Generator, RandomState or None, default=None
-        Of the random start.
-    callbacks : callable, list of callables or None, default=None
-        Each is called with an :class:`~isotopic.solvers.Iteration` after every iteration; one that
-        returns ``True`` stops the fit. Those of scikit-learn are set with ``set_callbacks``.
-    verbose : int, default=0
-        Show progress: a live line on a terminal if tqdm is installed, else a line every so many
-        iterations."""
-
-COMMON_ATTRIBUTES = """\
-components_ : ndarray of shape (n_components, n_features)
-        The topics (the mean of a Bayesian side).
-    weights_ : ndarray of shape (n_samples, n_components)
-        The weights of the samples that were fitted (the mean of a Bayesian side).
-    weights_posterior_, components_posterior_ : ndarray
-        Parameters of a Bayesian side's posterior, of the same shape; ``None`` for a point, NaN
-        for fixed topics.
-    weights_posterior_rate_, components_posterior_rate_ : ndarray
-        Rates of a side with Gamma posteriors, whose shapes are above; ``None`` otherwise.
-    objective_ : float
-        What was minimised; see :meth:`isotopic.problem.Pair.objective`.
-    n_iter_ : int
-        Iterations made.
-    converged_ : bool
-        Whether the optimality residual reached ``tol``.
-    history_ : structured ndarray
-        A row for each iteration: ``iteration``, ``passes``, ``seconds``, ``objective``,
-        ``residual``.
-    sample_totals_ : ndarray of shape (n_samples,)
-        The sum of each sample that was fitted.
-    n_features_in_, feature_names_in_ : int, ndarray of str
-        What ``X`` had; names only if it had any."""
-
-_Class = TypeVar("_Class", bound=type)
-
-
-def documented(cls: _Class) -> _Class:
-    """Fill the shared parameters and attributes into a class's docstring."""
-    if cls.__doc__:  # absent under python -OO
-        cls.__doc__ = cls.__doc__.replace("%(parameters)s", COMMON_PARAMETERS).replace(
-            "%(attributes)s", COMMON_ATTRIBUTES
-        )
-    return cls
+__all__ = ["BaseTopicModel", "documented"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BaseTopicModel(
+    Searching,
     Inference,
+    PartialFit,
     Keeping,
     CallbackSupport,  # type: ignore[misc]
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
@@ -287,6 +214,8 @@ class BaseTopicModel(
             solution = self._search(problem, seen, watching, keeper)
             attributes = fitted(solution.state)
         self.__dict__.update(attributes)
+        for name in ("_topic_average", "n_samples_seen_"):  # of an earlier partial_fit
+            self.__dict__.pop(name, None)
         self.n_iter_ = len(solution.history)
         self.converged_ = solution.converged
         self.history_ = solution.history
@@ -324,65 +253,6 @@ class BaseTopicModel(
             feature_names=getattr(self, "feature_names_in_", None),
         )
         return problem_of(weights, topics, X, self.n_components), seen
-
-    def _search(
-        self,
-        problem: Problem,
-        seen: Array | None,
-        watching: list[Watcher],
-        keeper: Keeper | None,
-    ) -> Solution[State]:
-        """Solve from every start, and keep the lowest objective; an interruption ends it."""
-        solver = choose_solver(self.solver, problem)
-        seeds = generator(self.random_state).integers(2**63, size=(self.n_init, 2))
-        best: Solution[State] | None = None
-        resumed: Solution[State] | None = None
-        first = 0
-        if keeper is not None:
-            seeds, first, best, resumed = keeper.resume(seeds)
-            watching = [*watching, keeper]
-        starts = self._starts(problem, seen, seeds)
-        for number, start in enumerate(starts[first:], first):
-            if keeper is not None:
-                keeper.begin(number, best, resumed)
-            solution = solve(
-                problem,
-                solver,
-                start() if resumed is None else resumed,  # and nobody holds on to it
-                max_iter=self.max_iter,
-                tol=self.tol,
-                callbacks=watching,
-            )
-            if keeper is not None:
-                keeper.end(solution)
-            resumed = None
-            if best is None or _badness(solution) < _badness(best):
-                best = solution
-            if solution.interrupted:
-                return replace(best, interrupted=True)
-        assert best is not None
-        return best
-
-    def _starts(
-        self, problem: Problem, seen: Array | None, seeds: Array
-    ) -> list[Callable[[], Start]]:
-        """Give the starts as functions, so that nobody holds on to their arrays."""
-        if self.warm_start and hasattr(self, "components_"):
-            return [partial(start_from_model, problem, self, seen)]
-        model = self.init
-        if isinstance(model, str):
-            streams = [np.random.default_rng(seed) for seed in seeds]
-            return [partial(strategy_start, problem, model, stream) for stream in streams]
-        if self.n_init > 1:
-            raise ValueError(
-                f"n_init={self.n_init} fits need different starts, but this one is given; "
-                "use n_init=1, or init='random'"
-            )
-        if isinstance(model, BaseEstimator):
-            return [partial(start_from_model, problem, model, seen)]
-        if len(model) != 2:
-            raise ValueError(f"init must be a pair (weights, topics), not {len(model)} things")
-        return [partial(start_from_arrays, problem, *model)]
 
     def _own_priors(self) -> tuple[Prior, Prior]:
         """Give the priors of the parameters as they are now, for good."""
@@ -425,12 +295,15 @@ class BaseTopicModel(
         problem: Problem,
         copies: Array | None,
         seen: Array | None,
+        topics: Posterior | None = None,
     ) -> dict[str, Any]:
-        """Give the fitted attributes of a state."""
+        """Give the fitted attributes of a state, with its topics or with those that followed."""
         weights_prior = self._own_priors()[0]
         attributes = {
             **kept_sides(
-                Pair(weights_prior, problem.topics), problem.whole(state.weights), state.topics
+                Pair(weights_prior, problem.topics),
+                problem.whole(state.weights),
+                topics or state.topics,
             ),
             "_copies": copies,
             "_has_missing": counts.missing is not None,
@@ -452,7 +325,7 @@ class BaseTopicModel(
         model = type(self)(**self.get_params(deep=False))
         model.__dict__.update(attributes)
         found = model._infer(X.rows(unseen), unseen)
-        for name, part in _weight_attributes(found).items():
+        for name, part in weight_attributes(found).items():
             if part is not None:
                 whole = np.empty((X.shape[0], part.shape[1]), part.dtype)
                 whole[seen], whole[unseen] = attributes[name], part
@@ -490,36 +363,6 @@ class BaseTopicModel(
         tags.input_tags.allow_nan = self.missing == "nan"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def kept_sides(pair: Pair, weights: Posterior, topics: Posterior) -> dict[str, Any]:
-    """Give what is kept of both sides."""
-    parameters, rates = topics.parameters, topics.rates
-    return {
-        **_weight_attributes(weights),
-        "_fitted_priors": (pair.weights, pair.topics),
-        "components_": np.ascontiguousarray(topics.mean),
-        "components_posterior_": None if parameters is None else np.ascontiguousarray(parameters),
-        "components_posterior_rate_": None if rates is None else np.ascontiguousarray(rates),
-        "_effective_components": topics.effective,
-        "_components_explained": topics.explained,
-    }
-
-
-def _weight_attributes(weights: Posterior) -> dict[str, Any]:
-    return {
-        "weights_": weights.mean,
-        "weights_posterior_": weights.parameters,
-        "weights_posterior_rate_": weights.rates,
-        "_effective_weights": weights.effective,
-        "_weights_explained": weights.explained,
-    }
-
-
-def _badness(solution: Solution[State]) -> float:
-    """Give the objective; NaN is worse than anything."""
-    objective = solution.state.objective
-    return np.inf if np.isnan(objective) else objective
 
 
 def _repeated(X: CountMatrix, copies: Array) -> CountMatrix:

@@ -32,6 +32,8 @@ TYPES: dict[str, type] = {
         priors.Weighted,
         *solvers.SOLVERS.values(),
         solvers.AcceleratedState,
+        solvers.IncrementalState,
+        solvers.OnlineState,
         blocks.BlockedWeights,
         rows.EqualShares,
         rows.Extrapolated,
@@ -74,6 +76,7 @@ _PRIVATE = (
     "_has_missing",
     "_log_likelihood",
     "_saturated_divergence",
+    "_topic_average",
 )
 
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from isotopic.arrays import Array
-from isotopic.estimators.base import BaseTopicModel, documented
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.estimators.documentation import documented
 from isotopic.priors import Dirichlet, Free, Gamma, Prior, Simplex
 
 

@@ -6,13 +6,17 @@ from isotopic.problem import Problem
 from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
+from isotopic.solvers.incremental import IncrementalEM
 from isotopic.solvers.joint import JointEM
+from isotopic.solvers.online import OnlineEM
 
 SOLVERS: dict[str, type[Any]] = {
     "auto": Accelerated,
     "accelerated": Accelerated,
     "joint": JointEM,
     "alternating": Alternating,
+    "online": OnlineEM,
+    "incremental": IncrementalEM,
 }
 
 
