@@ -8,7 +8,7 @@ names that are written once: any worker can do again what another did not finish
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
@@ -61,6 +61,7 @@ class DaskEngine:
         if client.asynchronous:
             raise ValueError("client must not be asynchronous: a fit waits for its results")
         self.client, self.room, self.token = client, memory_limit, uuid4().hex
+        self.watch: Callable[[int, int], None] | None = None
 
     def total(self, task: Task[A], pieces: Sequence[Piece]) -> A:
         """Do the task with every block; add the results by a :class:`TreeSum`."""
@@ -95,6 +96,9 @@ class DaskEngine:
             )
             for i, group in enumerate(groups)
         ]
+        if self.watch is not None:
+            for done, _ in enumerate(distributed.as_completed(futures), 1):
+                self.watch(done, len(groups))
         while len(futures) > 1:  # neighbours in pairs, an odd one goes up as it is
             futures = [
                 client.submit(_add, *pair, key=f"isotopic-add-{uuid4().hex}", pure=False)

@@ -1,6 +1,6 @@
 """Going through the blocks on this machine, the next one being read while one is worked on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -10,7 +10,15 @@ from isotopic.counts import CountMatrix
 
 
 class Engine(Protocol):
-    """Who does a task with every block, and adds up what comes of it."""
+    """Who does a task with every block, and adds up what comes of it.
+
+    Attributes
+    ----------
+    watch : callable or None
+        Told after each block how many are done, and of how many.
+    """
+
+    watch: Callable[[int, int], None] | None
 
     @property
     def shared(self) -> bool:
@@ -41,14 +49,17 @@ class LocalEngine:
 
     def __init__(self, room: int | None) -> None:
         self.room = room
+        self.watch: Callable[[int, int], None] | None = None
         self._kept: dict[int, CountMatrix] = {}
         self._workspace = native.Workspace()
 
     def total(self, task: Task[A], pieces: Sequence[Piece]) -> A:
         """Do the task with every block; add the results by a :class:`TreeSum`."""
         tree: TreeSum[A] = TreeSum()
-        for piece, X in self.blocks(pieces):
+        for done, (piece, X) in enumerate(self.blocks(pieces), 1):
             tree.add(task(piece, X))
+            if self.watch is not None:
+                self.watch(done, len(pieces))
         return tree.total()
 
     def check_sees(self, folder: str) -> None:

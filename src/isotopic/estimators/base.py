@@ -210,7 +210,7 @@ class BaseTopicModel(
         keeper = None if checkpoint is None else Checkpoint.of(checkpoint).keeper(self, problem)
         fitted = partial(self._fitted, counts=counts, problem=problem, copies=copies, seen=seen)
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
-        with use_threads(self.n_jobs), watchers(self, X, metadata, fitted) as watching:
+        with use_threads(self.n_jobs), watchers(self, X, counts, metadata, fitted) as watching:
             solution = self._search(problem, seen, watching, keeper)
             attributes = fitted(solution.state)
         self.__dict__.update(attributes)
