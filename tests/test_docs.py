@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 MODULES = [m.name for m in pkgutil.walk_packages(isotopic.__path__, "isotopic.")]
 
 
-@pytest.mark.parametrize("name", ["docs/guide.md"])
+@pytest.mark.parametrize("name", ["docs/guide.md", "docs/scale.md"])
 def test_examples_of_the_guide(name):
     failed, tried = doctest.testfile(str(ROOT / name), module_relative=False)
     assert tried > 0

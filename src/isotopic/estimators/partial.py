@@ -125,7 +125,7 @@ class PartialFit:
             )
         topics = self._topics_for(problem, seen)
         weights, counts = _explained(problem, topics)
-        n_samples = X.shape[0] if copies is None else float(copies.sum())
+        n_samples = float(X.shape[0] if copies is None else copies.sum())
         average = problem.with_unseen(counts.topics, weights, topics) / n_samples
         rate = 1.0
         if seen is not None:
