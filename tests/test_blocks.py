@@ -30,7 +30,7 @@ from isotopic import (
 )
 from isotopic.blocks import Blocks
 from isotopic.blocks.engine import LocalEngine
-from isotopic.blocks.pieces import Piece, TreeSum
+from isotopic.blocks.pieces import Form, Piece, TreeSum
 
 PAIRS = [
     (Free(), Free()),
@@ -415,9 +415,28 @@ def test_blocks_stay_while_there_is_room(X):
     assert [len(block.loads) for block in blocks] == [7, 7, 7]  # checked, and 6 passes
     for block in blocks:
         block.loads.clear()
-    room = blocks[0].X.nnz * 18 + 21 * 8
+    # Room for one block, and for the indexes by feature of all.
+    room = 12 * blocks[0].X.nnz + 21 * 8 + 6 * X.nnz
     assert_same_bits(model.fit(Blocks(tuple(blocks), memory_limit=least + room)), one)
     assert [len(block.loads) for block in blocks] == [2, 7, 7]
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=8), st.integers(0, 3000))
+def test_what_stays_never_exceeds_the_room(sizes, room):
+    engine = LocalEngine(room)
+    blocks = [sparse.csr_array(np.ones((1, size))) for size in sizes]
+    pieces = [
+        Piece(i, i, i + 1, CountedBlock(X), Form("float64", True, X.nnz))
+        for i, X in enumerate(blocks)
+    ]
+    for _ in range(3):
+        for piece, X in engine.blocks(pieces):
+            assert len(X.by_feature[3]) == piece.form.entries
+        kept = sum(X.nbytes for X in engine.room._blocks.values())
+        kept += sum(6 * len(index[3]) for index in engine.room._indexes.values())
+        assert kept == engine.room._used <= room
+    if room >= 6 * sum(sizes):
+        assert len(engine.room._blocks) + len(engine.room._indexes) == len(sizes)
 
 
 def test_the_next_block_is_read_while_one_is_worked_on(X):

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from isotopic._core import native
 from isotopic.blocks.pieces import A, Piece, Task, TreeSum
+from isotopic.blocks.room import Room
 from isotopic.counts import CountMatrix
 
 
@@ -40,17 +41,15 @@ class LocalEngine:
     Parameters
     ----------
     room : int or None
-        Bytes for blocks that stay in memory; ``None``: all do. The first ones are kept, because
-        every pass goes through all of them: the blocks that were used last would always be gone
-        when their turn comes.
+        Bytes for what stays in memory from one pass to the next; see
+        :class:`~isotopic.blocks.room.Room`.
     """
 
     shared = False
 
     def __init__(self, room: int | None) -> None:
-        self.room = room
+        self.room = Room(room)
         self.watch: Callable[[int, int], None] | None = None
-        self._kept: dict[int, CountMatrix] = {}
         self._workspace = native.Workspace()
 
     def total(self, task: Task[A], pieces: Sequence[Piece]) -> A:
@@ -67,6 +66,7 @@ class LocalEngine:
 
     def blocks(self, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, CountMatrix]]:
         """Give each block loaded, the next one being loaded by a thread meanwhile."""
+        self.room.expect(pieces)
         with ThreadPoolExecutor(1) as reader:
             pending = reader.submit(self._loaded, pieces[0])
             for following in [*pieces[1:], None]:
@@ -78,13 +78,13 @@ class LocalEngine:
     def _loaded(self, piece: Piece) -> tuple[Piece, CountMatrix]:
         if piece.form is None:  # to be checked, not to be worked with
             return piece.checked()
-        if piece.number in self._kept:
-            return piece, self._kept[piece.number]
+        kept = self.room.block(piece)
+        if kept is not None:
+            return piece, kept
         X = piece.load()
         if X.is_sparse:
             X.workspace = self._workspace  # one for all, because one is worked on at a time
-            _ = X.by_feature
-        used = sum(kept.nbytes for kept in self._kept.values())
-        if self.room is None or used + X.nbytes <= self.room:
-            self._kept[piece.number] = X
+            index = self.room.index(piece)
+            X.by_feature = X.by_feature if index is None else index
+        self.room.offer(piece, X)
         return piece, X

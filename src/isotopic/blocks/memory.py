@@ -63,7 +63,7 @@ class Memory:
                 )
             on_disk = on_disk or needed + rows > limit
             if isinstance(X.engine, LocalEngine):
-                X.engine.room = max(0, limit - needed - (0 if on_disk else rows))
+                X.engine.room.size = max(0, limit - needed - (0 if on_disk else rows))
         self.store: Store = MemoryStore()
         if on_disk:
             folder = FolderStore.new(blocks.scratch)
