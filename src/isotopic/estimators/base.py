@@ -214,7 +214,7 @@ class BaseTopicModel(
             solution = self._search(problem, seen, watching, keeper)
             attributes = fitted(solution.state)
         self.__dict__.update(attributes)
-        for name in ("_topic_average", "n_samples_seen_"):  # of an earlier partial_fit
+        for name in ("_topic_average", "_latest_topics", "n_samples_seen_"):  # of partial_fit
             self.__dict__.pop(name, None)
         self.n_iter_ = len(solution.history)
         self.converged_ = solution.converged

@@ -142,6 +142,7 @@ class PartialFit:
         if seen is not None:
             attributes["_feature_totals"] = self._feature_totals + problem.X.feature_totals
         self.__dict__.update(attributes)
+        self._latest_topics = absorbed
         self._remember(now, state, time.perf_counter() - began)
 
     def _seen_so_far(self, problem: Problem) -> Seen | None:
@@ -162,13 +163,15 @@ class PartialFit:
         if seen is None:
             start: tuple[Posterior, Posterior] = self._starts(problem, None, seeds)[0]()
             return start[1]
-        counts = _counts_of(seen, problem)
-        topics = problem.topics.absorb(counts.copy("K"), 1.0)
-        totals = problem.X.feature_totals
+        latest: Posterior | None = getattr(self, "_latest_topics", None)
+        if latest is None or latest.mean.dtype != problem.X.dtype:
+            latest = problem.topics.absorb(_counts_of(seen, problem), 1.0)
+        topics, totals = latest, problem.X.feature_totals
         new = (totals > 0) & ~np.any(topics.effective, axis=0)
         if not new.any():
             return topics
         # Features that occur for the first time are shared out at random, as at a start.
+        counts = _counts_of(seen, problem)
         rng = np.random.default_rng([*seeds[0].tolist(), seen.steps])
         shares = rng.dirichlet(np.ones(len(counts)), size=np.count_nonzero(new))
         counts[:, new] = (shares * totals[new, np.newaxis]).T
@@ -196,6 +199,7 @@ class PartialFit:
     _feature_totals: Array
     _copies: Array | None
     _topic_average: Array
+    _latest_topics: Posterior
     n_samples_seen_: float
     n_iter_: int
     history_: Array
