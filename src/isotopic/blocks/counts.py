@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -103,6 +103,12 @@ class BlockedCounts:
         check_total(self.total, self.dtype)
         check_shares(self.feature_totals, self.total, self.dtype)
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"{name}: what was asked for needs the whole matrix in memory, but X is in row blocks. "
+            "Choose another solver or start"
+        )
+
     def repeated(self, copies: Array) -> "BlockedCounts":
         """Let each sample count as often as ``copies`` (positive, whole or not) says."""
         return BlockedCounts(self.blocks, copies)
@@ -122,7 +128,7 @@ class BlockedCounts:
 
 def _engine(blocks: Blocks) -> Engine:
     if blocks.client is None:
-        return LocalEngine(room=blocks.memory_limit)
+        return LocalEngine(room=0)  # a fit finds out how much there is
     from isotopic.dask import DaskEngine  # noqa: PLC0415 - an extra
 
     return DaskEngine(blocks.client, blocks.memory_limit)

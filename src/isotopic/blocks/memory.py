@@ -54,6 +54,7 @@ class Memory:
         needed += _IN_PASSING * X.largest_block + 2 * X.sample_totals.nbytes
         on_disk = X.engine.shared or blocks.scratch is not None
         limit = blocks.memory_limit
+        room: int | None = None
         if limit is not None and not X.engine.shared:
             if needed > limit:
                 raise ValueError(
@@ -62,8 +63,9 @@ class Memory:
                     "cut the data into smaller blocks"
                 )
             on_disk = on_disk or needed + rows > limit
-            if isinstance(X.engine, LocalEngine):
-                X.engine.room.size = max(0, limit - needed - (0 if on_disk else rows))
+            room = max(0, limit - needed - (0 if on_disk else rows))
+        if isinstance(X.engine, LocalEngine):
+            X.engine.room.size = room
         self.store: Store = MemoryStore()
         if on_disk:
             folder = FolderStore.new(blocks.scratch)
