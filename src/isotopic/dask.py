@@ -35,6 +35,9 @@ _GROUPS_A_THREAD = 2
 # Passes that are begun again because the broadcast topics went with the workers that had them.
 _ATTEMPTS = 5
 
+# Seconds to wait for a worker when there is none.
+_PATIENCE = 120
+
 # The share of a worker's memory that blocks may take, if no limit is given.
 _ROOM_SHARE = 0.5
 
@@ -78,9 +81,9 @@ class DaskEngine:
 
     def _total(self, task: Task[A], pieces: Sequence[Piece]) -> A:
         client, name = self.client, type(task).__name__.lower()
+        threads = client.nthreads() or self._when_there_are_some()
+        addresses, groups = sorted(threads), _groups(pieces, sum(threads.values()))
         broadcast = client.scatter(task, broadcast=True, hash=False)
-        addresses = sorted(client.scheduler_info(n_workers=-1)["workers"])
-        groups = _groups(pieces, sum(client.nthreads().values()))
         futures = [
             client.submit(
                 _work,
@@ -108,6 +111,12 @@ class DaskEngine:
             ]
         result: A = futures[0].result()
         return result
+
+    def _when_there_are_some(self) -> dict[str, int]:
+        """Wait for workers, all of which may have died a moment ago."""
+        self.client.wait_for_workers(1, timeout=_PATIENCE)
+        threads: dict[str, int] = self.client.nthreads()
+        return threads
 
     def _check_scheduler(self, cause: Exception) -> None:
         """Raise if the scheduler is gone: nothing can be begun again then."""

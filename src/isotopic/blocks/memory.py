@@ -19,6 +19,9 @@ _TOPICS = 20
 # Arrays with a row for each sample: the last three expected counts, and the new ones.
 _ROWS = 4
 
+# Arrays that a fitted model keeps of the weights: a point is one, a posterior has parameters too.
+_KEPT_OF_POINTS, _KEPT_OF_POSTERIORS = 1, 5
+
 # Python, NumPy, SciPy and scikit-learn themselves.
 _LIBRARIES = 150 * 10**6
 
@@ -34,6 +37,8 @@ class Memory:
     ----------
     X : BlockedCounts
     n_components : int
+    bayesian : bool
+        Whether the weights are distributions.
 
     Attributes
     ----------
@@ -46,29 +51,23 @@ class Memory:
         If the limit is too small for the topics and the blocks, with what it would need.
     """
 
-    def __init__(self, X: BlockedCounts, n_components: int) -> None:
+    def __init__(self, X: BlockedCounts, n_components: int, bayesian: bool) -> None:
         self.X = X
-        blocks, size = X.blocks, X.dtype.itemsize
-        rows = _ROWS * X.shape[0] * n_components * size
-        needed = _LIBRARIES + _TOPICS * X.shape[1] * n_components * size
-        needed += _IN_PASSING * X.largest_block + 2 * X.sample_totals.nbytes
-        on_disk = X.engine.shared or blocks.scratch is not None
-        limit = blocks.memory_limit
-        room: int | None = None
+        limit, on_disk, room = X.blocks.memory_limit, X.blocks.scratch is not None, None
         if limit is not None and not X.engine.shared:
-            if needed > limit:
-                raise ValueError(
-                    f"memory_limit={limit:,} bytes is too small: the topics and the blocks of this "
-                    f"fit need about {needed:,}. Raise it, use fewer components or float32, or "
-                    "cut the data into smaller blocks"
-                )
-            on_disk = on_disk or needed + rows > limit
-            room = max(0, limit - needed - (0 if on_disk else rows))
+            each = X.shape[0] * n_components * X.dtype.itemsize
+            kept = each * (_KEPT_OF_POSTERIORS if bayesian else _KEPT_OF_POINTS)
+            if on_disk or not X.blocks.keep_weights:
+                kept = 0
+            needed = _needed(X, n_components)
+            _check_limit(limit, needed, kept)
+            on_disk = on_disk or needed + kept + _ROWS * each > limit
+            room = max(0, limit - needed - kept - (0 if on_disk else _ROWS * each))
         if isinstance(X.engine, LocalEngine):
             X.engine.room.size = room
         self.store: Store = MemoryStore()
-        if on_disk:
-            folder = FolderStore.new(blocks.scratch)
+        if on_disk or X.engine.shared:
+            folder = FolderStore.new(X.blocks.scratch)
             self.store = folder
             weakref.finalize(self, folder.close)
             X.engine.check_sees(folder.folder)
@@ -81,3 +80,26 @@ class Memory:
         path = os.path.join(self.X.blocks.scratch, f"weights-{name}-{uuid4().hex}.npy")
         mapped: Array = np.lib.format.open_memmap(path, "w+", dtype, shape)
         return mapped
+
+
+def _needed(X: BlockedCounts, n_components: int) -> int:
+    """Add up what a fit cannot do without."""
+    topics = _TOPICS * X.shape[1] * n_components * X.dtype.itemsize
+    passing = _IN_PASSING * X.largest_block + 2 * X.sample_totals.nbytes
+    return int(_LIBRARIES + topics + passing)
+
+
+def _check_limit(limit: int, needed: int, kept: int) -> None:
+    """Raise if a limit cannot be kept."""
+    if needed > limit:
+        raise ValueError(
+            f"memory_limit={limit:,} bytes is too small: topics and blocks of this fit need "
+            f"about {needed:,}. Raise it, use fewer components or float32, or cut the data into "
+            "smaller blocks"
+        )
+    if needed + kept > limit:
+        raise ValueError(
+            f"memory_limit={limit:,} bytes is too small for weights_, which take {kept:,} besides "
+            f"the {needed:,} of the fit. Open the blocks with keep_weights=False, or with a "
+            "scratch= folder for them"
+        )

@@ -57,7 +57,7 @@ class BlockedProblem(Problem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "memory", Memory(self.X, self.n_components))
+        object.__setattr__(self, "memory", Memory(self.X, self.n_components, self.weights.bayesian))
 
     def expected_counts(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks import Piece
+from isotopic.blocks.engine import Engine
 from isotopic.counts import CountMatrix
 from isotopic.kernels import normalized, row_pass
 from isotopic.threads import use_threads
@@ -23,10 +24,12 @@ _OF_SAMPLES = (
 )
 
 
-def lean(model: Any) -> Any:
-    """Copy a model without what it knows of the samples that it was fitted to."""
+def lean(model: Any, engine: Engine) -> Any:
+    """Copy a model, for a task, without what it knows of the samples that it was fitted to."""
     other = copy(model)
     other.callbacks = None
+    if engine.shared:  # the threads of a worker are for its tasks
+        other.n_jobs = 1
     for name in _OF_SAMPLES:
         setattr(other, name, None)
     return other

@@ -103,7 +103,7 @@ class Inference:
         if total == 0:
             raise ValueError("X has no counts to score")
         if isinstance(counts, BlockedCounts):
-            scored = counts.engine.total(Score(lean(self), times), counts.pieces)
+            scored = counts.engine.total(Score(lean(self, counts.engine), times), counts.pieces)
         else:
             scored = score_rows(self, counts, times)
         if scored.impossible:
@@ -312,7 +312,7 @@ class Inference:
     def _transformed(self, counts: CountMatrix | BlockedCounts) -> Array:
         """Infer the weights of samples, a block at a time where there are blocks."""
         if isinstance(counts, BlockedCounts):
-            parts = counts.engine.total(Transform(lean(self)), counts.pieces).parts
+            parts = counts.engine.total(Transform(lean(self, counts.engine)), counts.pieces).parts
             return np.concatenate(parts)
         return self._infer(counts).mean
 
