@@ -32,7 +32,7 @@ except ImportError:
 # Groups of blocks for each thread of the cluster, so that fast workers can do more of them.
 _GROUPS_A_THREAD = 2
 
-# Passes that are begun again because the broadcast topics went with the workers that had them.
+# Passes that are begun again because all workers were gone for a while.
 _ATTEMPTS = 5
 
 # Seconds to wait for a worker when there is none.
@@ -83,7 +83,7 @@ class DaskEngine:
         client, name = self.client, type(task).__name__.lower()
         threads = client.nthreads() or self._when_there_are_some()
         addresses, groups = sorted(threads), _groups(pieces, sum(threads.values()))
-        broadcast = client.scatter(task, broadcast=True, hash=False)
+        broadcast = self._broadcast(task)
         futures = [
             client.submit(
                 _work,
@@ -111,6 +111,15 @@ class DaskEngine:
             ]
         result: A = futures[0].result()
         return result
+
+    def _broadcast(self, task: Any) -> Any:
+        """Send a task to where workers fetch it, from the scheduler and from each other.
+
+        As the result of a task, because scattered data is lost with the workers that have it.
+        """
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            key = f"isotopic-broadcast-{uuid4().hex}"
+            return self.client.submit(_same, task, key=key, pure=False)
 
     def _when_there_are_some(self) -> dict[str, int]:
         """Wait for workers, all of which may have died a moment ago."""
@@ -294,6 +303,10 @@ def _engine(token: str, room: int | None) -> LocalEngine:
 
 def _add(first: A, second: A) -> A:
     return TreeSum([first, second]).total()
+
+
+def _same(task: Any) -> Any:
+    return task
 
 
 def _nothing() -> None:

@@ -25,9 +25,9 @@ _KEPT_OF_POINTS, _KEPT_OF_POSTERIORS = 1, 5
 # Python, NumPy, SciPy and scikit-learn themselves.
 _LIBRARIES = 150 * 10**6
 
-# Blocks that are there at a time besides those that stay: one that is worked on, one that is read
-# while the file's own form of it is still there.
-_IN_PASSING = 3
+# Blocks that are there at a time besides those that stay: one that is worked on, and one that is
+# read, in the form of its files, joined, converted and indexed; and what the allocator holds.
+_IN_PASSING = 6
 
 
 class Memory:
