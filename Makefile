@@ -1,5 +1,5 @@
 # Everything a fresh machine with Python >= 3.11 and a C++ compiler needs:
-#   make demo    set up, fit the bundled corpus, print its topics
+#   make demo    set up, fit the bundled corpus, print its topics, write a report (build/demo.html)
 #   make test    set up, run all tests
 #   make fuzz    build with sanitizers, aside, and look for inputs that break something
 PYTHON ?= python3
@@ -17,7 +17,8 @@ SANITIZERS    = $(foreach library,asan ubsan stdc++,$(shell $(CXX) -print-file-n
 .PHONY: demo test lint format bench fuzz clean
 
 demo: $(VENV)/.built
-	$(BIN)/isotopic demo
+	mkdir -p build
+	$(BIN)/isotopic demo --report build/demo.html --force
 
 test: $(VENV)/.test
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest  # some of scikit-learn's checks wait for it

@@ -11,18 +11,23 @@ from pathlib import Path
 from benchmarks import (
     against_sklearn,
     bayes,
+    beta,
     cluster,
     convergence,
+    coverage,
     dense,
     imports,
     late,
     limits,
     machine,
     memory,
+    offsets,
     online,
     outofcore,
     real,
     scaling,
+    solvers,
+    sparsity,
     threads,
 )
 from benchmarks.solution import section as solution
@@ -34,13 +39,18 @@ MODULES = (
     limits,
     late,
     convergence,
+    solvers,
     scaling,
     threads,
     dense,
     bayes,
+    beta,
     memory,
+    offsets,
     imports,
     real,
+    sparsity,
+    coverage,
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 # Those that take minutes and gigabytes, and are measured only when asked for.

@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks import data
-from benchmarks.shards import value_of, write_shards
+from benchmarks.shards import paper_lda, value_of, write_shards
 from benchmarks.table import Row, Section, Settings, Target
-from isotopic import LDA, open_blocks
+from isotopic import open_blocks
 
 COMPONENTS = 50
 
@@ -64,7 +64,7 @@ def on_workers(folder: str, components: int, iterations: int, n_workers: int) ->
         LocalCluster(n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        model = LDA(components, solver="joint", max_iter=iterations, tol=0, random_state=0)
+        model = paper_lda(components, iterations)
         model.fit(open_blocks(folder, client=client))
     seconds = np.diff(model.history_["seconds"])
     return {"iteration": float(np.median(seconds))}

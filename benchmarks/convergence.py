@@ -16,7 +16,7 @@ _MODELS = {
     "NMF": NMF(),
     "NMF, free topics": NMF(normalize=False),
     "LDA": LDA(),
-    "LDA, smoothed": LDA(alpha=0.1, eta=0.05),
+    "LDA, variational": LDA(estimate="variational"),
     "Gamma-Poisson": GammaPoisson(),
 }
 

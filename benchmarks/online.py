@@ -25,6 +25,7 @@ def measure(settings: Settings) -> Iterator[Row]:
     problem = Perplexity(counts, COMPONENTS)
     train = sparse.csr_array(problem.parts[0])
     priors = {"alpha": 1 / COMPONENTS, "eta": 1 / COMPONENTS}
+    priors |= {"estimate": "variational", "init": "random"}
     batch = LDA(COMPONENTS, solver="joint", max_iter=BATCH_ITERATIONS, tol=0, **priors)
     batch.set_params(random_state=0).fit(train)
     iteration = float(batch.history_["seconds"][-1]) / BATCH_ITERATIONS

@@ -56,15 +56,21 @@ def fit_in_memory(folder: str, n_shards: int, components: int, iterations: int) 
     """Fit some of the shards as one matrix."""
     paths = sorted(Path(folder).glob("*.npz"))[:n_shards]
     X = sparse.vstack([sparse.csr_array(sparse.load_npz(path)) for path in paths], format="csr")
-    return _timed(LDA(components, solver="joint", max_iter=iterations, tol=0, random_state=0), X)
+    return _timed(paper_lda(components, iterations), X)
 
 
 def fit_blocks(
     folder: str, components: int, iterations: int, limit: str | None, threads: int | None = None
 ) -> dict[str, float]:
     """Fit a folder of shards within a limit on memory."""
-    model = LDA(components, solver="joint", max_iter=iterations, tol=0, random_state=0)
+    model = paper_lda(components, iterations)
     return _timed(model.set_params(n_jobs=threads), open_blocks(folder, memory_limit=limit))
+
+
+def paper_lda(components: int, iterations: int) -> LDA:
+    """Give the paper's LDA: joint updates from a random start."""
+    model = LDA(components, alpha=0.1, eta=0.1, estimate="variational", init="random")
+    return model.set_params(solver="joint", max_iter=iterations, tol=0, random_state=0)
 
 
 def _timed(model: LDA, X: Any) -> dict[str, float]:

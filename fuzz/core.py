@@ -232,6 +232,30 @@ def an_extrapolation_agrees(case: Table) -> None:
     np.testing.assert_allclose(ours.sum(axis=1, dtype=np.float64), totals, 1e-5)
 
 
+def a_descent_agrees(case: Counts) -> None:
+    """Compare the rows' objectives after a descent with NumPy's; none is above where it began."""
+    X, weights, topics = case.make()
+    X = X.as_sparse()
+    slopes = np.maximum(kernels.row_sums(topics), np.finfo(case.dtype).tiny)
+
+    def objectives(factors: Array) -> Array:
+        log_likelihoods = kernels.row_pass(X, factors, topics)[1]
+        return np.asarray(factors.astype(np.float64) @ slopes - log_likelihoods)
+
+    with use_threads(case.threads):
+        ours, theirs = twice(kernels.descended, X, weights, topics.T, slopes, sweeps=2)
+    with use_threads(1):
+        alone = kernels.descended(X, weights, topics.T, slopes, sweeps=2)
+    np.testing.assert_array_equal(alone, ours)
+    assert np.all(np.isfinite(ours) & (ours >= 0))
+    if case.power > 0.2:  # objectives that are differences of numbers too large for the precision
+        return
+    before, after, expected = (objectives(factors) for factors in (weights, ours, theirs))
+    slack = (1e-3 if case.dtype == "float32" else 1e-9) * (1 + X.sample_totals + np.abs(expected))
+    assert np.all((after <= before + slack) | np.isinf(before)), (before, after)
+    assert np.all(np.isinf(after) == np.isinf(expected)), (after, expected)
+
+
 def an_effective_factor_agrees(case: Table) -> None:
     """Compare effective factors and terms with those of NumPy; proportions are at most one."""
     parameters, shares, *_ = case.make()
@@ -289,6 +313,7 @@ def _calls(rng: np.random.Generator) -> dict[str, list[Any]]:
         "effective_factor": [table, table, rows, np.ones(7), table.copy(), rows.copy(), 2],
         "distance": [table, table, rows, np.ones(7), 2],
         "extrapolate": [table, table, rows, 0.9 * rows, 1e-6 * rows, table.copy(), 2],
+        "descend": [*passed[:3], topics, np.ones(3), rows, 2, weights, np.empty_like(weights), 2],
         "sums": [table, False, rows, 2],
         "normalize": [table, True, np.ones(7), table.copy(), 2],
         "gamma_functions": [rows, rows.copy(), rows.copy()],
@@ -314,7 +339,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 }
 
 # What the caller of a pass answers for: the features, and the index made of them.
-TRUSTED = {("expected_counts", 1), ("expected_counts", 4)}
+TRUSTED = {("expected_counts", 1), ("expected_counts", 4), ("descend", 1)}
 
 
 def _changed(rng: np.random.Generator, argument: Any, change: str) -> Any:
@@ -360,6 +385,7 @@ PROPERTIES = [
     Property(a_distance_agrees, tables()),
     Property(normalized_rows_agree, tables()),
     Property(an_extrapolation_agrees, tables()),
+    Property(a_descent_agrees, counts),
     Property(an_effective_factor_agrees, tables(zeros=False)),
     Property(gamma_functions_agree, st.lists(positive, max_size=40)),
 ]

@@ -21,6 +21,7 @@ from isotopic import (
     GammaPoisson,
     Lasso,
     Simplex,
+    SparseNMF,
     TopicModel,
     expected_counts,
 )
@@ -99,6 +100,15 @@ models = (
     | st.builds(PLSA, components, **common)
     | st.builds(LDA, components, alpha=st.none() | shapes, eta=st.none() | shapes, **common)
     | st.builds(GammaPoisson, components, shape=shapes, rate=numbers, **common)
+    | st.builds(
+        SparseNMF,
+        components,
+        st.floats(1e-3, 1e2),
+        norm=st.sampled_from(["l2", 1.5, 3.0, 10.0]),
+        # Not "power": the weight of a tiny count is a power of it, for which there is no float32.
+        penalty=st.sampled_from(["l1", "log"]),
+        **common,
+    )
     | st.builds(TopicModel, components, weights=priors, topics=priors, **common)
 )
 data = st.builds(
@@ -147,7 +157,7 @@ def refuses(model: Any, shape: tuple[int, int]) -> bool:
     if model.n_components > max(shape):
         return True
     weights, topics = model._priors()
-    scaled = not topics.normalized
+    scaled = topics.norm is None
     return scaled and (
         weights.normalized
         or model.solver == "joint"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+from problems import paper_lda
 from scipy import sparse
 from scipy.special import digamma, gammaln, rel_entr, xlogy
 from sklearn.base import clone
@@ -31,8 +32,12 @@ from isotopic import (
     GammaPoisson,
     JointEM,
     Lasso,
+    LogPenalty,
+    PowerPenalty,
     Simplex,
+    SparseNMF,
     TopicModel,
+    UnitNorm,
 )
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
@@ -45,10 +50,13 @@ MODELS = {
     "nmf": NMF(2, **SETTINGS),
     "nmf-with-scale": NMF(2, normalize=False, **SETTINGS),
     "plsa": PLSA(2, **SETTINGS),
-    "lda": LDA(2, alpha=0.5, **SETTINGS),
-    "smoothed-lda": LDA(2, alpha=0.2, eta=0.3, **SETTINGS),
+    "lda": paper_lda(2, alpha=0.5, **SETTINGS),
+    "smoothed-lda": paper_lda(2, alpha=0.2, eta=0.3, **SETTINGS),
     "gamma-poisson": GammaPoisson(2, shape=0.7, rate=0.3, **SETTINGS),
     "lasso-simplex": TopicModel(2, weights=Lasso(0.5), **SETTINGS),
+    "l2-lasso": SparseNMF(2, 0.5, **SETTINGS),
+    "simplex-log": SparseNMF(2, 0.5, norm="l1", penalty="log", **SETTINGS),
+    "l3-power": SparseNMF(2, 0.5, norm=3.0, penalty="power", solver="joint", **SETTINGS),
     "lasso-lasso": TopicModel(2, weights=Lasso(0.5), topics=Lasso(0.2), **SETTINGS),
     "gamma-gamma": TopicModel(2, weights=Gamma(0.7, 0.3), topics=Gamma(0.4, 0.6), **SETTINGS),
     "gamma-dirichlet": TopicModel(2, weights=Gamma(0.7, 0.3), topics=Dirichlet(0.3), **SETTINGS),
@@ -542,6 +550,33 @@ BAD_PRIORS: dict[str, tuple[str, dict[str, Any], str]] = {
         {"weights": Simplex(), "topics": Free()},
         "Simplex",
     ),
+    "unit-norm-of-weights": ("lasso-simplex", {"weights": UnitNorm()}, "for topics"),
+    "unit-norm-beside-gamma": (
+        "lasso-simplex",
+        {"weights": Gamma(1.0), "topics": UnitNorm()},
+        "need weights that are a factor",
+    ),
+    "unit-norm-beside-simplex": (
+        "lasso-simplex",
+        {"weights": Simplex(), "topics": UnitNorm()},
+        "topics must be normalised too",
+    ),
+    "log-against-free": (
+        "lasso-simplex",
+        {"weights": LogPenalty(), "topics": Free()},
+        "penalty",
+    ),
+    **{
+        f"{setting}-{value}": ("l2-lasso", {setting: value}, setting)
+        for setting, values in {
+            "strength": (-1.0, np.nan, np.inf, "1", None),
+            "norm": (0.5, np.nan, np.inf, "l3", None),
+            "penalty": ("l2", 0.5, None),
+            "power": (0.0, 1.0, np.nan, "0.5", None),
+            "offset": (0.0, np.nan, np.inf, "1", None),
+        }.items()
+        for value in values
+    },
     "lasso-against-free": ("lasso-simplex", {"topics": Free()}, "penalty"),
     "free-against-lasso": (
         "lasso-simplex",
@@ -567,9 +602,20 @@ BAD_PRIOR_OBJECTS: dict[str, tuple[Callable[[], Any], str]] = {
         if name not in ("too-long", "too-short", "wrong-shape", "three-dimensions")
     },
     **{
-        f"Lasso-{name}": (lambda v=value: Lasso(v), "strength")
+        f"{prior.__name__}-{setting}-{name}": (
+            lambda p=prior, s=setting, v=value: p(**{s: v}),
+            setting,
+        )
+        for prior, setting, least in (
+            (Lasso, "strength", -1.0),
+            (LogPenalty, "strength", -1.0),
+            (LogPenalty, "offset", 0.0),
+            (PowerPenalty, "strength", -1.0),
+            (PowerPenalty, "power", 0.0),
+            (UnitNorm, "p", 1.0),
+        )
         for name, value in {
-            "negative": -1.0,
+            "too-small": least,
             "nan": np.nan,
             "inf": np.inf,
             "text": "1",
@@ -578,6 +624,7 @@ BAD_PRIOR_OBJECTS: dict[str, tuple[Callable[[], Any], str]] = {
             "complex": 1j,
         }.items()
     },
+    "PowerPenalty-one": (lambda: PowerPenalty(power=1.0), "power"),
     "Checkpoint-seconds-negative": (lambda: Checkpoint("a", seconds=-1), "seconds"),
     "Checkpoint-seconds-nan": (lambda: Checkpoint("a", seconds=np.nan), "seconds"),
     "Checkpoint-seconds-text": (lambda: Checkpoint("a", seconds="1"), "seconds"),
@@ -977,6 +1024,11 @@ def _side(prior: Any, mean: Any, parameters: Any, rates: Any, copies: Any) -> tu
     """Give a side's effective factor and its term of the objective (to be minimised)."""
     if isinstance(prior, Lasso):
         return mean, prior.strength * float((copies * mean).sum())
+    if isinstance(prior, LogPenalty):
+        logs = np.log(mean + prior.offset) - np.log(prior.offset)
+        return mean, prior.strength * float((copies * logs).sum())
+    if isinstance(prior, PowerPenalty):
+        return mean, prior.strength * float((copies * np.power(mean, prior.power)).sum())
     if not isinstance(prior, (Dirichlet, Gamma)):
         return mean, 0.0
     if isinstance(prior, Dirichlet):

@@ -3,6 +3,8 @@
 import numpy as np
 from scipy import sparse
 
+from isotopic import LDA
+
 
 def random_counts(rng, n_samples=12, n_features=9, mean=1.0):
     """Small counts in which no row and no column is empty."""
@@ -25,3 +27,8 @@ def sparse_counts(rng, n_samples, n_features, density, dtype=float):
         density * n_features * popularity / popularity.sum(), (n_samples, n_features)
     )
     return sparse.csr_array(dense[:, rng.permutation(n_features)].astype(dtype))
+
+
+def paper_lda(*args, **settings):
+    """LDA as in the paper: variational, topics without a prior, and from a random start."""
+    return LDA(*args, **{"estimate": "variational", "eta": None, "init": "random"} | settings)

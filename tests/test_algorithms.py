@@ -3,11 +3,10 @@
 import numpy as np
 import paper
 import pytest
-from problems import random_counts, random_factors
+from problems import paper_lda, random_counts, random_factors
 from scipy import sparse
 
 from isotopic import (
-    LDA,
     NMF,
     PLSA,
     Dirichlet,
@@ -15,8 +14,12 @@ from isotopic import (
     Gamma,
     GammaPoisson,
     Lasso,
+    LogPenalty,
+    PowerPenalty,
     Simplex,
+    SparseNMF,
     TopicModel,
+    UnitNorm,
     gamma_poisson_bound,
     generalized_kl,
     lasso_kl,
@@ -80,7 +83,7 @@ def test_any_number_of_components(rng, components):
     for model, expected in [
         (NMF(init=(weights, topics), **settings), joint),
         (PLSA(init=(shares, topics), **settings), both),
-        (LDA(alpha=0.3, eta=0.2, init=(weights, smooth), **settings), smoothed),
+        (paper_lda(alpha=0.3, eta=0.2, init=(weights, smooth), **settings), smoothed),
     ]:
         assert_same_iterates(iterates(model, X), expected)
         assert_same_iterates(iterates(model, sparse.csr_array(X)), expected)
@@ -115,7 +118,7 @@ def test_algorithm_2_plsa(rng, form):
 @pytest.mark.parametrize("alpha", [0.3, ALPHA])
 def test_algorithms_3_and_5_lda(rng, form, alpha):
     X, init = random_counts(rng), start(rng)
-    seen = iterates(LDA(4, alpha=alpha, init=init), form(X))
+    seen = iterates(paper_lda(4, alpha=alpha, init=init), form(X))
     assert_same_iterates(seen, paper.lda_vi(X, *init, alpha, n_iter=N_ITER))
     assert_same_iterates(seen, paper.dirichlet_poisson_vi(X, *init, alpha, n_iter=N_ITER))
     assert_objective(seen, [-paper.lda_bound(X, t, alpha, w) for w, t, _ in seen])
@@ -149,7 +152,7 @@ def test_smoothed_lda(rng, form):
     X, (weights, topics) = random_counts(rng), start(rng)
     init = weights, topics * 20 + 0.1
     eta = rng.gamma(1.0, size=9) + 0.05
-    seen = iterates(LDA(4, alpha=ALPHA, eta=eta, init=init), form(X))
+    seen = iterates(paper_lda(4, alpha=ALPHA, eta=eta, init=init), form(X))
     assert_same_iterates(seen, paper.smoothed_lda_vi(X, *init, ALPHA, eta, n_iter=N_ITER))
     bounds = [paper.smoothed_lda_bound(X, t, ALPHA, eta, w) for w, t, _ in seen]
     assert_objective(seen, np.negative(bounds))
@@ -182,6 +185,13 @@ PAIRS = [
     (Lasso(0.7), Dirichlet(0.4)),
     (Lasso(0.7), Gamma(0.4, 2.0)),
     (Lasso(0.7), Lasso(0.7)),
+    (Lasso(0.7), UnitNorm(2.0)),
+    (Free(), UnitNorm(3.5)),
+    (LogPenalty(0.7, 0.5), Simplex()),
+    (LogPenalty(0.7, 0.5), UnitNorm(1.5)),
+    (LogPenalty(0.7, 0.5), Lasso(0.7)),
+    (PowerPenalty(0.7, 0.5), Simplex()),
+    (PowerPenalty(0.7, 0.8), UnitNorm(2.0)),
     (Simplex(), Simplex()),
     (Simplex(), Dirichlet(0.4)),
     (Dirichlet(ALPHA), Simplex()),
@@ -199,7 +209,7 @@ def test_objective_never_rises_and_residual_vanishes(rng, weights, topics, solve
     X = random_counts(rng, mean=3.0)
     model = TopicModel(4, weights=weights, topics=topics, solver=solver, random_state=0)
     model.set_params(max_iter=20000, tol=1e-8)
-    if solver == "joint" and not topics.normalized:
+    if solver == "joint" and topics.norm is None:
         with pytest.raises(ValueError, match=r"needs normalised topics.*solver='alternating'"):
             model.fit(X)
         return
@@ -227,7 +237,8 @@ def test_a_penalty_against_a_free_side_has_no_minimum(rng, pair):
 
 def test_float32_follows_float64(rng):
     X = random_counts(rng, 60, 40)
-    for model in (NMF(4), NMF(4, normalize=False), PLSA(4), LDA(4, eta=0.1), GammaPoisson(4)):
+    models = NMF(4), NMF(4, normalize=False), PLSA(4), paper_lda(4, eta=0.1), GammaPoisson(4)
+    for model in (*models, SparseNMF(4), SparseNMF(4, norm="l1", penalty="log")):
         model.set_params(max_iter=20, tol=0, random_state=0)
         double = model.fit(X)
         expected = double.weights_, double.components_, double.objective_

@@ -129,8 +129,9 @@ def test_unusable_data_are_one_line_on_stderr(write, message, tmp_path, capsys):
     assert message in err
 
 
-def test_demo_prints_topics_and_the_trace(capsys):
-    assert main(["demo", "--components", "4", "--seed", "3"]) == 0
+def test_demo_prints_topics_and_the_trace(tmp_path, capsys):
+    place = tmp_path / "demo.html"
+    assert main(["demo", "--components", "4", "--seed", "3", "--report", str(place)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert isotopic._core.native.level() in out
@@ -145,12 +146,33 @@ def test_demo_prints_topics_and_the_trace(capsys):
     assert sum(shares) == pytest.approx(100, abs=0.3)
     names = set(isotopic.datasets.load_kjv().sample_names)
     assert all(set(chapters.split(", ")) <= names for _, _, chapters in topics)
-    assert max(map(len, out.splitlines())) <= 120
+    *printed, where = out.splitlines()
+    assert max(map(len, printed)) <= 120
+    assert where.endswith(str(place))
+    assert "King James" in place.read_text(encoding="utf-8")
 
 
-def test_demo_is_the_same_for_the_same_seed(capsys):
+def test_demo_replaces_no_report_unless_told_to(tmp_path, capsys):
+    place = tmp_path / "demo.html"
+    place.write_text("mine")
+    assert main(["demo", "--components", "2", "--report", str(place)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "exists" in err
+    assert "--force" in err
+    assert place.read_text() == "mine"
+    assert main(["demo", "--components", "2", "--report", str(place), "--force"]) == 0
+    assert place.read_text(encoding="utf-8") != "mine"
+
+
+def test_demo_says_where_it_cannot_write(tmp_path, capsys):
+    assert main(["demo", "--components", "2", "--report", str(tmp_path / "no" / "x.html")]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_demo_is_the_same_for_the_same_seed(tmp_path, capsys):
     def topics():
-        main(["demo", "--components", "2"])
+        main(["demo", "--components", "2", "--report", str(tmp_path / "demo.html"), "--force"])
         return capsys.readouterr().out.partition("share")[2]
 
     assert topics() == topics()

@@ -11,6 +11,7 @@ from hostile import FORMATS, MODELS, counts, model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from problems import paper_lda
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -19,7 +20,16 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
-from isotopic import LDA, NMF, PLSA, Dirichlet, GammaPoisson, Lasso, TopicModel
+from isotopic import (
+    LDA,
+    NMF,
+    PLSA,
+    Dirichlet,
+    GammaPoisson,
+    Lasso,
+    PoissonFactorization,
+    TopicModel,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -131,7 +141,7 @@ def test_the_same_counts_in_any_container_give_the_same_fit(name, data, X):
 @settings(max_examples=15)
 @given(data=st.data(), X=matrices)
 def test_the_same_new_samples_in_any_container_have_the_same_weights(data, X):
-    model = LDA(2, alpha=0.5, eta=0.3, max_iter=3, tol=0, random_state=0).fit(X)
+    model = paper_lda(2, alpha=0.5, eta=0.3, max_iter=3, tol=0, random_state=0).fit(X)
     container = data.draw(containers(X))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X has feature names")
@@ -290,6 +300,12 @@ OWN_PARAMETERS = {
     PLSA: {},
     LDA: {"alpha": np.array([0.1, 0.2, 0.3]), "eta": 0.5, "estimate": "variational"},
     GammaPoisson: {"shape": [1.0, 2.0, 3.0], "rate": 0.5},
+    PoissonFactorization: {
+        "shape": [1.0, 2.0, 3.0],
+        "rate": 0.5,
+        "topic_shape": 0.2,
+        "topic_rate": 0.1,
+    },
     TopicModel: {"weights": Lasso(0.5), "topics": Dirichlet([0.1] * 5)},
 }
 

@@ -3,7 +3,7 @@
 import numpy as np
 import paper
 import pytest
-from problems import random_counts
+from problems import paper_lda, random_counts
 
 from isotopic import (
     LDA,
@@ -53,7 +53,7 @@ POINTS = [
 ]
 ALPHA = np.array([0.2, 0.6, 1.5])
 BAYESIAN = [
-    LDA(**SETTINGS, alpha=ALPHA),
+    paper_lda(**SETTINGS, alpha=ALPHA),
     GammaPoisson(**SETTINGS, shape=ALPHA, rate=0.4),
     GammaPoisson(**SETTINGS, shape=ALPHA, rate=[3.0, 3.0, 3.0]),
 ]
@@ -97,7 +97,7 @@ def test_the_lemmas_scales(X):
 
 
 def test_lda_and_gamma_poisson_share_their_posterior(X):
-    lda = LDA(**SETTINGS, alpha=0.3).fit(X)
+    lda = paper_lda(**SETTINGS, alpha=0.3).fit(X)
     gamma = convert(lda, to=GammaPoisson)
     assert gamma.shape == 0.3
     np.testing.assert_allclose(gamma.weights_posterior_, lda.weights_posterior_, rtol=1e-12)
@@ -125,7 +125,7 @@ def test_a_product_is_kept_wherever_the_fit_stopped(X, rng):
 
 
 def test_smoothed_topics_are_kept(X):
-    lda = LDA(**SETTINGS, alpha=0.3, eta=0.2).fit(X)
+    lda = paper_lda(**SETTINGS, alpha=0.3, eta=0.2).fit(X)
     same = convert(lda, to=TopicModel(weights=Dirichlet(0.3), topics=Dirichlet(0.2)))
     np.testing.assert_allclose(same.components_posterior_, lda.components_posterior_, rtol=1e-12)
     assert same.objective_ == pytest.approx(lda.objective_, rel=1e-12)
@@ -142,12 +142,12 @@ def test_a_converted_model_infers_as_if_it_had_been_fitted(X):
     ("source", "target", "reason"),
     [
         (NMF(**SETTINGS), LDA, "prior on the weights"),
-        (PLSA(**SETTINGS), LDA(alpha=1.0), "prior on the weights"),
-        (LDA(**SETTINGS), PLSA, "prior on the weights"),
-        (LDA(**SETTINGS, eta=0.1), GammaPoisson, "topics have different priors"),
-        (LDA(**SETTINGS, alpha=0.1), GammaPoisson(shape=0.2), "concentrations"),
+        (PLSA(**SETTINGS), paper_lda(alpha=1.0), "prior on the weights"),
+        (paper_lda(**SETTINGS), PLSA, "prior on the weights"),
+        (paper_lda(**SETTINGS, eta=0.1), GammaPoisson, "topics have different priors"),
+        (paper_lda(**SETTINGS, alpha=0.1), GammaPoisson(shape=0.2), "concentrations"),
         (GammaPoisson(**SETTINGS, rate=[1.0, 2.0, 3.0]), LDA, "common to all components"),
-        (LDA(**SETTINGS, alpha=1.0), GammaPoisson(rate=[1.0, 2.0, 3.0]), "common to all"),
+        (paper_lda(**SETTINGS, alpha=1.0), GammaPoisson(rate=[1.0, 2.0, 3.0]), "common to all"),
     ],
 )
 def test_what_is_not_exact_is_refused_and_the_warm_start_named(X, source, target, reason):
@@ -159,6 +159,6 @@ def test_what_is_not_exact_is_refused_and_the_warm_start_named(X, source, target
 
 def test_the_named_warm_start_works(X):
     plsa = PLSA(**SETTINGS).fit(X)
-    cold = LDA(3, alpha=0.1, max_iter=1, tol=0, random_state=0).fit(X)
-    warm = LDA(3, alpha=0.1, max_iter=1, tol=0, init=plsa).fit(X)
+    cold = paper_lda(3, alpha=0.1, max_iter=1, tol=0, random_state=0).fit(X)
+    warm = paper_lda(3, alpha=0.1, max_iter=1, tol=0, init=plsa).fit(X)
     assert warm.objective_ < cold.objective_

@@ -10,10 +10,10 @@ import time
 
 import numpy as np
 import pytest
-from problems import sparse_counts
+from problems import paper_lda, sparse_counts
 from scipy import sparse
 
-from isotopic import LDA, NMF, PLSA, Checkpoint, GammaPoisson, open_blocks
+from isotopic import NMF, PLSA, Checkpoint, GammaPoisson, open_blocks
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -69,8 +69,8 @@ MODELS = [
     NMF(3),
     NMF(3, normalize=False),
     PLSA(3, solver="joint"),
-    LDA(3, eta=0.1),
-    GammaPoisson(3, solver="alternating"),
+    paper_lda(3, alpha=0.3, eta=0.1),
+    GammaPoisson(3, solver="alternating", init="random"),
 ]
 
 
@@ -89,7 +89,7 @@ def test_same_bits_for_any_number_of_workers(cluster, client, shards, X):
 
 
 def test_transform_and_score(client, shards, X):
-    model = LDA(3, eta=0.1, max_iter=5, tol=0, random_state=0).fit(X)
+    model = paper_lda(3, alpha=0.3, eta=0.1, max_iter=5, tol=0, random_state=0).fit(X)
     assert np.array_equal(model.transform(shards, client=client), model.transform(X))
     np.testing.assert_allclose(model.score(shards, client=client), model.score(X), rtol=1e-12)
 
@@ -115,7 +115,7 @@ def test_dask_collections(client, X, kind):
 def test_a_killed_worker_changes_nothing(cluster, client, shards, workers):
     cluster.scale(workers)
     client.wait_for_workers(workers, timeout=120)
-    model = LDA(3, max_iter=12, tol=0, random_state=0)
+    model = paper_lda(3, alpha=0.3, max_iter=12, tol=0, random_state=0)
     undisturbed = copied(model.fit(blocks(shards)))
     victims = list(client.run(os.getpid).values())
 

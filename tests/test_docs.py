@@ -13,9 +13,12 @@ ROOT = pathlib.Path(__file__).parent.parent
 MODULES = [m.name for m in pkgutil.walk_packages(isotopic.__path__, "isotopic.")]
 
 
-@pytest.mark.parametrize("name", ["docs/guide.md", "docs/scale.md"])
-def test_examples_of_the_guide(name):
-    failed, tried = doctest.testfile(str(ROOT / name), module_relative=False)
+PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if ">>> " in page.read_text()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_of_the_docs(page):
+    failed, tried = doctest.testfile(str(page), module_relative=False)
     assert tried > 0
     assert failed == 0
 

@@ -2,21 +2,39 @@
 
 import numpy as np
 import pytest
-from problems import random_counts, sparse_counts
+from problems import paper_lda, random_counts, sparse_counts
 from scipy import sparse, stats
 from sklearn.base import clone
 
-from isotopic import LDA, NMF, PLSA, GammaPoisson, Lasso, TopicModel, convert
+from isotopic import (
+    LDA,
+    NMF,
+    PLSA,
+    Dirichlet,
+    Free,
+    Gamma,
+    GammaPoisson,
+    Lasso,
+    Simplex,
+    SparseNMF,
+    TopicModel,
+    convert,
+)
 from isotopic.kernels import expected_counts
 
 MODELS = [
     NMF(3),
     NMF(3, normalize=False),
     PLSA(3),
-    LDA(3, alpha=0.3),
-    LDA(3, alpha=0.3, eta=0.2),
+    paper_lda(3, alpha=0.3),
+    paper_lda(3, alpha=0.3, eta=0.2),
+    LDA(3),
+    LDA(3, estimate="smoothed"),
     GammaPoisson(3, shape=0.4, rate=0.1),
     TopicModel(3, weights=Lasso(0.5)),
+    SparseNMF(3, 0.5),
+    SparseNMF(3, 0.5, norm="l1", penalty="log"),
+    SparseNMF(3, 0.5, norm=1.5, penalty="power"),
 ]
 
 
@@ -55,7 +73,8 @@ def test_a_better_model_has_a_better_score(rng):
     topics = rng.dirichlet(np.full(30, 0.05), 4)
     X = rng.poisson(rng.dirichlet(np.full(4, 0.2), 300) @ topics * 100)
     one, four = (
-        LDA(k, alpha=0.2, max_iter=500, random_state=0).fit(X[:200]).score(X[200:]) for k in (1, 4)
+        paper_lda(k, alpha=0.2, max_iter=500, random_state=0).fit(X[:200]).score(X[200:])
+        for k in (1, 4)
     )
     assert four > one + 0.1
 
@@ -88,7 +107,12 @@ def test_the_posterior_shares_out_every_count(rng, model):
 def test_samples_are_like_the_data(rng):
     topics = rng.dirichlet(np.full(20, 0.3), 3)
     X = rng.poisson(rng.dirichlet(np.ones(3), 400) @ topics * 80)
-    for model in (NMF(3), PLSA(3), LDA(3, alpha=1.0), GammaPoisson(3, shape=1.0, rate=3 / 80)):
+    for model in (
+        NMF(3),
+        PLSA(3),
+        paper_lda(3, alpha=1.0),
+        GammaPoisson(3, shape=1.0, rate=3 / 80),
+    ):
         drawn = model.set_params(random_state=0, max_iter=500).fit(X).sample(3000, random_state=1)
         assert drawn.shape == (3000, 20)
         assert np.issubdtype(drawn.dtype, np.integer)
@@ -128,7 +152,7 @@ def test_tables_become_data_frames(model):
 
 def test_intervals_are_the_posteriors_quantiles(rng):
     X = sparse_counts(rng, 40, 20, 0.5)
-    lda = LDA(3, alpha=0.3, eta=0.2, max_iter=50, tol=0, random_state=0).fit(X)
+    lda = paper_lda(3, alpha=0.3, eta=0.2, max_iter=50, tol=0, random_state=0).fit(X)
     lower, upper = lda.credible_interval(level=0.8)
     a = lda.weights_posterior_
     np.testing.assert_allclose(lower, stats.beta.ppf(0.1, a, a.sum(1, keepdims=True) - a))
@@ -148,7 +172,9 @@ def test_intervals_are_the_posteriors_quantiles(rng):
 def test_intervals_of_held_and_forbidden_topics(rng):
     X = sparse_counts(rng, 40, 20, 0.5)
     held = rng.dirichlet(np.ones(20), 1)
-    lda = LDA(3, eta=0.2, fixed_topics=held, forbidden={2: [0]}, max_iter=20, tol=0, random_state=0)
+    lda = paper_lda(
+        3, eta=0.2, fixed_topics=held, forbidden={2: [0]}, max_iter=20, tol=0, random_state=0
+    )
     lower, upper = lda.fit(X).credible_interval("components")
     np.testing.assert_allclose(lower[0], held[0])
     np.testing.assert_allclose(upper[0], held[0])
@@ -156,9 +182,40 @@ def test_intervals_of_held_and_forbidden_topics(rng):
     assert np.all(np.isfinite(lower))
 
 
+@pytest.mark.parametrize(
+    ("weights", "topics"),
+    [
+        (Dirichlet([0.3, 0.5, 0.9]), Simplex()),
+        (Simplex(), Dirichlet(0.2)),
+        (Dirichlet(0.3), Dirichlet(0.2)),
+        (Gamma(0.4, [0.1, 0.2, 0.3]), Simplex()),
+        (Gamma(0.4, 0.1), Dirichlet(0.2)),
+        (Gamma(0.4, 0.1), Free()),
+        (Free(), Gamma(0.4, 0.1)),
+        (Free(), Dirichlet(0.2)),
+        (Gamma(0.4, 0.1), Gamma(0.3, 0.2)),
+    ],
+    ids=str,
+)
+def test_every_bayesian_side_has_the_quantiles_of_its_posterior(rng, weights, topics):
+    X = sparse_counts(rng, 40, 20, 0.5)
+    model = TopicModel(3, weights=weights, topics=topics, max_iter=50, tol=0, random_state=0).fit(X)
+    for side, prior in (("weights", weights), ("components", topics)):
+        if not prior.bayesian:
+            continue
+        a, rates = (getattr(model, f"{side}_posterior{end}") for end in ("_", "_rate_"))
+        ends = model.credible_interval(side, level=0.8)
+        for end, probability in zip(ends, (0.1, 0.9), strict=True):
+            if rates is None:
+                expected = stats.beta.ppf(probability, a, a.sum(axis=1, keepdims=True) - a)
+            else:
+                expected = stats.gamma.ppf(probability, a, scale=1 / rates)
+            np.testing.assert_allclose(end, expected, rtol=1e-6, atol=1e-300)
+
+
 def test_points_have_no_intervals(rng):
     X = random_counts(rng)
     with pytest.raises(ValueError, match="point estimate"):
         NMF(2, max_iter=5, tol=0).fit(X).credible_interval()
     with pytest.raises(ValueError, match="components of this LDA are a point"):
-        LDA(2, max_iter=5, tol=0).fit(X).credible_interval("components")
+        paper_lda(2, max_iter=5, tol=0).fit(X).credible_interval("components")

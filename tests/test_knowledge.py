@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from problems import random_counts, sparse_counts
+from problems import paper_lda, random_counts, sparse_counts
 from scipy import sparse
 from sklearn.base import clone
 
@@ -15,12 +15,13 @@ from isotopic import (
     Gamma,
     GammaPoisson,
     Lasso,
+    SparseNMF,
     TopicModel,
     convert,
 )
 from isotopic.counts import CountMatrix
 from isotopic.init import random_start
-from isotopic.priors import Held, Simplex, Weighted, forbidding, seeded
+from isotopic.priors import Held, Simplex, Weighted, forbidding, row_norms, seeded
 from isotopic.problem import Problem
 from isotopic.solvers import Alternating, JointEM, solve
 
@@ -28,10 +29,15 @@ MODELS = [
     NMF(3),
     NMF(3, normalize=False),
     PLSA(3),
-    LDA(3, alpha=0.3),
-    LDA(3, alpha=0.3, eta=0.2),
+    paper_lda(3, alpha=0.3),
+    paper_lda(3, alpha=0.3, eta=0.2),
+    LDA(3, estimate="smoothed", alpha=0.3, eta=0.2),
+    LDA(3, estimate="map", alpha=1.3, eta=1.2),
     GammaPoisson(3, shape=0.4, rate=0.1),
     TopicModel(3, weights=Lasso(0.5)),
+    SparseNMF(3, 0.5),
+    SparseNMF(3, 0.5, norm="l1", penalty="log"),
+    SparseNMF(3, 0.5, norm=1.5, penalty="power"),
     TopicModel(3, weights=Gamma(0.5, 0.5), topics=Gamma(0.5, 0.5)),
 ]
 PROPORTIONS = (PLSA, LDA)
@@ -280,7 +286,8 @@ def test_fixed_topics_stay_and_the_others_are_learned(rng, model, held):
     X = random_counts(rng, 20, 9)
     given = rng.dirichlet(np.ones(9), held) * 7
     fitted = model.set_params(fixed_topics=given).fit(X)
-    expected = given / 7 if model._priors()[1].normalized else given
+    norm = model._priors()[1].norm
+    expected = given if norm is None else given / row_norms(given, norm)[:, np.newaxis]
     np.testing.assert_allclose(fitted.components_[:held], expected, rtol=1e-12)
     assert never_rises(fitted)
     assert np.isfinite(fitted.objective_)
@@ -305,7 +312,7 @@ def test_known_signatures_explain_what_they_made(rng):
 def refuses_seeds(model):
     """Topics that carry a scale run away with the seeds if nothing holds the weights."""
     weights, topics = model._priors()
-    return not (topics.normalized or topics.bayesian or weights.bayesian)
+    return topics.norm is None and not (topics.bayesian or weights.bayesian)
 
 
 def test_seeds_never_raise_the_objective_and_pull(rng, model):
@@ -377,7 +384,7 @@ def test_weights_beyond_the_precision_are_refused(rng, size):
 
 def test_a_fitted_model_does_not_share_its_settings(rng):
     X, alpha = random_counts(rng), np.array([0.5, 0.5])
-    model = LDA(2, alpha=alpha, max_iter=5, tol=0, random_state=0).fit(X)
+    model = paper_lda(2, alpha=alpha, max_iter=5, tol=0, random_state=0).fit(X)
     before = model.transform(X)
     alpha[0] = 50
     np.testing.assert_array_equal(model.transform(X), before)

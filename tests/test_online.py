@@ -4,12 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from problems import random_counts, sparse_counts
+from problems import paper_lda, random_counts, sparse_counts
 from scipy import sparse
 from sklearn.base import clone
 
 from isotopic import (
-    LDA,
     NMF,
     PLSA,
     Dirichlet,
@@ -35,7 +34,7 @@ PAIRS = [
 
 def model_of(pair, solver, **settings):
     model = TopicModel(3, weights=pair[0], topics=pair[1], solver=solver, tol=0, random_state=0)
-    return model.set_params(**{"max_iter": 15} | settings)
+    return model.set_params(**{"max_iter": 15, "init": "random"} | settings)
 
 
 def copied(model):
@@ -89,7 +88,9 @@ def test_online_updates_come_near_the_optimum(rng, pair):
 @pytest.mark.parametrize("solver", [OnlineEM(batch_size=11), IncrementalEM(batch_size=11)])
 def test_mini_batches_are_deterministic_and_survive_a_checkpoint(rng, tmp_path, solver):
     X = sparse_counts(rng, 60, 30, 0.3)
-    model = LDA(3, eta=0.1, solver=solver, max_iter=8, tol=0, random_state=0, n_jobs=1)
+    model = paper_lda(
+        3, alpha=0.3, eta=0.1, solver=solver, max_iter=8, tol=0, random_state=0, n_jobs=1
+    )
     straight = copied(model.fit(X))
     assert same_bits(clone(model).set_params(n_jobs=2).fit(X), straight)
     model.set_params(callbacks=lambda at: at.iteration == 4)
@@ -115,7 +116,13 @@ def test_names_and_wrong_settings(rng):
 
 # partial_fit
 
-MODELS = [NMF(3), PLSA(3), LDA(3), LDA(3, eta=0.1), GammaPoisson(3)]
+MODELS = [
+    NMF(3),
+    PLSA(3),
+    paper_lda(3, alpha=0.3),
+    paper_lda(3, alpha=0.3, eta=0.1),
+    GammaPoisson(3),
+]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
@@ -153,7 +160,7 @@ def test_a_batch_of_every_size_and_its_weights(rng):
     model = PLSA(2, random_state=0, solver=OnlineEM(batch_size=100))
     assert model.partial_fit(X).n_iter_ == 5
     assert model.weights_.shape == (100, 2)
-    model = LDA(2, eta=0.1, random_state=0, solver=OnlineEM(batch_size=100))
+    model = paper_lda(2, alpha=0.3, eta=0.1, random_state=0, solver=OnlineEM(batch_size=100))
     one = clone(model).partial_fit(X[:50], sample_weight=np.full(50, 2.0))
     assert one.n_samples_seen_ == 100
     twice = model.partial_fit(sparse.vstack([X[:50], X[:50]]))
@@ -171,7 +178,7 @@ def test_features_that_come_later_are_learned(rng):
 
 def test_partial_fit_after_fit_goes_on_from_there(rng):
     X = random_counts(rng, 80, 10)
-    fitted = LDA(2, eta=0.1, random_state=0).fit(X[:60])
+    fitted = paper_lda(2, alpha=0.3, eta=0.1, random_state=0).fit(X[:60])
     before = fitted.components_.copy()
     fitted.partial_fit(X[60:])
     assert fitted.n_samples_seen_ == 80
@@ -182,7 +189,7 @@ def test_partial_fit_after_fit_goes_on_from_there(rng):
 
 def test_bad_batches_change_nothing(rng):
     X = random_counts(rng, 30, 10)
-    model = LDA(2, random_state=0).partial_fit(X)
+    model = paper_lda(2, alpha=0.3, random_state=0).partial_fit(X)
     before = model.components_.copy()
     for bad in (-X, X[:, :5], X * np.nan, "counts", np.ones(3)):
         with pytest.raises((ValueError, TypeError)):
@@ -191,8 +198,8 @@ def test_bad_batches_change_nothing(rng):
         model.partial_fit(X, sample_weight=[1.0])
     assert np.array_equal(model.components_, before)
     assert model.n_iter_ == 1
-    fresh = LDA(2)
+    fresh = paper_lda(2, alpha=0.3)
     with pytest.raises(ValueError, match="-1"):
         fresh.partial_fit(-np.ones((3, 4)))
-    assert vars(fresh) == vars(LDA(2))
+    assert vars(fresh) == vars(paper_lda(2, alpha=0.3))
     assert not hasattr(NMF(2, normalize=False), "partial_fit")

@@ -1,22 +1,33 @@
 """The accelerated solver and the inference for new samples: promises, then speed in passes."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import random_counts, random_factors, sparse_counts
+from scipy import sparse
 from test_algorithms import PAIRS
 
-from isotopic import NMF, Dirichlet, Free, Gamma, Lasso, Simplex
+from isotopic import LDA, NMF, Dirichlet, Free, Gamma, GammaPoisson, Lasso, Simplex, datasets
 from isotopic._core import in_numpy, native
 from isotopic.counts import CountMatrix
 from isotopic.init import random_start, start_from_arrays, uniform_start
-from isotopic.kernels import extrapolated, row_pass
-from isotopic.priors import Fixed, Posterior
+from isotopic.kernels import descended, extrapolated, row_pass
+from isotopic.priors import Fixed, Posterior, Weighted
 from isotopic.problem import Problem
-from isotopic.solvers import Accelerated, Alternating, FoldIn, JointEM, choose_solver, solve
+from isotopic.solvers import (
+    Accelerated,
+    Alternating,
+    CoordinateDescent,
+    FoldIn,
+    InTurn,
+    JointEM,
+    choose_solver,
+    solve,
+)
 from isotopic.threads import use_threads
 
 COMPONENTS = 4
@@ -173,6 +184,14 @@ def test_float32_is_fitted_as_well(pair):
     assert ends[1].state.objective == pytest.approx(ends[0].state.objective, rel=2e-2)
 
 
+def test_a_default_fit_in_float32_converges_where_float64_does():
+    X = datasets.load_kjv().data[:300]
+    fits = [NMF(10, random_state=0).fit(X.astype(dtype)) for dtype in (np.float64, np.float32)]
+    assert fits[1].components_.dtype == np.float32
+    assert all(fit.converged_ and fit.history_["residual"][-1] <= 1e-4 for fit in fits)
+    assert fits[1].objective_ == pytest.approx(fits[0].objective_, rel=1e-4)
+
+
 def test_auto_is_accelerated():
     for pair in ((Free(), Simplex()), (Free(), Free())):
         assert choose_solver("auto", a_problem(pair, 0)) == Accelerated()
@@ -282,3 +301,204 @@ def test_samples_without_counts_or_with_unknown_features_only(rng):
         assert found.converged
         np.testing.assert_array_equal(found.state.counts[[3, 5]], 0)
         assert np.all(np.isfinite(found.state.counts))
+
+
+POINTS = [
+    (Free(), Free()),
+    (Free(), Simplex()),
+    (Lasso(0.7), Simplex()),
+    (Lasso(0.7), Lasso(0.3)),
+    (Simplex(), Simplex()),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("pair", POINTS, ids=str)
+@given(seed=st.integers(0, 2**32 - 1), sweeps=st.integers(1, 3))
+def test_coordinate_descent_never_rises(pair, weighted, dtype, seed, sweeps):
+    problem = a_problem(pair, seed, dtype=dtype)
+    if weighted:
+        copies = np.random.default_rng(seed).uniform(0.2, 3, 12)
+        problem = Problem(
+            Weighted(pair[0], copies), pair[1], problem.X.repeated(copies), COMPONENTS
+        )
+    solver = CoordinateDescent(sweeps)
+    state = solver.init(problem, *a_start(problem, seed))
+    slack = 1e-12 if dtype == np.float64 else 3e-6
+    for _ in range(6):
+        new = solver.step(problem, state)
+        assert new.weights.mean.dtype == new.topics.mean.dtype == dtype
+        assert new.passes == state.passes + 2 * sweeps + 1
+        assert new.objective <= state.objective + slack * (abs(state.objective) + problem.X.total)
+        state = new
+
+
+@pytest.mark.parametrize(
+    "solver", [CoordinateDescent(), Accelerated(CoordinateDescent(2))], ids=str
+)
+@pytest.mark.parametrize("pair", POINTS, ids=str)
+def test_coordinate_descent_ends_where_nothing_is_left_to_gain(pair, solver):
+    problem = a_problem(pair, 8)
+    end = solve(problem, solver, a_start(problem), max_iter=20000, tol=1e-9)
+    assert end.converged
+    onwards = (end.state.weights, end.state.topics)
+    plain = solve(problem, Alternating(), onwards, max_iter=50, tol=0).state
+    assert plain.objective == pytest.approx(end.state.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("components", [1, 3, 8, 21])
+def test_each_row_descends_to_its_optimum(rng, dtype, components):
+    """Karush-Kuhn-Tucker: no positive entry has a gradient, and no zero one a negative gradient."""
+    X = CountMatrix(sparse_counts(rng, 40, 60, 0.5, dtype))
+    others = rng.gamma(0.5, size=(60, components)).astype(dtype)
+    slopes, repeats = rng.uniform(0.5, 2, components), rng.uniform(0.5, 2, 40)
+    found = descended(
+        X, np.zeros((40, components), dtype), others, slopes, sweeps=3000, repeats=repeats
+    )
+    product = found @ others.T
+    dense = sparse.csr_array((X.values, X.features, X.row_starts), shape=X.shape).toarray()
+    ratios = np.divide(dense, product, out=np.zeros_like(product), where=dense > 0)
+    gradient = np.outer(repeats, slopes) - ratios @ others
+    close = 1e-6 if dtype == np.float64 else 1e-3
+    assert np.all(gradient > -close)
+    assert np.all(found * gradient < close * (1 + X.sample_totals[:, np.newaxis]))
+    assert np.all(found >= 0)
+    assert components < 8 or np.any(found[X.sample_totals > 0] == 0)
+
+
+def test_coordinate_descent_leaves_zero_where_other_updates_cannot(rng):
+    problem = a_problem((Free(), Simplex()), 5)
+    weights, topics = random_factors(rng, 12, COMPONENTS, 9)
+    weights[3] = 0
+    weights[1, 2] = topics[0, 3] = 0
+    topics[:, 5] = 0  # so that no count of it is explained
+    start = start_from_arrays(problem, weights, topics)
+    assert solve(problem, JointEM(), start, max_iter=5, tol=0).state.objective == np.inf
+    state = solve(problem, CoordinateDescent(), start, max_iter=50, tol=0).state
+    assert np.isfinite(state.objective)
+    assert state.weights.mean[3].any()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_descent_agrees_with_its_twin_in_numpy(rng, dtype):
+    X = CountMatrix(sparse_counts(rng, 50, 40, 0.4, dtype))
+    others = (rng.gamma(2.0, size=(40, 6)) + 0.2).astype(dtype)
+    factors = (rng.gamma(2.0, size=(50, 6)) + 0.2).astype(dtype)
+    slopes = others.sum(axis=0, dtype=np.float64)
+    ours = descended(X, factors, others, slopes, sweeps=2)
+    theirs = np.empty_like(factors)
+    in_numpy.descend(
+        X.row_starts, X.features, X.values, others, slopes, None, 2, factors, theirs, 1
+    )
+    tolerance = 1e-9 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+    for threads in (2, 3):
+        with use_threads(threads):
+            again = descended(X, factors, others, slopes, sweeps=2)
+        np.testing.assert_array_equal(again, ours)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e20])
+def test_descent_knows_no_scale(rng, scale):
+    X = sparse_counts(rng, 30, 40, 0.4)
+    others, factors = rng.gamma(2.0, size=(40, 5)), rng.gamma(2.0, size=(30, 5))
+    slopes = others.sum(axis=0)
+    plain = descended(CountMatrix(X), factors, others, slopes, sweeps=3)
+    scaled = descended(CountMatrix(X * scale), factors * scale, others, slopes, sweeps=3)
+    np.testing.assert_allclose(scaled / scale, plain, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [LDA, GammaPoisson])
+def test_coordinate_descent_says_who_can_do_what_it_cannot(rng, model):
+    with pytest.raises(ValueError, match="solver='accelerated' and solver='alternating'"):
+        model(2, solver="coordinate").fit(random_counts(rng))
+    X = random_counts(rng)
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError, match="missing entries; solver='accelerated'"):
+        NMF(2, solver="coordinate", missing="nan").fit(X)
+
+
+def test_weights_of_coordinate_descent_add_up_to_the_samples_totals(rng):
+    X = random_counts(rng, 30, 20)
+    weights = NMF(3, solver="coordinate", max_iter=5, tol=0, random_state=0).fit(X).weights_
+    np.testing.assert_allclose(weights.sum(axis=1), X.sum(axis=1), rtol=1e-12)
+
+
+def test_dense_and_sparse_data_descend_alike(rng):
+    X = random_counts(rng, 30, 20)
+    ends = [
+        NMF(3, solver="coordinate", max_iter=5, tol=0, random_state=0).fit(form(X)).components_
+        for form in (np.asarray, sparse.csr_array, sparse.csc_array)
+    ]
+    np.testing.assert_allclose(ends[1], ends[0], rtol=1e-9)
+    np.testing.assert_array_equal(ends[2], ends[1])
+
+
+@pytest.mark.parametrize("inner", [JointEM(), Alternating(), CoordinateDescent()], ids=str)
+def test_any_inner_solver_is_accelerated(rng, inner):
+    problem = a_problem((Free(), Simplex()), 9, n_samples=60, n_features=40)
+    plain = solve(problem, inner, a_start(problem), max_iter=5000, tol=1e-4)
+    faster = solve(problem, Accelerated(inner), a_start(problem), max_iter=5000, tol=1e-4)
+    assert plain.converged
+    assert faster.converged
+    assert faster.state.passes < plain.state.passes
+    assert np.all(np.diff(faster.history["objective"]) <= 0)
+
+
+def test_the_default_inner_solver_is_the_joint_update_where_there_is_one():
+    problem = a_problem((Dirichlet(0.1), Simplex()), 4)
+    ends = [
+        solve(problem, Accelerated(inner), a_start(problem), max_iter=20, tol=0).state.objective
+        for inner in (InTurn(), JointEM())
+    ]
+    assert ends[0] == ends[1]
+    free = a_problem((Free(), Free()), 4)
+    with pytest.raises(ValueError, match="normalised topics"):
+        Accelerated(JointEM()).init(free, *a_start(free))
+
+
+@pytest.mark.parametrize("solver", ["accelerated", "joint", "coordinate"])
+def test_a_fit_stops_when_passes_gain_little(rng, solver):
+    X = random_counts(rng, 40, 30)
+    model = NMF(4, solver=solver, tol=0, min_gain=1e-5, max_iter=5000, random_state=0).fit(X)
+    assert model.converged_
+    assert 10 < model.n_iter_ < 5000
+    last, before = model.history_[-1], model.history_[-11]
+    gain = (before["objective"] - last["objective"]) / (last["passes"] - before["passes"])
+    assert gain < 1e-5 * X.sum()
+    longer = NMF(4, solver=solver, tol=0, max_iter=model.n_iter_ - 1, random_state=0).fit(X)
+    last, before = longer.history_[-1], longer.history_[-11]
+    gain = (before["objective"] - last["objective"]) / (last["passes"] - before["passes"])
+    assert gain >= 1e-5 * X.sum()
+
+
+def test_a_small_gain_knows_no_scale(rng):
+    X = random_counts(rng, 40, 30)
+    fits = [
+        NMF(4, solver="joint", tol=0, min_gain=1e-4, random_state=0).fit(X * scale)
+        for scale in (1.0, 1024.0)
+    ]
+    assert fits[0].n_iter_ == fits[1].n_iter_
+
+
+class Stubborn:
+    """A solver that takes nine steps of ten back."""
+
+    def init(self, problem, weights, topics):
+        return problem.evaluate(weights, topics, passes=0)
+
+    def step(self, problem, state):
+        if (state.passes + 1) % 10:
+            return replace(state, passes=state.passes + 1)
+        return InTurn().step(problem, state)
+
+
+def test_steps_that_are_taken_back_do_not_end_a_fit():
+    problem = a_problem((Free(), Simplex()), 9, n_samples=60, n_features=40)
+    end = solve(problem, Stubborn(), a_start(problem), max_iter=10_000, tol=0, min_gain=1e-5)
+    assert end.converged
+    gains = -np.diff(end.history["objective"])
+    assert np.count_nonzero(gains == 0) > 100
+    assert (end.history["objective"][-11] - end.state.objective) / 10 < 1e-5 * problem.X.total

@@ -10,11 +10,12 @@ import pytest
 from scipy import sparse
 
 from isotopic import generative, kernels, problem
-from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
+from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex, UnitNorm
 from isotopic.problem import Pair
 from isotopic.solvers import Alternating, JointEM
 from isotopic.verify import CHECKS, Claim, VerificationTable, exact, verify
 from isotopic.verify.evidence import Evidence, deviation, excess
+from isotopic.verify.reformulation import Sparse
 
 NUMBERED = {
     *(f"Algorithm {number}" for number in range(1, 8)),
@@ -260,12 +261,27 @@ def words_have_other_weights(patch):
     patch.setattr(exact, "word_by_word", lambda w, t, total: right(w + 1e-6, t, total))
 
 
+def unit_norm_forgets_the_pull(patch):
+    patch.setattr(UnitNorm, "beside", lambda self, pull: self)
+
+
+def norm_is_another(patch):
+    def wrong(self, weights, topics):
+        norms = (topics ** (self.p + 0.01)).sum(axis=1) ** (1 / (self.p + 0.01))
+        return weights * norms, topics / norms[:, np.newaxis]
+
+    patch.setattr(Sparse, "normalized", wrong)
+
+
 # What notices a mistake, by the names of the checks. The first are noticed by these and no others.
 
 LOCAL = {
-    lasso_halves_its_strength: "lasso_iterates lasso_solutions lasso_without_constraint",
+    lasso_halves_its_strength: "lasso_iterates lasso_solutions lasso_without_constraint "
+    "sparse_nmf_without_constraint",
     gamma_forgets_the_totals: "gamma_poisson gamma_poisson_and_lda_fixed_points",
-    penalty_is_not_counted: "lasso_solutions products_of_norms",
+    penalty_is_not_counted: "lasso_solutions products_of_norms sparse_nmf_without_constraint",
+    unit_norm_forgets_the_pull: "sparse_nmf_without_constraint",
+    norm_is_another: "solutions_of_both sparse_nmf_without_constraint",
     alternating_does_not_look_again: "lee_and_seung",
     conversion_changes_the_topics: "free_and_normalized lasso_solutions",
     process_draws_too_few: "draws",

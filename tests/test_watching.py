@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-from problems import random_counts
+from problems import paper_lda, random_counts
 from sklearn.pipeline import make_pipeline
 
-from isotopic import LDA, NMF, Free, Simplex, open_blocks
+from isotopic import NMF, Free, Simplex, open_blocks
 from isotopic.blocks import BlockedCounts, problem_of
 from isotopic.estimators.watching import Pace
 from isotopic.init import random_start
@@ -96,7 +96,7 @@ needs_callbacks = pytest.mark.skipif(
 @needs_callbacks
 def test_scikit_learns_callbacks_see_every_iteration(rng):
     X, recorder = random_counts(rng), Recorder()
-    model = LDA(3, max_iter=4, tol=0, random_state=0).set_callbacks(recorder).fit(X)
+    model = paper_lda(3, max_iter=4, tol=0, random_state=0).set_callbacks(recorder).fit(X)
     assert recorder.calls[:3] == ["setup", "begin fit", "begin iteration"]
     assert recorder.calls[-2:] == ["end fit", "teardown"]
     assert recorder.calls.count("end iteration") == 4

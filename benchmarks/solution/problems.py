@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.data import start_for
 from benchmarks.solution.job import Job
-from isotopic import LDA, generalized_kl, plsa_log_likelihood
+from isotopic import LDA, generalized_kl
+from isotopic.evaluate import completion_score, split_counts
 
 TEST_SHARE = 0.1
 
@@ -91,9 +92,7 @@ class Perplexity:
         train, test = X[np.sort(order[n_test:])], X[np.sort(order[:n_test])]
         seen = np.flatnonzero(train.sum(axis=0))  # nobody can know the other words
         train, test = train[:, seen], test[:, seen]
-        first = test.copy()
-        first.data = rng.binomial(test.data.astype(np.int64), 0.5).astype(np.float64)
-        return train, first, sparse.csr_array(test - first)
+        return train, *split_counts(test, random_state=rng)
 
     def job(self, repetition: int, threads: int, seconds: float) -> Job:
         """Give the same random posterior of the topics to everybody who can take it."""
@@ -114,8 +113,7 @@ class Perplexity:
         model = LDA(self.components, alpha=self.prior, init=start, max_iter=0, tol=0)
         with warnings.catch_warnings():  # a few samples that still move change no digit here
             warnings.simplefilter("ignore", ConvergenceWarning)
-            inferred = model.fit(first).transform(first)
-        return float(np.exp(-plsa_log_likelihood(second, inferred, topics) / second.sum()))
+            return float(np.exp(-completion_score(model.fit(first), first, second)))
 
 
 MEASURES: dict[str, type[Divergence | Perplexity]] = {

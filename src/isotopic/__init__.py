@@ -5,54 +5,118 @@ under different normalizations and priors, with one joint update (Geiger & Park)
 of priors; one kernel shares out the counts, and each prior makes of its counts what it will.
 """
 
-from isotopic import datasets, generative
+from importlib import import_module
+from typing import Any
+
+from isotopic import datasets, evaluate, generative
+from isotopic.annotated import fit_anndata
 from isotopic.blocks import open_blocks
+from isotopic.bootstrap import Intervals, bootstrap
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
-from isotopic.estimators import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, load
+from isotopic.estimators import (
+    ARDNMF,
+    LDA,
+    NMF,
+    PLSA,
+    BetaNMF,
+    Checkpoint,
+    GammaPoisson,
+    PoissonFactorization,
+    SparseNMF,
+    SparsityWarning,
+    TopicModel,
+    load,
+)
 from isotopic.kernels import Counts, expected_counts
+from isotopic.match import match
 from isotopic.objectives import (
+    beta_divergence,
     gamma_poisson_bound,
     generalized_kl,
     lasso_kl,
     lda_bound,
     plsa_log_likelihood,
 )
-from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
-from isotopic.solvers import Accelerated, Alternating, IncrementalEM, JointEM, OnlineEM
+from isotopic.priors import (
+    Dirichlet,
+    Free,
+    Gamma,
+    Lasso,
+    LogPenalty,
+    PowerPenalty,
+    Simplex,
+    UnitNorm,
+)
+from isotopic.solvers import (
+    Accelerated,
+    Alternating,
+    FurtherMM,
+    IncrementalEM,
+    JointEM,
+    JointMM,
+    OnlineEM,
+    SequentialMM,
+)
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
 
+
+def __getattr__(name: str) -> Any:
+    """Import the plots when they are first asked for."""
+    if name == "plot":
+        return import_module("isotopic.plot")
+    raise AttributeError(f"module 'isotopic' has no attribute {name!r}")
+
+
 __all__ = [
+    "ARDNMF",
     "LDA",
     "NMF",
     "PLSA",
     "Accelerated",
     "Alternating",
+    "BetaNMF",
     "Checkpoint",
     "CountMatrix",
     "Counts",
     "Dirichlet",
     "Free",
+    "FurtherMM",
     "Gamma",
     "GammaPoisson",
     "IncrementalEM",
+    "Intervals",
     "JointEM",
+    "JointMM",
     "Lasso",
+    "LogPenalty",
     "OnlineEM",
+    "PoissonFactorization",
+    "PowerPenalty",
+    "SequentialMM",
     "Simplex",
+    "SparseNMF",
+    "SparsityWarning",
     "TopicModel",
+    "UnitNorm",
+    "beta_divergence",
+    "bootstrap",
     "convert",
     "datasets",
+    "evaluate",
     "expected_counts",
+    "fit_anndata",
     "gamma_poisson_bound",
     "generalized_kl",
     "generative",
     "lasso_kl",
     "lda_bound",
     "load",
+    "match",
     "open_blocks",
+    "plot",
     "plsa_log_likelihood",
     "verify",
 ]

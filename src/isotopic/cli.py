@@ -6,6 +6,7 @@ import math
 import platform
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
@@ -26,7 +27,7 @@ from isotopic.verify.evidence import read_counts
 _DESCRIPTION = "The parts in count data: NMF, PLSA, LDA and Gamma-Poisson as one model."
 _EXAMPLES = """\
 examples:
-  isotopic demo                          topics of the bundled corpus
+  isotopic demo                          topics of the bundled corpus, and a report of them
   isotopic demo --components 10 --seed 7
   isotopic verify                        the paper's claims, checked on the bundled corpus
   isotopic verify counts.npz --json      on your counts (scipy.sparse.save_npz), for a machine
@@ -36,6 +37,7 @@ examples:
 # How the demonstration fits (until an update moves this share of the counts), and what it shows.
 _ALPHA, _MAX_ITER, _SETTLED = 0.1, 600, 1e-4
 _TERMS, _CHAPTERS, _TRACE = 7, 3, 12
+_DEMO_REPORT = "isotopic-demo.html"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -92,13 +94,21 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser(
         "demo",
-        help="fit the bundled corpus and print its topics",
-        description="Fit LDA to the chapters of the King James Bible and print what it found.",
+        help="fit the bundled corpus, print its topics and write a report",
+        description="Fit LDA to the chapters of the King James Bible, print what it found, and "
+        "write a report to open in a browser.",
     )
     _add_count(command, "--components", 20, "how many topics (default: %(default)s)")
     command.add_argument(
         "--seed", type=int, default=5, help="of the random start (default: %(default)s)"
     )
+    command.add_argument(
+        "--report",
+        metavar="FILE.html",
+        default=_DEMO_REPORT,
+        help="where the report is written (default: %(default)s)",
+    )
+    command.add_argument("--force", action="store_true", help="replace an existing report")
     command.set_defaults(run=_demo)
 
     command = commands.add_parser("info", help="print versions, instruction set and threads")
@@ -160,6 +170,11 @@ def _as_json(table: VerificationTable) -> str:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
+    place = Path(arguments.report)
+    if place.exists() and not arguments.force:  # before the fit, not after it
+        raise _UnusableDataError(
+            f"{place} exists; choose another place with --report, or replace it with --force"
+        )
     corpus = load_kjv()
     model = LDA(
         arguments.components,
@@ -170,6 +185,18 @@ def _demo(arguments: argparse.Namespace) -> int:
         callbacks=lambda at: at.residual <= _SETTLED,
     ).fit(corpus.data)
     print(*_heading(corpus, model), "", *_trace(model), "", *_topics(corpus, model), sep="\n")
+    try:
+        model.report(
+            place,
+            corpus.data,
+            feature_names=corpus.feature_names,
+            sample_names=corpus.sample_names,
+            title="The King James Bible by chapter",
+            overwrite=arguments.force,
+        )
+    except OSError as error:
+        raise _UnusableDataError(f"cannot write {place}: {error.strerror or error}") from error
+    print("", f"The report, for any browser: {place.resolve()}", sep="\n")
     return 0
 
 

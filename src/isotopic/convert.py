@@ -19,7 +19,7 @@ from isotopic.estimators.attributes import kept_sides
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.knowledge import informed
 from isotopic.init import explained_counts
-from isotopic.priors import Dirichlet, Free, Gamma, Posterior, Prior, Simplex, Weighted
+from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Posterior, Prior, Simplex, Weighted
 from isotopic.problem import Pair
 
 Model = TypeVar("Model", bound=BaseTopicModel)
@@ -64,8 +64,12 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
         raise TypeError(f"to must be a model of this package or its class, not {to!r}")
     source, pair = Pair(*model._fitted_priors), _informed_pair(target, model)
     reason = _why_not_exact(source, pair)
+    if not model._beta == target._beta == 1:
+        reason = "the relations are those of the Kullback-Leibler divergence, beta=1"
     if model._has_missing:
         reason = "the counts that fill its missing entries are not those of the other model"
+    if model._size_factors is not None or model._n_fixed_weights:
+        reason = "its size_factors or fixed_weights are not the other model's"
     if reason:
         name = type(target).__name__
         raise ValueError(
@@ -73,7 +77,7 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
             f"For a warm start use {name}(..., init=model).fit(X)"
         )
     weight_counts, topic_counts = explained_counts(model)
-    totals = pair.topics.first_totals(len(model.components_))
+    totals = pair.topics.first_totals(topic_counts)
     weights = pair.weights.absorb(weight_counts.copy("C"), totals)  # takes over what it absorbs
     if model._copies is not None:
         repeated = Weighted(pair.weights, model._copies)
@@ -151,6 +155,9 @@ _SETTINGS_OF_ANY_FIT = (
 # The parameter by which a class takes the concentration of its Bayesian weights.
 _CONCENTRATION = {"LDA": "alpha", "GammaPoisson": "shape"}
 
+# What a class has to be asked for to be the paper's model.
+_OF_THE_PAPER: dict[str, dict[str, Any]] = {"LDA": {"estimate": "variational", "eta": None}}
+
 
 def _with_settings_of(model: BaseTopicModel, cls: type[Model]) -> Model:
     """Make an unfitted estimator of the class with what both have in common."""
@@ -158,7 +165,7 @@ def _with_settings_of(model: BaseTopicModel, cls: type[Model]) -> Model:
     concentration, name = _concentration(model._fitted_priors[0]), _CONCENTRATION.get(cls.__name__)
     if concentration is not None and name is not None:
         settings[name] = concentration
-    return cls(**settings)
+    return cls(**settings, **_OF_THE_PAPER.get(cls.__name__, {}))
 
 
 def _concentration(prior: Prior) -> Any:
@@ -174,6 +181,8 @@ def _why_not_exact(source: Pair, target: Pair) -> str:
         return "their topics have different priors"
     if not all(p.topics.normalized or isinstance(p.weights, Free) for p in (source, target)):
         return "only free weights are equivalent when the topics carry a scale"
+    if not all(_only_scales(p.weights) or p.weights.bayesian for p in (source, target)):
+        return "a concave penalty, or another prior, changes more than the scale of the weights"
     if source.weights.bayesian != target.weights.bayesian:
         return "one has a prior on the weights, the other has none"
     if source.weights.bayesian and source.weights != target.weights:
@@ -182,6 +191,8 @@ def _why_not_exact(source: Pair, target: Pair) -> str:
 
 
 def _why_not_same_posterior(a: Prior, b: Prior) -> str:
+    if not all(type(prior) in (Dirichlet, Gamma) for prior in (a, b)):
+        return "only variational estimates of the weights are equivalent"
     if not np.all(np.equal(_concentration(a), _concentration(b))):
         return "the concentrations of their weights differ"
     rates = [np.unique(prior.rate) for prior in (a, b) if isinstance(prior, Gamma)]
@@ -192,3 +203,7 @@ def _why_not_same_posterior(a: Prior, b: Prior) -> str:
 
 def _is_factor(prior: Prior) -> bool:
     return isinstance(prior, (Free, Simplex))
+
+
+def _only_scales(prior: Prior) -> bool:
+    return isinstance(prior, (Free, Simplex, Lasso))

@@ -102,6 +102,21 @@ class CountMatrix:
         other.missing, other.copies = self.missing, self.copies
         return other
 
+    @cached_property
+    def by_sample_and_by_feature(self) -> "tuple[CountMatrix, CountMatrix]":
+        """The counts in sparse form, as they are and turned around (features x samples)."""
+        rows = self.as_sparse()
+        parts = rows.values, rows.features, rows.row_starts
+        turned = sparse.csr_array(parts, shape=rows.shape).T.tocsr()
+        columns = CountMatrix.__new__(CountMatrix)
+        columns.shape, columns.dtype, columns.is_sparse = self.shape[::-1], self.dtype, True
+        columns._keep(
+            turned.indptr.astype(np.int64, copy=False),
+            turned.indices.astype(np.int32, copy=False),
+            turned.data,
+        )
+        return rows, columns
+
     def repeated(self, copies: Array) -> "CountMatrix":
         """Let each sample count as often as ``copies`` (positive, whole or not) says."""
         other = CountMatrix.__new__(CountMatrix)

@@ -7,7 +7,7 @@ Other layouts are copied into these.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +18,13 @@ from isotopic.counts import CountMatrix
 from isotopic.missing import fill_in
 from isotopic.threads import current_threads, one_blas_thread
 
+# Stands for zero where one divides by it.
+_TINY = float(np.finfo(np.float32).tiny)
+
 # Dense data is worked on in row blocks of about this many bytes.
 _DENSE_BLOCK_BYTES = 2**21
+
+Found = TypeVar("Found")
 
 
 class Counts(NamedTuple):
@@ -195,16 +200,14 @@ def _dense_pass(
 
     sums = np.zeros_like(by_feature)
     with one_blas_thread:
-        for part in _in_waves(compute, blocks):
+        for part in in_waves(compute, blocks):
             if part is not None:
                 sums += part
     if topic_counts is not None:
         np.multiply(by_feature, sums, out=topic_counts)
 
 
-def _in_waves(
-    compute: Callable[[slice], Array | None], blocks: list[slice]
-) -> Iterator[Array | None]:
+def in_waves(compute: Callable[[slice], Found], blocks: list[slice]) -> Iterator[Found]:
     """Compute as many blocks at a time as there are threads; give the results in order."""
     threads = min(current_threads(), len(blocks))
     if threads <= 1:
@@ -213,6 +216,44 @@ def _in_waves(
     with ThreadPoolExecutor(threads) as executor:
         for begin in range(0, len(blocks), threads):
             yield from executor.map(compute, blocks[begin : begin + threads])
+
+
+def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array, Array]:
+    r"""Sum the squared responsibilities, for each side.
+
+    .. math:: \sum_v x_{dv} \phi_{dkv}^2, \qquad \sum_d x_{dv} \phi_{dkv}^2
+
+    This is the kernel's own work once more: the squared shares of a count, divided by their sum,
+    are the responsibilities of the squared factors.
+
+    Returns
+    -------
+    weight_squares : ndarray of shape (samples, components)
+    topic_squares : ndarray of shape (components, features)
+    """
+    weights, by_feature = np.ascontiguousarray(weights), np.ascontiguousarray(topics.T)
+    X = X.as_sparse()
+    values = np.empty_like(X.values)
+    native.squared_shares(
+        X.row_starts, X.features, X.values, weights, by_feature, values, current_threads()
+    )
+    squares = by_feature / by_feature.max(axis=1, keepdims=True, initial=_TINY)  # or underflow
+    weight_squares, topic_squares = np.empty_like(weights), np.empty_like(by_feature)
+    native.expected_counts(
+        X.row_starts,
+        X.features,
+        values,
+        X.block_rows,
+        X.by_feature,
+        np.square(weights / weights.max(axis=1, keepdims=True, initial=_TINY)),
+        np.square(squares),
+        weight_squares,
+        topic_squares,
+        np.empty(X.shape[0]),
+        X.workspace,
+        current_threads(),
+    )
+    return weight_squares, topic_squares.T
 
 
 def table(array: Array) -> tuple[Array, bool]:
@@ -273,6 +314,26 @@ def distance(
     return native.distance(a, b, by_row, by_column, current_threads())
 
 
+def log_sums(values: Array, exponents: Array) -> Array:
+    r"""Sum :math:`\text{exponents} \cdot \log(\text{values})` over each row, or each column.
+
+    Over columns if those are what is contiguous. Both are tables of the same shape, positive and
+    non-negative.
+    """
+    values, turned = table(values)
+    exponents = np.ascontiguousarray(exponents.T if turned else exponents, values.dtype)
+    sums = np.empty(len(values))
+    native.divide(exponents, values.copy(), sums, current_threads())
+    return sums
+
+
+def row_distances(a: Array, b: Array) -> Array:
+    """Sum of ``|a - b|`` of each row of C-contiguous arrays, in float64."""
+    distances = np.empty(len(a))
+    native.row_distances(a, b, distances, current_threads())
+    return distances
+
+
 def row_sums(array: Array) -> Array:
     """Sum of each row, in float64."""
     array, turned = table(array)
@@ -318,4 +379,55 @@ def extrapolated(
     momentums, floors = (np.full(len(latest), setting, np.float64) for setting in (momentum, floor))
     to = np.empty_like(latest)
     native.extrapolate(latest, previous, totals, momentums, floors, to, current_threads())
+    return to
+
+
+def descended(
+    X: CountMatrix,
+    factors: Array,
+    others: Array,
+    slopes: Array,
+    *,
+    sweeps: int,
+    repeats: Array | None = None,
+) -> Array:
+    r"""Sweep over the entries of each row's factors, each going towards its optimum.
+
+    For row :math:`d` of sparse data, with :math:`t` the other side's factors,
+
+    .. math:: \min_{h \ge 0} \; \text{repeats}_d \sum_k \text{slopes}_k h_k
+        - \sum_v x_{dv} \log \sum_k h_k t_{vk}
+
+    by one safeguarded Newton step for each :math:`h_k` in turn, ``sweeps`` times over. No step
+    makes the objective of its row larger.
+
+    Parameters
+    ----------
+    X : CountMatrix of shape (rows, columns)
+        Sparse; of the counts, or of the counts turned around.
+    factors : ndarray of shape (rows, components)
+        Where to begin. Entries that are zero may leave it.
+    others : ndarray of shape (columns, components)
+    slopes : ndarray of shape (components,)
+    sweeps : int
+    repeats : ndarray of shape (rows,) or None
+        How often each row counts, if not once.
+    """
+    if len(others) != X.shape[1]:  # the core believes the features of X
+        raise ValueError(f"factors of {len(others)} columns do not fit X, which has {X.shape[1]}")
+    factors, others = np.ascontiguousarray(factors), np.ascontiguousarray(others)
+    slopes = np.ascontiguousarray(np.broadcast_to(slopes, factors.shape[1]), np.float64)
+    to = np.empty_like(factors)
+    native.descend(
+        X.row_starts,
+        X.features,
+        X.values,
+        others,
+        slopes,
+        None if repeats is None else np.ascontiguousarray(repeats, np.float64),
+        sweeps,
+        factors,
+        to,
+        current_threads(),
+    )
     return to

@@ -6,10 +6,12 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
+from isotopic.divergences import Beta, exact_values, row_blocks
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Prior, Simplex
 from isotopic.problem import Problem
 
 __all__ = [
+    "beta_divergence",
     "gamma_poisson_bound",
     "generalized_kl",
     "lasso_kl",
@@ -30,6 +32,32 @@ def generalized_kl(X: Any, weights: Any, topics: Any) -> float:
     topics : array-like of shape (components, features)
     """
     return _objective(X, Free(), Free(), weights, topics)
+
+
+def beta_divergence(X: Any, weights: Any, topics: Any, beta: str | float) -> float:
+    r"""Beta divergence of data from a product, what :class:`~isotopic.BetaNMF` minimises.
+
+    .. math:: \sum_{dv} \frac{x_{dv}^\beta + (\beta - 1) \hat x_{dv}^\beta -
+        \beta x_{dv} \hat x_{dv}^{\beta-1}}{\beta (\beta - 1)}, \qquad \hat x = HW
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (samples, features)
+    weights : array-like of shape (samples, components)
+    topics : array-like of shape (components, features)
+    beta : float or {"itakura-saito", "kullback-leibler", "frobenius"}
+
+    Returns
+    -------
+    divergence : float
+        Infinite if ``X`` has zeros and ``beta`` is not positive.
+    """
+    divergence, counts = Beta.of(beta), CountMatrix.of(X, np.float64)
+    weights, topics = np.asarray(weights, np.float64), np.asarray(topics, np.float64)
+    return sum(
+        float(exact_values(divergence.beta, x, weights[rows] @ topics).sum())
+        for rows, x in row_blocks(counts)
+    )
 
 
 def lasso_kl(X: Any, weights: Any, topics: Any, strength: float) -> float:

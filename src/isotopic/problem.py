@@ -4,14 +4,15 @@ Here stand the objective and the optimality residual of any pair.
 """
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.kernels import Counts, extrapolated, one_pass, row_sums
+from isotopic.kernels import Counts, extrapolated, one_pass, row_sums, squared_counts
 from isotopic.missing import Missing
-from isotopic.priors import Posterior, Prior, Totals
+from isotopic.priors import Evidence, Posterior, Prior, Totals
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,25 @@ class Pair:
                 f"topics must be normalised too (Simplex or Dirichlet), not "
                 f"{type(self.topics).__name__}"
             )
+        if self.weights.norm not in (None, 1.0):
+            raise ValueError(
+                f"{type(self.weights).__name__} is for topics: it scales all samples of a component"
+            )
+        if self._norm_in_penalty and self.weights.bayesian:
+            raise ValueError(
+                f"topics of unit l_p norm, p > 1, need weights that are a factor (Free, Lasso, "
+                f"LogPenalty or PowerPenalty), not {type(self.weights).__name__}"
+            )
+
+    @property
+    def _norm_in_penalty(self) -> bool:
+        """Whether the topics have a unit norm that is not their sum (Theorem F.1)."""
+        return self.topics.norm not in (None, 1.0)
 
     @property
     def joint(self) -> bool:
-        """Whether both sides can be updated from one pass: the weights' totals never change."""
-        return self.topics.normalized or not self.topics.learned
+        """Whether both sides can be updated from one pass: the topics have no scale to share."""
+        return self.topics.norm is not None or not self.topics.learned
 
     @property
     def is_divergence(self) -> bool:
@@ -181,10 +196,28 @@ class Problem(Pair):
             proportions=self.weights.normalized,
         )
 
+    def relearned(self, state: State) -> Self:
+        """Give the problem with the settings that the priors learn from the counts at a point."""
+        weight_squares, topic_squares = None, None
+        if self.weights.wants_squares or self.topics.wants_squares:
+            weight_squares, topic_squares = squared_counts(
+                self.X, state.weights.effective, state.topics.effective
+            )
+        missing, counts = self.X.missing, state.counts
+        weights = self.weights.relearned(
+            Evidence(counts.weights, weight_squares, self.topics_totals(state.topics, missing))
+        )
+        topics = self.topics.relearned(
+            Evidence(counts.topics, topic_squares, self.weights_totals(state.weights, missing))
+        )
+        return replace(self, weights=weights, topics=topics)
+
     def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
         """Make the weights, then the topics, of counts that were shared out already."""
-        weights = self._weights_of(weight_counts, self.topics.first_totals(self.n_components))
-        return weights, self.topics.absorb(topic_counts, self.weights_totals(weights))
+        weights = self._weights_of(weight_counts, self.topics.first_totals(topic_counts))
+        prior = self._topics_beside(weights)
+        topics = prior.absorb(topic_counts, self.weights_totals(weights))
+        return self.with_scale_of(topics, weights), topics
 
     def weights_at(self, values: Array, totals: Totals) -> Posterior:
         """Take ``values`` as the weights, or as their posterior's parameters."""
@@ -203,7 +236,20 @@ class Problem(Pair):
         With normalised topics the weights do not matter, unless entries are missing.
         """
         counts = self.with_unseen(counts, weights, topics)
-        return self.topics.absorb(counts, self.weights_totals(weights, self.X.missing))
+        prior = self._topics_beside(weights)
+        return prior.absorb(counts, self.weights_totals(weights, self.X.missing))
+
+    def with_scale_of(self, topics: Posterior, weights: Posterior) -> Posterior:
+        """Hand what the topics were divided by over to the weights that they were made next to."""
+        if topics.scale is None:
+            return weights
+        scaled = weights.mean * topics.scale.astype(weights.mean.dtype)
+        return self.weights.at(scaled, self.topics_totals(topics, self.X.missing))
+
+    def _topics_beside(self, weights: Posterior) -> Prior:
+        if not self._norm_in_penalty:
+            return self.topics
+        return self.topics.beside(self.weights.pull(weights))
 
     def with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
         """Add the counts that normalised topics expect where entries are missing."""
@@ -224,7 +270,7 @@ class Problem(Pair):
         """
         gaps = (
             self._weights_gap(weights, topics, counts),
-            self.topics.gap(
+            self._topics_beside(weights).gap(
                 topics,
                 self.with_unseen(counts.topics, weights, topics),
                 self.weights_totals(weights, self.X.missing),

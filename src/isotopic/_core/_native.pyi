@@ -47,6 +47,7 @@ def distance(
     column_scale: _Doubles | None,
     threads: int,
 ) -> float: ...
+def row_distances(a: NDArray[Any], b: NDArray[Any], to: _Doubles, threads: int) -> None: ...
 def sums(a: NDArray[Any], by_column: bool, to: _Doubles, threads: int) -> None: ...
 def normalize(
     a: NDArray[Any], by_column: bool, sums: _Doubles, to: NDArray[Any], threads: int
@@ -57,6 +58,27 @@ def extrapolate(
     totals: _Doubles,
     momentum: _Doubles,
     floor: _Doubles,
+    to: NDArray[Any],
+    threads: int,
+) -> None: ...
+def squared_shares(
+    row_starts: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: NDArray[Any],
+    weights: NDArray[Any],
+    topics: NDArray[Any],
+    to: NDArray[Any],
+    threads: int,
+) -> None: ...
+def descend(
+    row_starts: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: NDArray[Any],
+    others: NDArray[Any],
+    slopes: _Doubles,
+    repeats: _Doubles | None,
+    sweeps: int,
+    from_: NDArray[Any],
     to: NDArray[Any],
     threads: int,
 ) -> None: ...

@@ -13,6 +13,9 @@ from scipy import sparse, special
 
 Array = NDArray[Any]
 
+# A weight falls to no less than this part of itself at a time, unless to zero.
+_LEAST_PART = 1 / 1024
+
 
 class Workspace:
     """Memory kept between passes; NumPy has its own."""
@@ -122,6 +125,11 @@ def distance(
     return float(np.abs(a - scaled).sum())
 
 
+def row_distances(a: Array, b: Array, to: Array, threads: int) -> None:
+    """Sum of the absolute differences of each row."""
+    to[:] = np.abs(a - b).sum(axis=1, dtype=np.float64)
+
+
 def sums(a: Array, by_column: bool, to: Array, threads: int) -> None:
     """Sum rows or columns."""
     to[:] = a.sum(axis=0 if by_column else 1, dtype=np.float64)
@@ -156,6 +164,90 @@ def extrapolate(
     sums = further.sum(axis=1)
     by = np.divide(totals, sums, out=np.ones_like(sums), where=sums > 0)
     to[:] = further * by[:, np.newaxis]
+
+
+def squared_shares(
+    row_starts: Array,
+    features: Array,
+    values: Array,
+    weights: Array,
+    topics: Array,
+    to: Array,
+    threads: int,
+) -> None:
+    """Each count times the sum of its squared shares."""
+    rows = np.repeat(np.arange(len(weights)), np.diff(row_starts))
+    for begin in range(0, len(values), 2**14):
+        some = slice(begin, begin + 2**14)
+        products = weights[rows[some]].astype(np.float64) * topics[features[some]]
+        whole = products.sum(axis=1, keepdims=True)
+        shares = np.divide(products, whole, out=np.zeros_like(products), where=whole > 0)
+        to[some] = values[some] * np.square(shares).sum(axis=1)
+
+
+def descend(
+    row_starts: Array,
+    features: Array,
+    values: Array,
+    others: Array,
+    slopes: Array,
+    repeats: Array | None,
+    sweeps: int,
+    from_: Array,
+    to: Array,
+    threads: int,
+) -> None:
+    """Coordinate descent on the weights of each sample; see ``descent.hpp`` for the steps."""
+    n_rows, n_components = from_.shape
+    rows = np.repeat(np.arange(n_rows), np.diff(row_starts))
+    totals = np.bincount(rows, weights=values, minlength=n_rows)
+    scale = np.exp2(-np.floor(np.log2(np.where(totals > 0, totals, 1))))
+    x, weights = values * scale[rows], from_ * scale[:, np.newaxis]
+    products = np.einsum("ek,ek->e", weights[rows], others[features], dtype=np.float64)
+    _explain(x, products, weights, rows, others[features], slopes)
+    costs = np.outer(np.ones(n_rows) if repeats is None else repeats, slopes)
+    for k in np.tile(np.arange(n_components), sweeps):
+        a, now = others[features, k].astype(np.float64), weights[:, k].copy()
+        weights[:, k] = _moved(x, products, a, rows, now, costs[:, k])
+        products += (weights[:, k] - now)[rows] * a
+    to[:] = weights / scale[:, np.newaxis]
+
+
+def _explain(
+    x: Array, products: Array, weights: Array, rows: Array, others: Array, slopes: Array
+) -> None:
+    """Give counts that nothing explains to the best component; leave out what none has."""
+    shares = np.divide(1, slopes, out=np.zeros_like(slopes), where=slopes > 0)
+    for entry in np.flatnonzero(~_possible(x, products.astype(others.dtype))):
+        if _possible(x[entry], products[entry].astype(others.dtype)):
+            continue  # an entry before it saw to that
+        best = int(np.argmax(others[entry] * shares))
+        by = x[entry] * shares[best]
+        if _possible(x[entry], (by * others[entry, best]).astype(others.dtype)):
+            weights[rows[entry], best] += by
+            same = rows == rows[entry]
+            products[same] += by * others[same, best]
+        else:
+            x[entry], products[entry] = 0, 1
+
+
+def _moved(x: Array, products: Array, a: Array, rows: Array, now: Array, slope: Array) -> Array:
+    """Move one weight of every sample towards its optimum, never beyond."""
+
+    def total(values: Array) -> Array:
+        return np.bincount(rows, weights=values, minlength=len(now))
+
+    with np.errstate(all="ignore"):
+        pull, curvature = total(x * a / products), total(x * (a / products) ** 2)
+        step = pull / curvature * (pull / slope - 1)
+        part = now * curvature / (now * curvature + slope - pull)
+        rest = products - now[rows] * a
+        lost = total(rest < _LEAST_PART * products) > 0
+        zero = (now + step <= 0) & ~lost & (total(x * a / rest) <= slope)
+    down = np.where(zero, 0, now * np.maximum(part, _LEAST_PART))
+    moved = np.where(pull > slope, now + step, np.where((now > 0) & (pull < slope), down, now))
+    moved = np.where((pull > 0) & (curvature > 0), moved, 0)
+    return np.where((slope > 0) & (curvature < np.inf), moved, now)
 
 
 def gamma_functions(x: Array, digamma: Array, log_gamma: Array) -> None:

@@ -1,4 +1,5 @@
 // Compiled once for each instruction-set level; see kernels.hpp for what each function does.
+#include "descent.hpp"
 #include "kernels.hpp"
 #include "special.hpp"
 
@@ -396,6 +397,24 @@ template <class T> void extrapolate(const Extrapolation<T>& e, int64_t begin, in
     }
 }
 
+// Squares of products underflow where a share is nothing to speak of, and then count as zero.
+template <class T> void squared_shares(const Shared<T>& s, int64_t begin, int64_t end) {
+    for (int64_t d = begin; d < end; ++d) {
+        const T* weights = s.weights + d * s.components;
+        for (int64_t e = s.row_starts[d]; e < s.row_starts[d + 1]; ++e) {
+            const T* topics = s.topics + s.features[e] * s.components;
+            vec<double> products = vec<double>{}, squares = vec<double>{};
+            along_row(s.components, [&](Place k) {
+                const vec<double> product = k.only_new(get<T>(weights, k) * get<T>(topics, k));
+                products += product;
+                squares += product * product;
+            });
+            const double whole = sum<double>(products);
+            s.to[e] = whole > 0 ? T(double(s.values[e]) * (sum<double>(squares) / whole / whole)) : T(0);
+        }
+    }
+}
+
 void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int64_t n) {
     along_row(n, [&](Place i) {
         const GammaFunctions g = gamma_functions(get<double>(x, i, 1.0));
@@ -406,7 +425,7 @@ void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int
 
 template <class T>
 constexpr Kernels<T> table = {lanes<T>, pad<T>, rows<T>, columns<T>, finish<T>, divide_all<T>, posterior<T>,
-                              distance<T>, row_sums<T>, column_sums<T>, scale<T>, extrapolate<T>};
+                              distance<T>, row_sums<T>, column_sums<T>, scale<T>, extrapolate<T>, descend<T>, squared_shares<T>};
 
 #define ISOTOPIC_TEXT_OF(x) #x
 #define ISOTOPIC_TEXT(x) ISOTOPIC_TEXT_OF(x)

@@ -69,6 +69,28 @@ template <class T> struct Extrapolation {
     T* to;  // rows x columns
 };
 
+// Counts by sample and the factors, features x components.
+template <class T> struct Shared {
+    int64_t components;
+    const int64_t* row_starts;
+    const int32_t* features;
+    const T *values, *weights, *topics;
+    T* to;  // for each entry: its count times the sum of its squared shares
+};
+
+// Coordinate descent: each sample's weights, the other side's factors being as they are.
+template <class T> struct Descent {
+    int64_t components, padded, sweeps;
+    const int64_t* row_starts;
+    const int32_t* features;
+    const T* values;
+    const T* others;        // features x padded components
+    const double* slopes;   // by component, positive: what a weight costs
+    const double* repeats;  // by sample: how often it pays that; or null
+    const T* from;          // samples x components
+    T* to;                  // the same shape
+};
+
 template <class T> struct Kernels {
     int lanes;
     void (*pad)(const Topics<T>&, int64_t begin, int64_t end);
@@ -91,6 +113,9 @@ template <class T> struct Kernels {
     // to = latest * (latest / previous)^momentum, at least floor * total where latest is positive;
     // then each row is scaled to its total
     void (*extrapolate)(const Extrapolation<T>&, int64_t begin, int64_t end);
+    // `memory`: padded components + 2 times the entries of the longest row, in whole vectors
+    void (*descend)(const Descent<T>&, int64_t begin, int64_t end, T* memory);
+    void (*squared_shares)(const Shared<T>&, int64_t begin, int64_t end);
 };
 
 struct Level {

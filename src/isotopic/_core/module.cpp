@@ -131,6 +131,27 @@ void bind_expected_counts(nb::module_& m) {
         "topic_counts"_a.none(), "log_likelihoods"_a.noconvert(), "workspace"_a, "threads"_a);
 }
 
+template <class T> void bind_descend(nb::module_& m) {
+    m.def(
+        "descend",
+        [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In2<T> others, In<double> slopes,
+           std::optional<In<double>> repeats, int sweeps, In2<T> from, Out2<T> to, int threads) {
+            const size_t rows = from.shape(0), components = from.shape(1);
+            require(components > 0 && others.shape(1) == components && slopes.size() == components,
+                    "from, others and slopes differ in components");
+            require(row_starts.size() == rows + 1 && ascends(row_starts, values.size()) && features.size() == values.size(),
+                    "row_starts, features and values do not fit");
+            require(to.shape(0) == rows && to.shape(1) == components, "from and to differ in shape");
+            require(!repeats || repeats->size() == rows, "repeats have a wrong length");
+            require(sweeps >= 0, "sweeps is negative");
+            const Descent<T> descent{int64_t(components), 0, sweeps, row_starts.data(), features.data(), values.data(), others.data(),
+                                     slopes.data(), repeats ? repeats->data() : nullptr, from.data(), to.data()};
+            run([&] { return descend<T>(descent, int64_t(rows), int64_t(others.shape(0)), threads, signal_pending); });
+        },
+        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(), "others"_a.noconvert(),
+        "slopes"_a.noconvert(), "repeats"_a.none(), "sweeps"_a, "from_"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
+}
+
 template <class T> void bind_elementwise(nb::module_& m) {
     m.def(
         "divide",
@@ -175,6 +196,16 @@ template <class T> void bind_elementwise(nb::module_& m) {
         "a"_a.noconvert(), "b"_a.noconvert(), "row_scale"_a.none(), "column_scale"_a.none(), "threads"_a);
 
     m.def(
+        "row_distances",
+        [](In2<T> a, In2<T> b, Out<double> to, int threads) {
+            require(a.shape(0) == b.shape(0) && a.shape(1) == b.shape(1) && to.size() == a.shape(0),
+                    "a, b and the distances of their rows do not fit");
+            nb::gil_scoped_release nogil;
+            row_distances<T>(a.data(), b.data(), int64_t(a.shape(0)), int64_t(a.shape(1)), to.data(), threads);
+        },
+        "a"_a.noconvert(), "b"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
+
+    m.def(
         "sums",
         [](In2<T> a, bool by_column, Out<double> to, int threads) {
             require(to.size() == a.shape(by_column ? 1 : 0), "a and its sums do not fit");
@@ -206,6 +237,23 @@ template <class T> void bind_elementwise(nb::module_& m) {
         },
         "latest"_a.noconvert(), "previous"_a.noconvert(), "totals"_a.noconvert(), "momentum"_a.noconvert(), "floor"_a.noconvert(),
         "to"_a.noconvert(), "threads"_a);
+
+    m.def(
+        "squared_shares",
+        [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In2<T> weights, In2<T> topics, Out<T> to, int threads) {
+            const size_t n_samples = weights.shape(0), components = weights.shape(1);
+            require(components > 0 && topics.shape(1) == components, "weights and topics differ in components");
+            require(row_starts.size() == n_samples + 1 && ascends(row_starts, values.size()) &&
+                        features.size() == values.size() && to.size() == values.size(),
+                    "row_starts, features, values and the result do not fit");
+            run([&] {
+                return squared_shares<T>({int64_t(components), row_starts.data(), features.data(), values.data(), weights.data(),
+                                          topics.data(), to.data()},
+                                         int64_t(n_samples), threads, signal_pending);
+            });
+        },
+        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(), "weights"_a.noconvert(),
+        "topics"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace
@@ -217,6 +265,8 @@ NB_MODULE(_native, m) {
     nb::class_<Workspace>(m, "Workspace").def(nb::init<>());
     bind_expected_counts<float>(m);
     bind_expected_counts<double>(m);
+    bind_descend<float>(m);
+    bind_descend<double>(m);
     bind_elementwise<float>(m);
     bind_elementwise<double>(m);
     m.def("column_index", &column_index_of, "n_features"_a, "block_rows"_a.noconvert(), "row_starts"_a.noconvert(),

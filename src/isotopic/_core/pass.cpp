@@ -48,6 +48,36 @@ bool in_chunks(int64_t n, int64_t size, int threads, const Interrupted& interrup
     return steps.run([&](int64_t, int64_t i) { chunk(i * size, std::min(n, (i + 1) * size)); }, interrupted);
 }
 
+// Pieces of memory of one size, as many as there are threads that want one at the same time.
+class Lent {
+  public:
+    explicit Lent(size_t bytes) : bytes_(bytes) {}
+    Lent(const Lent&) = delete;
+    ~Lent() {
+        for (void* piece : free_) release(piece);
+    }
+    void* take() {
+        {
+            const std::lock_guard<std::mutex> lock(busy_);
+            if (!free_.empty()) {
+                void* piece = free_.back();
+                free_.pop_back();
+                return piece;
+            }
+        }
+        return allocate(bytes_);
+    }
+    void give_back(void* piece) {
+        const std::lock_guard<std::mutex> lock(busy_);
+        free_.push_back(piece);
+    }
+
+  private:
+    const size_t bytes_;
+    std::mutex busy_;
+    std::vector<void*> free_;
+};
+
 // The pass as steps. The first pads the topics, the last multiplies their sums by them. In between
 // stand, block by block, a step for each range of features that sweeps the rows; when the topics
 // are small there is one range. The columns of a block are swept together with the first range of
@@ -272,6 +302,14 @@ double distance(const T* a, const T* b, const double* row_scale, const double* c
     return total;
 }
 
+template <class T> void row_distances(const T* a, const T* b, int64_t rows, int64_t columns, double* to, int threads) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    in_chunks(rows, std::max<int64_t>(1, chunk_elements / std::max<int64_t>(columns, 1)), threads, never,
+              [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) to[i] = kernels.distance(a, b, nullptr, nullptr, columns, i, i + 1);
+              });
+}
+
 template <class T>
 void sums(const T* a, int64_t rows, int64_t columns, bool by_column, double* to, int threads) {
     const Kernels<T>& kernels = kernels_of<T>(current_level());
@@ -310,15 +348,46 @@ template <class T> void extrapolate(const Extrapolation<T>& extrapolation, int64
               [&](int64_t begin, int64_t end) { kernels.extrapolate(extrapolation, begin, end); });
 }
 
+template <class T>
+bool squared_shares(const Shared<T>& shared, int64_t rows, int threads, const Interrupted& interrupted) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    return in_chunks(rows, chunk_rows, threads, interrupted,
+                     [&](int64_t begin, int64_t end) { kernels.squared_shares(shared, begin, end); });
+}
+
+template <class T>
+bool descend(Descent<T> descent, int64_t rows, int64_t n_features, int threads, const Interrupted& interrupted) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    descent.padded = ceil_div(descent.components, kernels.lanes) * kernels.lanes;
+    Workspace workspace;
+    T* others = workspace.get<T>(0, n_features * descent.padded);
+    const Topics<T> given{descent.components, descent.padded, nullptr, descent.others, others, nullptr, nullptr};
+    in_chunks(n_features, std::max<int64_t>(1, chunk_elements / descent.padded), threads, never,
+              [&](int64_t begin, int64_t end) { kernels.pad(given, begin, end); });
+    descent.others = others;
+
+    int64_t longest = 1;
+    for (int64_t d = 0; d < rows; ++d) longest = std::max(longest, descent.row_starts[d + 1] - descent.row_starts[d]);
+    Lent lent(size_t(ceil_div(longest, kernels.lanes) * kernels.lanes * (descent.padded + 2)) * sizeof(T));
+    return in_chunks(rows, chunk_rows, threads, interrupted, [&](int64_t begin, int64_t end) {
+        void* memory = lent.take();
+        kernels.descend(descent, begin, end, static_cast<T*>(memory));
+        lent.give_back(memory);
+    });
+}
+
 #define ISOTOPIC_INSTANTIATE(T)                                                                                       \
     template bool expected_counts(const Matrix<T>&, int64_t, const T*, const T*, T*, T*, double*, Workspace&, int,          \
                                   const Interrupted&);                                                                \
     template bool divide(int64_t, int64_t, const T*, T*, double*, int, const Interrupted&);                           \
     template bool effective_factor(const Posterior<T>&, int64_t, int, const Interrupted&);                            \
     template double distance(const T*, const T*, const double*, const double*, int64_t, int64_t, int);                \
+    template void row_distances(const T*, const T*, int64_t, int64_t, double*, int);                                  \
     template void sums(const T*, int64_t, int64_t, bool, double*, int);                                               \
     template void normalize(const T*, int64_t, int64_t, bool, const double*, T*, int);                                \
-    template void extrapolate(const Extrapolation<T>&, int64_t, int);
+    template void extrapolate(const Extrapolation<T>&, int64_t, int);                                                 \
+    template bool squared_shares(const Shared<T>&, int64_t, int, const Interrupted&);                                  \
+    template bool descend(Descent<T>, int64_t, int64_t, int, const Interrupted&);
 ISOTOPIC_INSTANTIATE(float)
 ISOTOPIC_INSTANTIATE(double)
 

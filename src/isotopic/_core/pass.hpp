@@ -76,6 +76,9 @@ template <class T>
 double distance(const T* a, const T* b, const double* row_scale, const double* column_scale, int64_t rows, int64_t columns,
                 int threads);
 
+// The same of each row on its own, without scales.
+template <class T> void row_distances(const T* a, const T* b, int64_t rows, int64_t columns, double* to, int threads);
+
 // Sums of a table along its rows, or along its columns (`by_column`).
 template <class T>
 void sums(const T* a, int64_t rows, int64_t columns, bool by_column, double* to, int threads);
@@ -85,5 +88,12 @@ template <class T>
 void normalize(const T* a, int64_t rows, int64_t columns, bool by_column, const double* sums, T* to, int threads);
 
 template <class T> void extrapolate(const Extrapolation<T>& extrapolation, int64_t rows, int threads);
+
+template <class T>
+bool squared_shares(const Shared<T>& shared, int64_t rows, int threads, const Interrupted& interrupted);
+
+// The descent's `others` are those of so many features, without padding.
+template <class T>
+bool descend(Descent<T> descent, int64_t rows, int64_t n_features, int threads, const Interrupted& interrupted);
 
 }  // namespace isotopic

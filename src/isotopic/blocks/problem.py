@@ -57,6 +57,13 @@ class BlockedProblem(Problem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.weights.learning or self.topics.learning:
+            raise ValueError(
+                "priors that learn settings of their own, such as alpha='auto', need X in memory: "
+                "for row blocks give numbers, such as alpha=0.1"
+            )
+        if self.topics.learned and self.topics.norm not in (None, 1.0):
+            raise ValueError("topics of a unit norm other than their sum need X in memory")
         object.__setattr__(self, "memory", Memory(self.X, self.n_components, self.weights.bayesian))
 
     def expected_counts(

@@ -18,11 +18,14 @@ from isotopic.counts import CountMatrix
 from isotopic.estimators.attributes import kept_sides, weight_attributes
 from isotopic.estimators.checkpoint import Checkpoint
 from isotopic.estimators.data import read_blocks, read_counts, read_sample_weight
+from isotopic.estimators.describing import Describing
 from isotopic.estimators.documentation import documented
-from isotopic.estimators.inference import Inference
 from isotopic.estimators.keeping import Keeping
 from isotopic.estimators.knowledge import informed
+from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets, read_offsets
 from isotopic.estimators.partial import PartialFit
+from isotopic.estimators.rearranging import Rearranging
+from isotopic.estimators.reporting import Reporting
 from isotopic.estimators.searching import Searching
 from isotopic.estimators.watching import CallbackSupport, watchers, with_callbacks
 from isotopic.init import (
@@ -30,7 +33,7 @@ from isotopic.init import (
 )
 from isotopic.priors import Posterior, Prior, Weighted
 from isotopic.problem import Pair, Problem, State
-from isotopic.solvers import Solution
+from isotopic.solvers import LearningState, Solution
 from isotopic.threads import use_threads
 
 __all__ = ["BaseTopicModel", "documented"]
@@ -39,9 +42,11 @@ __all__ = ["BaseTopicModel", "documented"]
 @dataclass(eq=False, repr=False, kw_only=True)
 class BaseTopicModel(
     Searching,
-    Inference,
     PartialFit,
+    Describing,
+    Rearranging,
     Keeping,
+    Reporting,
     CallbackSupport,  # type: ignore[misc]
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
@@ -51,9 +56,10 @@ class BaseTopicModel(
 
     n_components: int = field(default=10, kw_only=False)
     solver: Any = "auto"
-    init: Any = "random"
+    init: Any = "auto"
     max_iter: int = 1000
     tol: float = 1e-4
+    min_gain: float = 0.0
     n_init: int = 1
     warm_start: bool = False
     fixed_topics: Any = None
@@ -68,9 +74,10 @@ class BaseTopicModel(
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "solver": "no_validation",  # choose_solver looks at it
-        "init": [StrOptions(set(STRATEGIES)), tuple, list, BaseEstimator],
+        "init": [StrOptions({"auto", *STRATEGIES}), tuple, list, BaseEstimator],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "min_gain": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
         "fixed_topics": ["array-like", None],
@@ -82,6 +89,11 @@ class BaseTopicModel(
         "callbacks": [callable, list, tuple, None],
         "verbose": ["verbose"],
     }
+
+    @property
+    def _beta(self) -> float:
+        """Which beta divergence is minimised: that of counts."""
+        return 1.0
 
     def _priors(self) -> tuple[Prior, Prior]:
         """Give the model: the priors of its weights and its topics."""
@@ -95,6 +107,8 @@ class BaseTopicModel(
         *,
         missing_mask: Any = None,
         checkpoint: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
         memory_limit: Any = None,
         client: Any = None,
     ) -> Self:
@@ -114,6 +128,12 @@ class BaseTopicModel(
         checkpoint : path or :class:`~isotopic.Checkpoint`, default=None
             Where the fit writes down its state every minute. If the file exists, the fit goes on
             from there, and ends with the same bits as if it had never stopped.
+        size_factors : array-like of shape (n_samples,) or None, default=None
+            Of a Poisson model: the known number by which a sample's counts are multiplied, such as
+            its depth or exposure. Its weights are those of a sample of size one.
+        fixed_weights : array-like of shape (n_samples, n_fixed) or None, default=None
+            Of a Poisson model: the weights of the first components, given and held; the others are
+            inferred. Together with ``fixed_topics`` they are a known background.
         memory_limit : int, str or None, default=None
             What a fit to row blocks may use, such as ``"2 GB"``.
         client : distributed.Client or None, default=None
@@ -123,7 +143,8 @@ class BaseTopicModel(
         -------
         self
         """
-        self._fit(X, sample_weight, missing_mask, checkpoint, memory_limit, client)
+        known = (size_factors, fixed_weights)
+        self._fit(X, sample_weight, missing_mask, checkpoint, known, memory_limit, client)
         return self
 
     def fit_transform(
@@ -134,6 +155,8 @@ class BaseTopicModel(
         *,
         missing_mask: Any = None,
         checkpoint: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
         memory_limit: Any = None,
         client: Any = None,
     ) -> Array:
@@ -144,19 +167,29 @@ class BaseTopicModel(
 
         Parameters
         ----------
-        X, y, sample_weight, missing_mask, checkpoint, memory_limit, client
+        X, y, sample_weight, missing_mask, checkpoint, size_factors, fixed_weights, memory_limit,
+        client
             As for :meth:`fit`.
 
         Returns
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
-        counts = self._fit(X, sample_weight, missing_mask, checkpoint, memory_limit, client)
-        kept = len(self.weights_) == counts.shape[0]
-        return self.weights_ if self.tol == 0 and kept else self._transformed(counts)
+        known = (size_factors, fixed_weights)
+        counts = self._fit(X, sample_weight, missing_mask, checkpoint, known, memory_limit, client)
+        if self.tol == 0 and len(self.weights_) == counts.shape[0]:
+            return self.weights_
+        return self._transformed(counts, *known)
 
     def transform(
-        self, X: Any, *, missing_mask: Any = None, memory_limit: Any = None, client: Any = None
+        self,
+        X: Any,
+        *,
+        missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> Array:
         """Infer the weights of samples, the topics being as they are.
 
@@ -168,6 +201,8 @@ class BaseTopicModel(
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
         missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
             True where an entry is missing.
+        size_factors, fixed_weights : array-like or None, default=None
+            As for :meth:`fit`, of these samples. A model that was fitted with them needs them.
         memory_limit, client
             For row blocks, as for :meth:`fit`.
 
@@ -175,7 +210,8 @@ class BaseTopicModel(
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
-        return self._transformed(self._read_data(X, missing_mask, memory_limit, client))
+        counts = self._read_data(X, missing_mask, memory_limit, client)
+        return self._transformed(counts, size_factors, fixed_weights)
 
     def _fit(self, X: Any, *how: Any) -> CountMatrix | BlockedCounts:
         before = self.__dict__.copy()
@@ -198,6 +234,7 @@ class BaseTopicModel(
         sample_weight: Any,
         missing_mask: Any,
         checkpoint: Any,
+        known: tuple[Any, Any],
         memory_limit: Any,
         client: Any,
     ) -> tuple[CountMatrix | BlockedCounts, Solution[State]]:
@@ -206,10 +243,23 @@ class BaseTopicModel(
             X, reset=True, missing_mask=missing_mask, memory_limit=memory_limit, client=client
         )
         copies = read_sample_weight(sample_weight, counts.shape[0])
-        problem, seen = self._problem(counts, copies)
+        weights_prior = self._own_priors()[0]
+        offsets = NOTHING_KNOWN
+        if isinstance(counts, CountMatrix):
+            offsets = read_offsets(*known, counts, weights_prior, self.n_components)
+        elif any(part is not None for part in known):
+            raise ValueError("size_factors and fixed_weights need X in memory, not in row blocks")
+        problem, seen = self._problem(counts, copies, offsets)
         keeper = None if checkpoint is None else Checkpoint.of(checkpoint).keeper(self, problem)
-        fitted = partial(self._fitted, counts=counts, problem=problem, copies=copies, seen=seen)
-        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+        fitted = partial(
+            self._fitted, counts=counts, problem=problem, copies=copies, seen=seen, offsets=offsets
+        )
+        given = {
+            "sample_weight": sample_weight,
+            "size_factors": known[0],
+            "fixed_weights": known[1],
+        }
+        metadata = {name: value for name, value in given.items() if value is not None}
         with use_threads(self.n_jobs), watchers(self, X, counts, metadata, fitted) as watching:
             solution = self._search(problem, seen, watching, keeper)
             attributes = fitted(solution.state)
@@ -221,7 +271,9 @@ class BaseTopicModel(
         self.history_ = solution.history
         return counts, solution
 
-    def _problem(self, X: Any, copies: Array | None) -> tuple[Problem, Array | None]:
+    def _problem(
+        self, X: Any, copies: Array | None, offsets: Offsets
+    ) -> tuple[Problem, Array | None]:
         """Give the problem, and which samples it sees if not all."""
         if isinstance(self.n_components, bool):
             raise TypeError("n_components must be a whole number, not a bool")
@@ -232,6 +284,7 @@ class BaseTopicModel(
             )
         weights, topics = self._own_priors()
         weights.check((X.shape[0], self.n_components))
+        weights = offsets.around(weights)
         seen = None
         if copies is not None:
             if not copies.all():
@@ -252,7 +305,16 @@ class BaseTopicModel(
             forbidden=self.forbidden,
             feature_names=getattr(self, "feature_names_in_", None),
         )
-        return problem_of(weights, topics, X, self.n_components), seen
+        if offsets.n_fixed_weights and topics.learned and topics.norm not in (None, 1.0):
+            raise ValueError(
+                "fixed_weights need topics that sum to one or carry a scale: topics of another "
+                "unit norm hand their scale to the weights, which are given"
+            )
+        return self._pose(weights, topics, X), seen
+
+    def _pose(self, weights: Prior, topics: Prior, X: Any) -> Problem:
+        """Put priors and data together."""
+        return problem_of(weights, topics, X, self.n_components)
 
     def _own_priors(self) -> tuple[Prior, Prior]:
         """Give the priors of the parameters as they are now, for good."""
@@ -295,17 +357,23 @@ class BaseTopicModel(
         problem: Problem,
         copies: Array | None,
         seen: Array | None,
+        offsets: Offsets = NOTHING_KNOWN,
         topics: Posterior | None = None,
     ) -> dict[str, Any]:
         """Give the fitted attributes of a state, with its topics or with those that followed."""
-        weights_prior = self._own_priors()[0]
+        weights_prior, topics_prior = self._own_priors()[0], problem.topics
+        if isinstance(state, LearningState):
+            learned: Any = state.weights_prior
+            learned = offsets.inside(learned if copies is None else learned.prior)
+            weights_prior = weights_prior.kept(learned)
+            topics_prior = topics_prior.kept(state.topics_prior)
+        fitted = offsets if seen is None else offsets.rows(seen)
+        weights = fitted.unsized(weights_prior, problem.whole(state.weights))
         attributes = {
-            **kept_sides(
-                Pair(weights_prior, problem.topics),
-                problem.whole(state.weights),
-                topics or state.topics,
-            ),
+            **kept_sides(Pair(weights_prior, topics_prior), weights, topics or state.topics),
             "_copies": copies,
+            "_size_factors": offsets.size_factors,
+            "_n_fixed_weights": offsets.n_fixed_weights,
             "_has_missing": counts.missing is not None,
             "objective_": state.objective,
             "sample_totals_": counts.sample_totals,
@@ -315,16 +383,18 @@ class BaseTopicModel(
         }
         if len(attributes["weights_"]) == 0:  # row blocks whose weights are not kept
             attributes |= {"_copies": None, "sample_totals_": np.empty(0)}
-        return attributes if seen is None else self._with_unseen(attributes, counts, seen)
+        if seen is None:
+            return attributes
+        return self._with_unseen(attributes, counts, seen, offsets)
 
     def _with_unseen(
-        self, attributes: dict[str, Any], X: CountMatrix, seen: Array
+        self, attributes: dict[str, Any], X: CountMatrix, seen: Array, offsets: Offsets
     ) -> dict[str, Any]:
         """Explain the samples that counted zero times, with the topics as they are."""
         unseen = np.setdiff1d(np.arange(X.shape[0]), seen)
         model = type(self)(**self.get_params(deep=False))
         model.__dict__.update(attributes)
-        found = model._infer(X.rows(unseen), unseen)
+        found = model._infer(X.rows(unseen), offsets.rows(unseen), unseen)
         for name, part in weight_attributes(found).items():
             if part is not None:
                 whole = np.empty((X.shape[0], part.shape[1]), part.dtype)
@@ -341,7 +411,9 @@ class BaseTopicModel(
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        exact = self.tol == 0 or self.max_iter == 0  # that many iterations were asked for
+        exact = (
+            self.tol == self.min_gain == 0 or self.max_iter == 0
+        )  # that many iterations were asked for
         if solution.converged or exact or len(solution.history) < self.max_iter:
             return
         warnings.warn(

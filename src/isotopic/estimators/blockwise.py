@@ -10,6 +10,7 @@ from isotopic.arrays import Array
 from isotopic.blocks import Piece
 from isotopic.blocks.engine import Engine
 from isotopic.counts import CountMatrix
+from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets
 from isotopic.kernels import normalized, row_pass
 from isotopic.threads import use_threads
 
@@ -54,7 +55,7 @@ class Transform:
 
     def __call__(self, piece: Piece, X: CountMatrix) -> Stacked:
         """Do it for one block."""
-        return Stacked([self.model._infer(X, piece.row_numbers).mean])
+        return Stacked([self.model._infer(X, which=piece.row_numbers).mean])
 
 
 @dataclass
@@ -87,12 +88,20 @@ class Score:
 
     def __call__(self, piece: Piece, X: CountMatrix) -> Scored:
         """Do it for one block."""
-        return score_rows(self.model, X.as_sparse(), self.times[piece.rows], piece.row_numbers)
+        return score_rows(
+            self.model, X.as_sparse(), self.times[piece.rows], which=piece.row_numbers
+        )
 
 
-def score_rows(model: Any, X: CountMatrix, times: Array, which: Array | None = None) -> Scored:
+def score_rows(
+    model: Any,
+    X: CountMatrix,
+    times: Array,
+    offsets: Offsets = NOTHING_KNOWN,
+    which: Array | None = None,
+) -> Scored:
     """Infer the weights of samples, and give their features probabilities by them."""
-    weights, topics = model._infer(X, which).mean, model.components_.astype(X.dtype)
+    weights, topics = model._infer(X, offsets, which).mean, model.components_.astype(X.dtype)
     shares = normalized(np.ascontiguousarray(weights * topics.sum(axis=1)))
     with use_threads(model.n_jobs):
         by_sample = row_pass(X, shares, normalized(topics), proportions=True)[1]

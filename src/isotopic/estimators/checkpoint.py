@@ -23,7 +23,7 @@ from isotopic.solvers import HISTORY, Iteration, Solution
 _NOT_COMPARED = {"n_jobs", "callbacks", "verbose", "random_state", "init", "warm_start"}
 
 # Those that only say where the path ends; with several starts they also say which one is kept.
-_ENDS = {"max_iter", "tol"}
+_ENDS = {"max_iter", "tol", "min_gain"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,9 @@ class Keeper:
             "model": type(model).__name__,
             "settings": settings,
             "start": _start_fingerprint(model if warm else model.init),
-            "data": _digest([problem.X.shape, problem.X.copies, *problem.X.identity()]),
+            "data": _digest(
+                [problem.X.shape, problem.X.copies, problem.weights, *problem.X.identity()]
+            ),
         }
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"there is no folder {self.path.parent} for the checkpoint")

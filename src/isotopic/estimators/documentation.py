@@ -3,13 +3,17 @@
 from typing import TypeVar
 
 COMMON_PARAMETERS = """\
-solver : {"auto", "accelerated", "joint", "alternating", "online", "incremental"} or solver object
+solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online", "incremental"}
+        Or a solver object.
         ``"joint"`` is the paper's update of both sides from one pass over the data, for normalised
         topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"`` takes the joint
-        update further along its way, and is what ``"auto"``, the default, picks. ``"online"`` and
-        ``"incremental"`` update the topics after each mini-batch.
-    init : {"random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
-        Where the fit starts, by default at random. ``"spectral"`` looks for anchor words. A pair
+        update further along its way, and is what ``"auto"``, the default, picks. ``"coordinate"``
+        makes Newton steps, one entry of a factor at a time, for points without a distribution.
+        ``"online"`` and ``"incremental"`` update the topics after each mini-batch.
+    init : {"auto", "random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
+        Where the fit starts. ``"auto"`` is ``"random"`` for factors, and for Bayesian sides
+        ``"nndsvd"`` and some passes with posterior means, which keep variational updates from
+        getting stuck. ``"spectral"`` looks for anchor words. A pair
         ``(weights, topics)`` is taken as the factors, or for a Bayesian side as the posterior's
         parameters. A fitted model of any kind hands over the counts that it explains, or if it
         was fitted to another number of samples only its topics.
@@ -18,6 +22,10 @@ solver : {"auto", "accelerated", "joint", "alternating", "online", "incremental"
     tol : float, default=1e-4
         Stop when the optimality residual, the share of all counts that an update would move, is
         at most this. With 0, exactly ``max_iter`` iterations are made.
+    min_gain : float, default=0.0
+        Stop also when another pass would gain less than this: what the passes of the last ten
+        iterations lowered the objective by, on average and for each count of ``X`` (in nats). With
+        0, only ``tol`` decides.
     n_init : int, default=1
         Fits from that many independent starts; the one with the lowest objective is kept.
     warm_start : bool, default=False
@@ -47,7 +55,8 @@ COMMON_ATTRIBUTES = """\
 components_ : ndarray of shape (n_components, n_features)
         The topics (the mean of a Bayesian side).
     weights_ : ndarray of shape (n_samples, n_components)
-        The weights of the samples that were fitted (the mean of a Bayesian side).
+        The weights of the samples that were fitted (the mean of a Bayesian side); with size
+        factors, for size one.
     weights_posterior_, components_posterior_ : ndarray
         Parameters of a Bayesian side's posterior, of the same shape; ``None`` for a point, NaN
         for fixed topics.
@@ -58,7 +67,7 @@ components_ : ndarray of shape (n_components, n_features)
     n_iter_ : int
         Iterations made.
     converged_ : bool
-        Whether the optimality residual reached ``tol``.
+        Whether the optimality residual reached ``tol``, or the gain of a pass ``min_gain``.
     history_ : structured ndarray
         A row for each iteration: ``iteration``, ``passes``, ``seconds``, ``objective``,
         ``residual``.

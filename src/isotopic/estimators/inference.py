@@ -14,6 +14,7 @@ from isotopic.blocks import BlockedCounts, is_blocks
 from isotopic.counts import CountMatrix
 from isotopic.estimators.blockwise import Score, Transform, lean, score_rows
 from isotopic.estimators.data import read_sample_weight
+from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets, read_offsets
 from isotopic.init import uniform_start
 from isotopic.kernels import normalized
 from isotopic.priors import Fixed, Posterior
@@ -40,7 +41,8 @@ class Inference:
         """Multiply weights with the topics: the counts that are expected.
 
         Proportions (PLSA, LDA) give distributions over the features; times the totals of the
-        samples these are the expected counts.
+        samples these are the expected counts. So they are, times the size factors, of a model
+        that was fitted with them.
 
         Parameters
         ----------
@@ -67,6 +69,8 @@ class Inference:
         sample_weight: Any = None,
         *,
         missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
         memory_limit: Any = None,
         client: Any = None,
     ) -> float:
@@ -88,6 +92,8 @@ class Inference:
             How often each sample counts.
         missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
             True where an entry is missing.
+        size_factors, fixed_weights : array-like or None, default=None
+            As for :meth:`transform`.
         memory_limit, client
             For row blocks, as for :meth:`fit`.
 
@@ -102,10 +108,12 @@ class Inference:
         total = float(counts.sample_totals @ times)
         if total == 0:
             raise ValueError("X has no counts to score")
+        known = (size_factors, fixed_weights)
         if isinstance(counts, BlockedCounts):
+            _check_nothing_known(self, known)
             scored = counts.engine.total(Score(lean(self, counts.engine), times), counts.pieces)
         else:
-            scored = score_rows(self, counts, times)
+            scored = score_rows(self, counts, times, self._offsets(counts, *known))
         if scored.impossible:
             warnings.warn(
                 f"{scored.impossible} samples have counts of features that no topic has, so the "
@@ -123,6 +131,8 @@ class Inference:
         sample_weight: Any = None,
         *,
         missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
         memory_limit: Any = None,
         client: Any = None,
     ) -> float:
@@ -130,7 +140,7 @@ class Inference:
 
         Parameters
         ----------
-        X, y, sample_weight, missing_mask, memory_limit, client
+        X, y, sample_weight, missing_mask, size_factors, fixed_weights, memory_limit, client
             As for :meth:`score`.
 
         Returns
@@ -139,9 +149,17 @@ class Inference:
             Lower is better.
         """
         how = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
-        return float(np.exp(-self.score(X, y, sample_weight, **how)))
+        known = {"size_factors": size_factors, "fixed_weights": fixed_weights}
+        return float(np.exp(-self.score(X, y, sample_weight, **how, **known)))
 
-    def posterior(self, X: Any, *, missing_mask: Any = None) -> Responsibilities:
+    def posterior(
+        self,
+        X: Any,
+        *,
+        missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
+    ) -> Responsibilities:
         """Tell which component explains each count.
 
         Parameters
@@ -149,6 +167,8 @@ class Inference:
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
             True where an entry is missing.
+        size_factors, fixed_weights : array-like or None, default=None
+            As for :meth:`transform`.
 
         Returns
         -------
@@ -157,14 +177,16 @@ class Inference:
             their ``counts``, and the ``probabilities`` (n_entries x n_components).
         """
         counts = self._read_new(X, missing_mask)
-        effective = self._infer(counts).effective
+        offsets = self._offsets(counts, size_factors, fixed_weights)
+        effective = self._infer(counts, offsets).effective
         return Responsibilities(counts, effective, self._effective_components)
 
     def sample(self, n_samples: int = 1, *, random_state: Seed = None) -> Any:
         """Draw new samples from the model.
 
         Their weights come from the prior if there is one, else they are those of fitted samples,
-        drawn with replacement. So are the totals of models of proportions.
+        drawn with replacement. So are the totals of models of proportions, size factors and
+        weights that were given.
 
         Parameters
         ----------
@@ -184,6 +206,10 @@ class Inference:
         like = rng.choice(len(copies), size=int(n_samples), p=copies / copies.sum())
         prior = self._fitted_priors[0].rows(like)
         weights = prior.draw(self.weights_[like].astype(np.float64), rng)
+        given = np.s_[:, : self._n_fixed_weights]
+        weights[given] = self.weights_[like][given]
+        if self._size_factors is not None:
+            weights = weights * self._size_factors[like, np.newaxis]
         topics = self.components_.astype(np.float64)
         if not prior.normalized:
             return generative.poisson(weights, topics, random_state=rng)
@@ -228,6 +254,8 @@ class Inference:
         level: float = 0.9,
         X: Any = None,
         missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
     ) -> tuple[Array, Array]:
         """Give the posterior's interval for each entry of a Bayesian side.
 
@@ -240,6 +268,8 @@ class Inference:
             The samples whose weights are asked for; by default those that were fitted.
         missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
             True where an entry of ``X`` is missing.
+        size_factors, fixed_weights : array-like or None, default=None
+            Of the samples ``X``, as for :meth:`transform`.
 
         Returns
         -------
@@ -265,7 +295,11 @@ class Inference:
             )
         if X is not None and side == "components":
             raise ValueError("X is for the intervals of weights; the topics have theirs from fit")
-        posterior = self._kept(side) if X is None else self._infer(self._read_new(X, missing_mask))
+        if X is None:
+            posterior = self._kept(side)
+        else:
+            counts = self._read_new(X, missing_mask)
+            posterior = self._infer(counts, self._offsets(counts, size_factors, fixed_weights))
         tail = (1 - level) / 2
         ends = prior.quantile(posterior, tail), prior.quantile(posterior, 1 - tail)
         return np.minimum(*ends), np.maximum(*ends)  # equal but for rounding if counts are huge
@@ -309,19 +343,44 @@ class Inference:
         # Sparse, because its rows do not see each other.
         return counts if isinstance(counts, BlockedCounts) else counts.as_sparse()
 
-    def _transformed(self, counts: CountMatrix | BlockedCounts) -> Array:
+    def _transformed(
+        self, counts: CountMatrix | BlockedCounts, size_factors: Any, fixed_weights: Any
+    ) -> Array:
         """Infer the weights of samples, a block at a time where there are blocks."""
         if isinstance(counts, BlockedCounts):
+            _check_nothing_known(self, (size_factors, fixed_weights))
             parts = counts.engine.total(Transform(lean(self, counts.engine)), counts.pieces).parts
             return np.concatenate(parts)
-        return self._infer(counts).mean
+        return self._infer(counts, self._offsets(counts, size_factors, fixed_weights)).mean
 
-    def _infer(self, counts: CountMatrix, which: Array | None = None) -> Posterior:
+    def _offsets(self, counts: CountMatrix, size_factors: Any, fixed_weights: Any) -> Offsets:
+        """Read what is known of samples; what was known of the fitted ones is needed."""
+        needed = {
+            "size_factors": self._size_factors is not None and size_factors is None,
+            "fixed_weights": self._n_fixed_weights > 0 and fixed_weights is None,
+        }
+        for name, missing in needed.items():
+            if missing:
+                raise ValueError(f"this model was fitted with {name}; give those of these samples")
+        offsets = read_offsets(
+            size_factors, fixed_weights, counts, self._fitted_priors[0], len(self.components_)
+        )
+        if self._n_fixed_weights not in (0, offsets.n_fixed_weights):
+            raise ValueError(
+                f"fixed_weights has {offsets.n_fixed_weights} columns; this model was fitted with "
+                f"{self._n_fixed_weights}"
+            )
+        return offsets
+
+    def _infer(
+        self, counts: CountMatrix, offsets: Offsets = NOTHING_KNOWN, which: Array | None = None
+    ) -> Posterior:
         """Find the posterior of the weights of samples; ``which`` of those fitted, if they are."""
         counts = counts.as_sparse()
-        weights_prior, topics_prior = self._fitted_priors
+        own_prior, topics_prior = self._fitted_priors
         if which is not None:
-            weights_prior = weights_prior.rows(which)
+            own_prior = own_prior.rows(which)
+        weights_prior = offsets.around(own_prior)
         topics = Posterior(
             self.components_.astype(counts.dtype, copy=False),
             self._effective_components.astype(counts.dtype, copy=False),
@@ -348,12 +407,14 @@ class Inference:
         found: Posterior = weights_prior.absorb(
             solution.state.counts, problem.topics_totals(topics, counts.missing)
         )
-        return found
+        return offsets.unsized(own_prior, found)
 
     # What the estimator itself has.
     _fitted_priors: Any
     _effective_components: Array
     _copies: Array | None
+    _size_factors: Array | None = None
+    _n_fixed_weights: int = 0
     sample_totals_: Array
 
     def _read(
@@ -366,3 +427,10 @@ class Inference:
         client: Any = None,
     ) -> CountMatrix | BlockedCounts:
         raise NotImplementedError
+
+
+def _check_nothing_known(model: Inference, known: tuple[Any, Any]) -> None:
+    """Raise if something is known of samples in row blocks, for which there is no form."""
+    needed = model._size_factors is not None or model._n_fixed_weights > 0
+    if needed or any(part is not None for part in known):
+        raise ValueError("size_factors and fixed_weights need X in memory, not in row blocks")

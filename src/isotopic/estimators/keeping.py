@@ -19,18 +19,27 @@ from isotopic.problem import State
 TYPES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
+        priors.CollapsedDirichlet,
         priors.Dirichlet,
+        priors.DirichletMean,
+        priors.DirichletMode,
         priors.Fixed,
         priors.Forbidden,
         priors.Free,
         priors.Gamma,
+        priors.Given,
         priors.Held,
         priors.Lasso,
+        priors.LogPenalty,
         priors.Posterior,
+        priors.PowerPenalty,
+        priors.Relevance,
         priors.Seeded,
         priors.Simplex,
+        priors.Sized,
+        priors.UnitNorm,
         priors.Weighted,
-        *solvers.SOLVERS.values(),
+        solvers.Accelerated,
         solvers.AcceleratedState,
         solvers.IncrementalState,
         solvers.OnlineState,
@@ -41,6 +50,17 @@ TYPES: dict[str, type] = {
         rows.Whole,
         sweep.Recipe,
         sweep.Sums,
+        solvers.Alternating,
+        solvers.CoordinateDescent,
+        solvers.InTurn,
+        solvers.FurtherMM,
+        solvers.FurtherMMState,
+        solvers.JointEM,
+        solvers.JointMM,
+        solvers.JointMMState,
+        solvers.SequentialMM,
+        solvers.Learning,
+        solvers.LearningState,
         solvers.Solution,
         Counts,
         State,
@@ -50,14 +70,14 @@ TYPES: dict[str, type] = {
 # The models that files may hold, where they are all known.
 MODELS: dict[str, type] = {}
 
-_OF_TOPICS = (
+OF_TOPICS = (
     "components_",
     "components_posterior_",
     "components_posterior_rate_",
     "_effective_components",
     "_components_explained",
 )
-_OF_WEIGHTS = (
+OF_WEIGHTS = (
     "weights_",
     "weights_posterior_",
     "weights_posterior_rate_",
@@ -74,6 +94,8 @@ _PRIVATE = (
     "_copies",
     "_feature_totals",
     "_has_missing",
+    "_size_factors",
+    "_n_fixed_weights",
     "_log_likelihood",
     "_saturated_divergence",
     "_topic_average",
@@ -148,7 +170,7 @@ def _check_shapes(fitted: dict[str, Any]) -> None:
     """Raise if the arrays of a file do not fit each other."""
     topics, weights = fitted["components_"].shape, fitted["weights_"].shape
     good = topics[1] == fitted["n_features_in_"] and weights[1] == topics[0]
-    for names, shape in ((_OF_TOPICS, topics), (_OF_WEIGHTS, weights)):
+    for names, shape in ((OF_TOPICS, topics), (OF_WEIGHTS, weights)):
         good = good and all(
             fitted[name] is None
             or (
@@ -159,6 +181,9 @@ def _check_shapes(fitted: dict[str, Any]) -> None:
             for name in names
         )
     good = good and fitted["sample_totals_"].shape == weights[:1]
+    sizes, n_fixed = fitted.get("_size_factors"), fitted.get("_n_fixed_weights", 0)
+    good = good and (sizes is None or np.shape(sizes) == weights[:1])
+    good = good and isinstance(n_fixed, int) and 0 <= n_fixed <= weights[1]
     good = good and all(isinstance(prior, Side) for prior in fitted["_fitted_priors"])
     if not good:
         raise ValueError("the arrays of the model do not fit each other")

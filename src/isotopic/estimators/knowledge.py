@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array, as_numbers
-from isotopic.priors import Fixed, Held, Posterior, Prior, forbidding, seeded
+from isotopic.priors import Fixed, Held, Posterior, Prior, forbidding, row_norms, seeded
 
 
 def informed(
@@ -46,14 +46,14 @@ def informed(
     held = np.empty((0, shape[1]), dtype)
     if fixed_topics is not None:
         aligned = _aligned(fixed_topics, feature_names)
-        held = _held(aligned, shape, dtype, normalized=prior.normalized)
+        held = _held(aligned, shape, dtype, prior.norm)
     mask = np.zeros(shape, dtype=bool)
     if forbidden is not None:
-        mask = _table("forbidden", forbidden, shape, feature_names) != 0
+        mask = knowledge_table("forbidden", forbidden, shape, feature_names) != 0
         _check_possible(mask, held, feature_totals)
         prior = forbidding(prior, mask)
     if seeds is not None:
-        pseudo_counts = _table("seeds", seeds, shape, feature_names, feature_totals)
+        pseudo_counts = knowledge_table("seeds", seeds, shape, feature_names, feature_totals)
         _check_seeds(pseudo_counts, mask, len(held))
         prior = seeded(prior, np.asfortranarray(pseudo_counts))
     if len(held) == shape[0]:
@@ -74,7 +74,7 @@ def _aligned(fixed_topics: Any, feature_names: Any) -> Any:
     return fixed_topics[list(feature_names)]
 
 
-def _held(given: Any, shape: tuple[int, int], dtype: Any, *, normalized: bool) -> Array:
+def _held(given: Any, shape: tuple[int, int], dtype: Any, norm: float | None) -> Array:
     held = as_numbers("fixed_topics", given)
     if held.ndim != 2 or held.shape[1] != shape[1] or not 0 < len(held) <= shape[0]:
         raise ValueError(
@@ -89,7 +89,8 @@ def _held(given: Any, shape: tuple[int, int], dtype: Any, *, normalized: bool) -
         raise ValueError(f"topic {int(np.argmin(sums))} of fixed_topics is zero everywhere")
     if not np.all(sums < np.inf):
         raise ValueError("fixed_topics are too large: their sums are infinite")
-    return (held / sums if normalized else held).astype(dtype)
+    scale = 1.0 if norm is None else row_norms(held, norm)[:, np.newaxis]
+    return (held / scale).astype(dtype)
 
 
 def _check_seeds(pseudo_counts: Array, forbidden: Array, n_held: int) -> None:
@@ -124,7 +125,7 @@ def _check_possible(forbidden: Array, held: Array, feature_totals: Array) -> Non
         raise ValueError(f"forbidden: every feature of topic {int(np.argmax(empty))}")
 
 
-def _table(
+def knowledge_table(
     name: str, given: Any, shape: tuple[int, int], names: Any, default: Array | None = None
 ) -> Array:
     """Read an array, or a dict from topics to features, as a value for each entry."""

@@ -5,11 +5,25 @@ from typing import Any
 
 from isotopic import archive
 from isotopic.estimators.base import BaseTopicModel
+from isotopic.estimators.beta import BetaNMF
 from isotopic.estimators.keeping import MODELS, TYPES
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson
+from isotopic.estimators.poisson import PoissonFactorization
+from isotopic.estimators.relevance import ARDNMF
+from isotopic.estimators.sparse import SparseNMF
 from isotopic.estimators.topic_model import TopicModel
 
-_ALL: tuple[type[BaseTopicModel], ...] = (NMF, PLSA, LDA, GammaPoisson, TopicModel)
+_ALL: tuple[type[BaseTopicModel], ...] = (
+    NMF,
+    PLSA,
+    LDA,
+    GammaPoisson,
+    PoissonFactorization,
+    SparseNMF,
+    BetaNMF,
+    ARDNMF,
+    TopicModel,
+)
 MODELS.update({cls.__name__: cls for cls in _ALL})
 
 

@@ -4,12 +4,16 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.documentation import documented
-from isotopic.priors import Dirichlet, Free, Gamma, Prior, Simplex
+from isotopic.priors import ESTIMATES, Free, Gamma, Prior, Simplex
+
+_LEARNED = {"auto", "symmetric", "asymmetric"}
 
 
 @documented
@@ -93,53 +97,98 @@ class PLSA(BaseTopicModel):
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class LDA(BaseTopicModel):
-    r"""Latent Dirichlet allocation, inferred variationally.
+    r"""Latent Dirichlet allocation.
 
     Each sample's proportions have a Dirichlet prior :math:`h_d \sim \mathrm{Dir}(\alpha)`, each
-    count is a draw from :math:`\sum_k h_{dk} w_k`, and the mean-field bound is maximised (Blei et
-    al.; Algorithm 3). That is also NMF with normalised topics and Dirichlet weights (Algorithm 5).
+    topic one with :math:`\eta`, and each count is a draw from :math:`\sum_k h_{dk} w_k`. The
+    default gives the best predictions for new samples. ``LDA(estimate="variational", alpha=0.1,
+    eta=None, init="random")`` is that of the paper: the mean-field bound is maximised (Blei et al.;
+    Algorithm 3), which is also NMF with normalised topics and Dirichlet weights (Algorithm 5).
 
     Parameters
     ----------
     n_components : int, default=10
         How many topics.
-    alpha : float, array-like of shape (n_components,) or None, default=None
-        Concentration of the proportions; ``None`` is ``1 / n_components``.
-    eta : float, array-like or None, default=None
-        Concentration of the topics (one number, one for each feature, or components x features),
-        which are then Bayesian too. ``None`` leaves the topics without a prior, as in the paper.
-        Below 0.0014 (0.0115 in float32) ``exp(digamma)`` underflows and rare features can be lost.
-    estimate : {"variational"}, default="variational"
-        What a Dirichlet side makes of its counts.
+    alpha : "auto", "symmetric", "asymmetric", float, array-like or None, default="auto"
+        Concentration of the proportions: one number, or one for each component; ``None`` is
+        ``1 / n_components``. ``"symmetric"`` learns one number, ``"asymmetric"`` and ``"auto"`` one
+        for each component.
+    eta : "auto", "symmetric", "asymmetric", float, array-like or None, default="auto"
+        Concentration of the topics: one number, one for each feature, or components x features.
+        ``"symmetric"`` and ``"auto"`` learn one number, ``"asymmetric"`` one for each feature.
+        ``None`` leaves the topics without a prior, as in the paper. Under the variational estimate
+        ``exp(digamma)`` underflows below 0.0014 (0.0115 in float32), and rare features can be lost.
+    estimate : {"cvb0", "smoothed", "variational", "map"}, default="cvb0"
+        What a Dirichlet side makes of its counts: what the other counts say, integrated out to
+        order zero; the posterior's mean; the paper's ``exp(E[log])``; or the posterior's mode.
     %(parameters)s
 
     Attributes
     ----------
     %(attributes)s
+    alpha_ : ndarray of shape (n_components,)
+        The concentration of the proportions, as given or learned.
+    eta_ : ndarray or None
+        The concentration of the topics, as given or learned.
 
     Examples
     --------
     >>> from isotopic import LDA, datasets
     >>> X = datasets.load_kjv().data
-    >>> model = LDA(5, alpha=0.1, max_iter=20, tol=0, random_state=0).fit(X)
-    >>> model.weights_posterior_.shape
-    (1189, 5)
+    >>> model = LDA(5, max_iter=20, tol=0, random_state=0).fit(X)
+    >>> model.alpha_.shape
+    (5,)
     """
 
-    alpha: float | Array | None = None
-    eta: float | Array | None = None
-    estimate: str = "variational"
+    alpha: float | Array | str | None = "auto"
+    eta: float | Array | str | None = "auto"
+    estimate: str = "cvb0"
+    tol: float = 1e-3
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseTopicModel._parameter_constraints,
-        "alpha": ["array-like", Real, None],
-        "eta": ["array-like", Real, None],
-        "estimate": [StrOptions({"variational"})],
+        "alpha": ["array-like", Real, StrOptions(_LEARNED), None],
+        "eta": ["array-like", Real, StrOptions(_LEARNED), None],
+        "estimate": [StrOptions(set(ESTIMATES))],
+    }
+    _prior_settings: ClassVar[dict[str, tuple[int, str]]] = {
+        "alpha": (0, "concentration"),
+        "eta": (1, "concentration"),
     }
 
+    @property
+    def alpha_(self) -> Array:
+        """The concentration of the proportions, one for each component, as given or learned."""
+        check_is_fitted(self)
+        prior: Any = self._fitted_priors[0]
+        if np.ndim(prior.concentration) == 2 and len(prior.concentration) > 1:
+            return np.asarray(prior.concentration)  # one for each sample, too
+        return np.array(np.broadcast_to(np.ravel(prior.concentration), len(self.components_)))
+
+    @property
+    def eta_(self) -> Array | None:
+        """The concentration of the topics, as given or learned; ``None`` without a prior."""
+        check_is_fitted(self)
+        prior = getattr(self._fitted_priors[1], "prior", self._fitted_priors[1])
+        eta = getattr(prior, "concentration", None)
+        return None if eta is None else np.squeeze(np.asarray(eta))
+
     def _priors(self) -> tuple[Prior, Prior]:
-        alpha = 1 / self.n_components if self.alpha is None else self.alpha
-        return Dirichlet(alpha), Simplex() if self.eta is None else Dirichlet(self.eta)
+        prior = ESTIMATES[self.estimate]
+        given = 1 / self.n_components if self.alpha is None else self.alpha
+        alpha = _concentration("alpha", given, 2 / self.n_components, "asymmetric")
+        if self.eta is None:
+            return prior(*alpha), Simplex()
+        return prior(*alpha), prior(*_concentration("eta", self.eta, 0.05, "symmetric"))
+
+
+def _concentration(name: str, given: Any, start: float, auto: str) -> tuple[Any, str | None]:
+    """Give the concentration, or where it starts and how it is learned."""
+    if not isinstance(given, str):
+        return given, None
+    if given not in _LEARNED:
+        raise ValueError(f"{name} must be positive, or one of {sorted(_LEARNED)}, not {given!r}")
+    return start, auto if given == "auto" else given
 
 
 @documented
@@ -158,6 +207,8 @@ class GammaPoisson(BaseTopicModel):
         How many topics.
     shape, rate : float or array-like of shape (n_components,), default=1.0
         The prior's shape :math:`\alpha` and rate :math:`a`, common or for each topic.
+    learn : {"symmetric", "asymmetric"} or None, default=None
+        Whether they are learned, common or for each topic; those given are where they start.
     %(parameters)s
 
     Attributes
@@ -175,12 +226,18 @@ class GammaPoisson(BaseTopicModel):
 
     shape: float | Array = 1.0
     rate: float | Array = 1.0
+    learn: str | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseTopicModel._parameter_constraints,
         "shape": ["array-like", Real],
         "rate": ["array-like", Real],
+        "learn": [StrOptions({"symmetric", "asymmetric"}), None],
+    }
+    _prior_settings: ClassVar[dict[str, tuple[int, str]]] = {
+        "shape": (0, "shape"),
+        "rate": (0, "rate"),
     }
 
     def _priors(self) -> tuple[Prior, Prior]:
-        return Gamma(self.shape, self.rate), Simplex()
+        return Gamma(self.shape, self.rate, self.learn), Simplex()

@@ -11,6 +11,7 @@ from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts
 from isotopic.counts import CountMatrix
 from isotopic.estimators.data import read_sample_weight
+from isotopic.estimators.offsets import NOTHING_KNOWN
 from isotopic.init import explained_counts
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior, Prior
@@ -43,7 +44,7 @@ class Seen(NamedTuple):
 
 
 def _has_normalised_topics(estimator: Any) -> bool:
-    if not Pair(*estimator._priors()).joint:
+    if not Pair(*estimator._priors()).topics.normalized:
         raise AttributeError(
             "partial_fit needs normalised topics (Simplex or Dirichlet): others depend on the "
             "weights of all samples at once"
@@ -117,7 +118,7 @@ class PartialFit:
     def _learn(self, X: CountMatrix, copies: Array | None) -> None:
         """Take a step with a batch."""
         began = time.perf_counter()
-        problem, seen_rows = self._problem(X, copies)
+        problem, seen_rows = self._problem(X, copies, NOTHING_KNOWN)
         seen = self._seen_so_far(problem)
         if hasattr(self, "_fitted_priors"):  # what is known of the topics was said at first
             problem = Problem(

@@ -24,6 +24,7 @@ class Searching:
     init: Any
     max_iter: int
     tol: float
+    min_gain: float
     n_init: int
     warm_start: bool
     random_state: Any
@@ -54,6 +55,7 @@ class Searching:
                 start() if resumed is None else resumed,  # and nobody holds on to it
                 max_iter=self.max_iter,
                 tol=self.tol,
+                min_gain=self.min_gain,
                 callbacks=watching,
             )
             if keeper is not None:

@@ -47,6 +47,10 @@ class TopicModel(BaseTopicModel):
         "weights": "no_validation",  # priors are known by what they do
         "topics": "no_validation",
     }
+    _prior_settings: ClassVar[dict[str, tuple[int, str]]] = {
+        "weights": (0, ""),
+        "topics": (1, ""),
+    }
 
     def _priors(self) -> tuple[Prior, Prior]:
         return (

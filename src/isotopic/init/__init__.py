@@ -13,6 +13,7 @@ from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.init.kmeans import kmeans
 from isotopic.init.nndsvd import nndsvd
+from isotopic.init.rehearsal import rehearsed
 from isotopic.init.spectral import spectral
 from isotopic.init.start import (
     Start,
@@ -55,7 +56,7 @@ def strategy_start(problem: Problem, name: str, rng: np.random.Generator) -> Sta
     Parameters
     ----------
     problem : Problem
-    name : {"random", "nndsvd", "spectral", "kmeans"}
+    name : {"auto", "random", "nndsvd", "spectral", "kmeans"}
     rng : Generator
         Moves on. The start is the same for the same state of it, with any number of threads.
 
@@ -63,11 +64,17 @@ def strategy_start(problem: Problem, name: str, rng: np.random.Generator) -> Sta
     -------
     weights, topics : Posterior
     """
-    if name not in STRATEGIES:
-        raise ValueError(f"init={name!r} is not a strategy; choose one of {', '.join(STRATEGIES)}")
-    if name != "random" and not isinstance(problem.X, CountMatrix):
+    bayesian = problem.weights.bayesian or problem.topics.bayesian
+    whole = isinstance(problem.X, CountMatrix)
+    chosen = ("nndsvd" if bayesian and whole else "random") if name == "auto" else name
+    if chosen not in STRATEGIES:
+        names = ", ".join(["auto", *STRATEGIES])
+        raise ValueError(f"init={name!r} is not a strategy; choose one of {names}")
+    if chosen != "random" and not whole:
         raise ValueError(
             f"init={name!r} looks at the whole matrix, which data in row blocks does not allow: "
             "use init='random', or init=model with a model that was fitted to a part of the data"
         )
-    return absorbed(problem, *STRATEGIES[name](problem.X, problem.n_components, rng))
+    counts = STRATEGIES[chosen](problem.X, problem.n_components, rng)
+    rehearse = name == "auto" and whole
+    return absorbed(problem, *(rehearsed(problem, *counts) if rehearse else counts))

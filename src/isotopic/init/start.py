@@ -6,7 +6,7 @@ import numpy as np
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.counts import CountMatrix
-from isotopic.priors import Posterior
+from isotopic.priors import Posterior, Sized, row_norms
 from isotopic.problem import Pair, Problem
 
 Start = tuple[Posterior, Posterior]
@@ -41,8 +41,10 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
     weights = _given("weights", weights, (problem.X.shape[0], components), problem.weights.bayesian)
     topics = _given("topics", topics, (components, problem.X.shape[1]), problem.topics.bayesian)
     points = not (problem.weights.bayesian or problem.topics.bayesian)
-    if points and problem.topics.normalized and problem.topics.learned:
-        weights = weights * topics.sum(axis=1)
+    if points and problem.topics.norm is not None and problem.topics.learned:
+        weights = weights * row_norms(topics, problem.topics.norm)
+    if problem.weights.sizes is not None and not problem.weights.bayesian:
+        weights = weights * problem.weights.sizes[:, np.newaxis]
     scaled = not (problem.topics.normalized or problem.topics.bayesian)
     first = problem.weights_at(weights.astype(dtype), topics.sum(axis=1) if scaled else 1.0)
     second = problem.topics.at(
@@ -93,6 +95,9 @@ def explained_counts(model: Any) -> tuple[Array, Array]:
     weights = Posterior(
         model.weights_, model._effective_weights, explained=model._weights_explained
     )
+    if model._size_factors is not None:
+        sized = Sized(weights_prior, model._size_factors)
+        weights_prior, weights = sized, sized.sized(weights)
     topics = Posterior(
         model.components_, model._effective_components, explained=model._components_explained
     )
@@ -101,7 +106,7 @@ def explained_counts(model: Any) -> tuple[Array, Array]:
         even = np.full(len(model.components_), model._feature_totals.sum() / len(model.components_))
         return weight_counts, topics_prior.implied(topics, even, even[:, np.newaxis])
     copies = np.ones(len(model.weights_)) if model._copies is None else model._copies
-    scale = np.asarray(copies @ model.weights_)[:, np.newaxis]
+    scale = np.asarray(copies @ weights.mean)[:, np.newaxis]
     topic_counts = topics_prior.implied(topics, copies @ weight_counts, scale)
     return weight_counts, topic_counts
 

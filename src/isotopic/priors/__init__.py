@@ -4,40 +4,56 @@ A model is a pair of these: one for the weights (samples x components), one for 
 (components x features). A prior that normalises does so along the rows it is given: the weights of
 a sample, the topics of a component.
 
-================== ========================================================= ====================
-prior              what it makes of ``counts``                               effective factor
-================== ========================================================= ====================
-:class:`Free`      ``counts / totals``                                       itself
-:class:`Lasso`     ``counts / (totals + strength)``                          itself
-:class:`Simplex`   ``counts``, normalised                                    itself
-:class:`Dirichlet` parameters ``concentration + counts``                     ``exp(E[log])``
-:class:`Gamma`     parameters ``shape + counts``, rates ``rate + totals``    ``exp(E[log])``
-================== ========================================================= ====================
-
+===================== ======================================================== =========
 ``totals`` are the other side's sums for each component. When the topics are normalised, the
 weights see totals of one whatever the topics are, and the topics do not ask for theirs: so both
-sides can take their step from the same expected counts. That is the paper's joint update.
+sides can take their step from the same expected counts. That is the paper's joint update. Topics
+of another unit norm (:class:`UnitNorm`) ask how much the penalty of the weights pulls.
 """
 
-from isotopic.priors.base import Posterior, Prior, Totals
+from isotopic.priors.base import Evidence, Posterior, Prior, Totals
 from isotopic.priors.bayesian import Dirichlet, Gamma
 from isotopic.priors.constraints import Fixed, Forbidden, Held, Seeded, Weighted, forbidding, seeded
+from isotopic.priors.estimates import (
+    ESTIMATES,
+    CollapsedDirichlet,
+    DirichletMean,
+    DirichletMode,
+    smoothed,
+)
+from isotopic.priors.norms import UnitNorm, row_norms
+from isotopic.priors.offsets import Given, Sized
+from isotopic.priors.penalties import LogPenalty, PowerPenalty
 from isotopic.priors.points import Free, Lasso, Simplex
+from isotopic.priors.relevance import Relevance
 
 __all__ = [
+    "ESTIMATES",
+    "CollapsedDirichlet",
     "Dirichlet",
+    "DirichletMean",
+    "DirichletMode",
+    "Evidence",
     "Fixed",
     "Forbidden",
     "Free",
     "Gamma",
+    "Given",
     "Held",
     "Lasso",
+    "LogPenalty",
     "Posterior",
+    "PowerPenalty",
     "Prior",
+    "Relevance",
     "Seeded",
     "Simplex",
+    "Sized",
     "Totals",
+    "UnitNorm",
     "Weighted",
     "forbidding",
+    "row_norms",
     "seeded",
+    "smoothed",
 ]

@@ -1,7 +1,7 @@
 """What a prior is, and what it gives."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class Posterior:
         Of a Bayesian side: Dirichlet parameters, or Gamma shapes and rates.
     explained : ndarray or None
         Of a Bayesian side: ``parameters`` minus the prior's, the counts it stands for.
+    scale : ndarray or None
+        What each row was divided by to have unit norm: the other side's part of the product.
     """
 
     mean: Array
@@ -36,11 +38,33 @@ class Posterior:
     parameters: Array | None = None
     rates: Array | None = None
     explained: Array | None = None
+    scale: Array | None = None
 
     @property
     def term(self) -> float:
         """What this side adds to the objective."""
         return 0.0 if self.terms is None else float(self.terms.sum())
+
+
+class Evidence(NamedTuple):
+    """What a prior learns its settings from.
+
+    Attributes
+    ----------
+    counts : ndarray
+        The expected counts of its side.
+    squares : ndarray or None
+        The sums of squared responsibilities, where they are asked for.
+    totals : Totals
+        The other side's sums.
+    copies : ndarray or None
+        How often each row counts.
+    """
+
+    counts: Array
+    squares: Array | None
+    totals: Totals
+    copies: Array | None = None
 
 
 class Prior(Protocol):
@@ -49,6 +73,10 @@ class Prior(Protocol):
     @property
     def normalized(self) -> bool:
         """Whether rows sum to one, so that the other side's totals are one."""
+
+    @property
+    def norm(self) -> float | None:
+        """The ``p`` for which rows have unit l_p norm; ``None`` if they have a scale."""
 
     @property
     def bayesian(self) -> bool:
@@ -69,6 +97,14 @@ class Prior(Protocol):
     def copies(self) -> Array | None:
         """How often each row counts; ``None``: once."""
 
+    @property
+    def sizes(self) -> Array | None:
+        """What each row of the factor was multiplied with; ``None``: one."""
+
+    @property
+    def held_rows(self) -> int:
+        """How many of the first rows are given and do not move."""
+
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take ``values`` as the factor, or as the posterior's parameters."""
 
@@ -86,11 +122,40 @@ class Prior(Protocol):
         With ``copies`` a row's counts are those of so many samples like it.
         """
 
+    def slope(self, factor: Array) -> Totals:
+        """Give the derivative of this side's penalty at each entry of a row that counts once."""
+
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Find counts that the posterior could have been made of; ``mass`` is their row sums."""
 
-    def first_totals(self, n_rows: int) -> Totals:
-        """Give row sums that this side can be made to have, before it is made."""
+    @property
+    def learning(self) -> bool:
+        """Whether it learns settings of its own from the counts, as the fit goes on."""
+
+    @property
+    def wants_squares(self) -> bool:
+        """Whether it learns from the squares of the responsibilities too."""
+
+    def relearned(self, evidence: Evidence) -> "Prior":
+        """Give the prior with the settings that the counts speak for."""
+
+    def kept(self, learned: "Prior") -> "Prior":
+        """Give this prior with what ``learned``, which is of the same kind, has learned."""
+
+    def predictive(self, posterior: Posterior) -> Array:
+        """Give the effective factor as samples see it that it was not made of."""
+
+    def first_totals(self, counts: Array) -> Totals:
+        """Give row sums that this side can be made to have, before it is made of the counts."""
+
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        """Tell how fast the penalty would grow with the scale of each component.
+
+        That is the derivative of this side's term by the logarithm of a common factor.
+        """
+
+    def beside(self, pull: Totals) -> "Prior":
+        """Give the prior next to another side that pulls so much."""
 
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Draw a factor of the shape of ``like``; without a distribution it is ``like`` itself."""
@@ -110,10 +175,44 @@ class Side:
     learned: ClassVar[bool] = True
     scale: ClassVar[str] = "held"
     copies: ClassVar[Array | None] = None
+    sizes: ClassVar[Array | None] = None
+    held_rows: ClassVar[int] = 0
 
-    def first_totals(self, n_rows: int) -> Totals:
+    def slope(self, factor: Array) -> Totals:
+        """There is no penalty."""
+        return 0.0
+
+    learning: ClassVar[bool] = False
+    wants_squares: ClassVar[bool] = False
+
+    def relearned(self, evidence: Evidence) -> Any:
+        """Nothing to learn."""
+        return self
+
+    def kept(self, learned: Prior) -> Any:
+        """Nothing was learned."""
+        return self
+
+    def predictive(self, posterior: Posterior) -> Array:
+        """Show the same to all samples."""
+        return posterior.effective
+
+    @property
+    def norm(self) -> float | None:
+        """The ``p`` for which rows have unit l_p norm."""
+        return 1.0 if self.normalized else None
+
+    def first_totals(self, counts: Array) -> Totals:
         """Any scale will do."""
         return 1.0
+
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        """Nothing pulls."""
+        return 0.0
+
+    def beside(self, pull: Totals) -> Any:
+        """Stay the same: what pulls at the other side does not matter."""
+        return self
 
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Nothing to draw from: take what there is."""

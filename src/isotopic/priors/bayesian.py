@@ -9,7 +9,14 @@ from scipy import special
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.kernels import distance, effective_factor, gamma_functions, normalized, row_sums
-from isotopic.priors.base import Posterior, Side, Totals
+from isotopic.priors.base import Evidence, Posterior, Side, Totals
+from isotopic.priors.concentration import (
+    RATE,
+    Occurrence,
+    certain,
+    learned_concentration,
+    learned_gamma,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,40 +64,92 @@ class Dirichlet(Bayesian):
     concentration : float or array-like, default=1.0
         The prior's parameters :math:`\alpha > 0`: one number, one for each entry of a row, or one
         for each entry of the side.
+    learn : {"symmetric", "asymmetric"} or None, default=None
+        Whether the concentration is learned: one number for all entries, or one for each of a row.
+        The one that is given is where it starts.
     forbidden : array-like of bool or None, default=None
         Entries that are zero for certain: a row is a distribution over the others.
+    seeds : array-like or None, default=None
+        Counts of each entry that were seen beforehand; they add to the concentration.
     """
 
     concentration: ArrayLike = 1.0
+    learn: str | None = None
     forbidden: ArrayLike | None = field(default=None, repr=False)
+    seeds: ArrayLike | None = field(default=None, repr=False)
     normalized: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _positive("concentration", self.concentration)
         _boolean("forbidden", self.forbidden)
+        _check_learn(self.learn)
 
-    def rows(self, which: Array) -> "Dirichlet":
+    @property
+    def learning(self) -> bool:  # type: ignore[override]
+        """Whether the concentration is learned."""
+        return self.learn is not None
+
+    def relearned(self, evidence: Evidence) -> Self:
+        """Learn the concentration that makes the counts most likely."""
+        if self.learn is None:
+            return self
+        votes = None
+        for own in (self.forbidden, self.seeds):
+            if own is not None:
+                votes = (np.asarray(own) == 0) & (True if votes is None else votes)
+        concentration = learned_concentration(
+            self._prior_counts() if votes is None else self._whole_prior(evidence.counts.shape),
+            self._occurrence(evidence),
+            row_sums(evidence.counts),
+            symmetric=self.learn == "symmetric",
+            votes=votes,
+            copies=evidence.copies,
+        )
+        return replace(self, concentration=concentration)
+
+    def _hyperprior(self) -> float:
+        """Give what a concentration that is learned costs beforehand."""
+        return RATE * float(np.sum(self.concentration)) if self.learning else 0.0
+
+    def _occurrence(self, evidence: Evidence) -> Occurrence:
+        return certain(evidence.counts.astype(np.float64, copy=False))
+
+    def kept(self, learned: Any) -> Self:
+        """Take the concentration that was learned."""
+        return replace(self, concentration=learned.concentration) if self.learning else self
+
+    def rows(self, which: Array) -> Self:
         """Give the prior of some rows only."""
-        return Dirichlet(_some_rows(self.concentration, which), _some_rows(self.forbidden, which))
+        names = ("concentration", "forbidden", "seeds")
+        return replace(self, **{name: _some_rows(getattr(self, name), which) for name in names})
 
     def check(self, shape: tuple[int, int]) -> None:
         """Check that the concentration broadcasts to the side."""
         _broadcasts("concentration", self.concentration, shape)
         _has_shape("forbidden", self.forbidden, shape)
 
-    def seeded(self, pseudo_counts: Array) -> "Dirichlet":
+    def seeded(self, pseudo_counts: Array) -> Self:
         """Add the counts to the concentration."""
-        return replace(self, concentration=np.add(self.concentration, pseudo_counts))
+        seeds = pseudo_counts if self.seeds is None else np.add(self.seeds, pseudo_counts)
+        return replace(self, seeds=seeds)
 
-    def forbidding(self, entries: Array) -> "Dirichlet":
+    def forbidding(self, entries: Array) -> Self:
         """Give the prior that keeps these entries at zero too."""
         return replace(self, forbidden=_either(entries, self.forbidden))
 
+    def _prior_counts(self) -> Array:
+        """Give the parameters of the prior, as they broadcast to the side."""
+        prior = np.asarray(self.concentration, np.float64)
+        return prior if self.seeds is None else prior + np.asarray(self.seeds, np.float64)
+
+    def _whole_prior(self, shape: tuple[int, ...]) -> Array:
+        """Give the parameters of the prior for each entry; zero where it is forbidden."""
+        prior = np.broadcast_to(self._prior_counts(), shape)
+        return prior if self.forbidden is None else np.where(self.forbidden, 0.0, prior)
+
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Draw rows from the prior."""
-        shares = rng.standard_gamma(np.broadcast_to(self.concentration, like.shape))
-        _clear(self.forbidden, shares)
-        return normalized(shares)
+        return normalized(rng.standard_gamma(self._whole_prior(like.shape)))
 
     def quantile(self, posterior: Posterior, probability: float) -> Array:
         """Give the quantile of each entry, which is Beta-distributed."""
@@ -108,29 +167,31 @@ class Dirichlet(Bayesian):
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take the parameters of the posterior."""
-        return self._posterior(values.copy("K"), values - _like(values, self.concentration))
+        return self._posterior(values.copy("K"), values - _like(values, self._prior_counts()))
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Add the counts to the concentration."""
-        return self._posterior(counts + _like(counts, self.concentration), counts)
+        return self._posterior(counts + _like(counts, self._prior_counts()), counts)
+
+    def _clear(self, *arrays: Array) -> None:
+        _clear(self.forbidden, *arrays)
 
     def _posterior(self, parameters: Array, counts: Array) -> Posterior:
         absent = self.forbidden
-        _clear(absent, parameters, counts)
+        self._clear(parameters, counts)
         sums = row_sums(parameters)
         prior_sums, prior_constants = self._prior_constants(parameters.shape)
         digamma, log_gamma = gamma_functions(sums)
         effective, entries = effective_factor(_with_ones(parameters, absent), counts, digamma)
         _clear(absent, effective)
         rows = digamma * (sums - prior_sums) - log_gamma + prior_constants
+        rows = rows - self._hyperprior() / len(rows)
         terms = -_in_parts(entries, rows)
         return Posterior(normalized(parameters), effective, terms, parameters, explained=counts)
 
     def _prior_constants(self, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """Row sums of the concentration, and log_gamma(sum) - sum(log_gamma) of each row."""
-        prior = np.broadcast_to(np.asarray(self.concentration, np.float64), shape)
-        if self.forbidden is not None:
-            prior = np.where(self.forbidden, 0.0, prior)
+        prior = self._whole_prior(shape)
         same = prior.strides[0] == 0
         prior = np.ascontiguousarray(prior[:1] if same else prior)
         sums = prior.sum(axis=1)
@@ -153,23 +214,52 @@ class Gamma(Bayesian):
     shape, rate : float or array-like, default=1.0
         The prior's shape :math:`\alpha > 0` and rate :math:`a > 0`: one number, or an array that
         broadcasts to the side. For the weights, one for each component is the paper's model.
+    learn : {"symmetric", "asymmetric"} or None, default=None
+        Whether shape and rate are learned: one of each for all entries, or for each column (of the
+        weights: each component). Those given are where they start.
     forbidden : array-like of bool or None, default=None
         Entries that are zero for certain.
     """
 
     shape: ArrayLike = 1.0
     rate: ArrayLike = 1.0
+    learn: str | None = None
     forbidden: ArrayLike | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         _positive("shape", self.shape)
         _positive("rate", self.rate)
         _boolean("forbidden", self.forbidden)
+        _check_learn(self.learn)
 
-    def rows(self, which: Array) -> "Gamma":
+    @property
+    def learning(self) -> bool:  # type: ignore[override]
+        """Whether shape and rate are learned."""
+        return self.learn is not None
+
+    def relearned(self, evidence: Evidence) -> Self:
+        """Learn the shape and rate that make the counts most likely."""
+        if self.learn is None:
+            return self
+        if np.ndim(self.shape) == 2 and min(np.shape(self.shape)) > 1:
+            raise ValueError("a shape for each entry (or seeds) cannot be learned")
+        shape, rate = learned_gamma(
+            np.asarray(self.shape, np.float64),
+            np.asarray(self.rate, np.float64),
+            evidence,
+            symmetric=self.learn == "symmetric",
+            votes=None if self.forbidden is None else ~np.asarray(self.forbidden),
+        )
+        return replace(self, shape=shape, rate=rate)
+
+    def kept(self, learned: Any) -> Self:
+        """Take the shape and rate that were learned."""
+        return replace(self, shape=learned.shape, rate=learned.rate) if self.learning else self
+
+    def rows(self, which: Array) -> Self:
         """Give the prior of some rows only."""
-        shape, rate = _some_rows(self.shape, which), _some_rows(self.rate, which)
-        return Gamma(shape, rate, _some_rows(self.forbidden, which))
+        names = ("shape", "rate", "forbidden")
+        return replace(self, **{name: _some_rows(getattr(self, name), which) for name in names})
 
     def check(self, shape: tuple[int, int]) -> None:
         """Check that shape and rate broadcast to the side."""
@@ -177,11 +267,11 @@ class Gamma(Bayesian):
         _broadcasts("rate", self.rate, shape)
         _has_shape("forbidden", self.forbidden, shape)
 
-    def seeded(self, pseudo_counts: Array) -> "Gamma":
+    def seeded(self, pseudo_counts: Array) -> Self:
         """Add the counts to the shape."""
         return replace(self, shape=np.add(self.shape, pseudo_counts))
 
-    def forbidding(self, entries: Array) -> "Gamma":
+    def forbidding(self, entries: Array) -> Self:
         """Give the prior that keeps these entries at zero too."""
         return replace(self, forbidden=_either(entries, self.forbidden))
 
@@ -228,6 +318,11 @@ class Gamma(Bayesian):
         rates = np.broadcast_to(rates, parameters.shape)
         terms = -_in_parts(entries, rows)
         return Posterior(mean, effective * by_rate, terms, parameters, rates, counts)
+
+
+def _check_learn(learn: Any) -> None:
+    if not (learn is None or (isinstance(learn, str) and learn in ("symmetric", "asymmetric"))):
+        raise ValueError(f"learn must be 'symmetric', 'asymmetric' or None, not {learn!r}")
 
 
 def _certain(quantiles: Array, mean: Array) -> Array:

@@ -7,7 +7,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.kernels import row_sums
-from isotopic.priors.base import Posterior, Prior, Side, Totals, as_column
+from isotopic.priors.base import Evidence, Posterior, Prior, Side, Totals, as_column
 from isotopic.priors.bayesian import Bayesian
 
 
@@ -23,6 +23,13 @@ class Fixed(Side):
         """Check that it is of that shape."""
         if self.posterior.mean.shape != shape:
             raise ValueError(f"a fixed side of shape {self.posterior.mean.shape} is not {shape}")
+
+    def rows(self, which: Array) -> "Fixed":
+        """Give some of what is known."""
+        mean = np.asfortranarray(self.posterior.mean[which])
+        point = self.posterior.effective is self.posterior.mean
+        effective = mean if point else np.asfortranarray(self.posterior.effective[which])
+        return Fixed(Posterior(mean, effective), self.normalized)
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Give what is known."""
@@ -41,7 +48,7 @@ class Fixed(Side):
         return np.asarray(posterior.mean * as_column(mass))
 
 
-class _Around(Side):
+class Around(Side):
     """A prior that changes one thing about another, and is like it in the rest."""
 
     prior: Prior
@@ -50,6 +57,11 @@ class _Around(Side):
     def normalized(self) -> bool:  # type: ignore[override]
         """Whether rows sum to one."""
         return self.prior.normalized
+
+    @property
+    def norm(self) -> float | None:
+        """The ``p`` for which rows have unit l_p norm."""
+        return self.prior.norm
 
     @property
     def bayesian(self) -> bool:  # type: ignore[override]
@@ -66,6 +78,39 @@ class _Around(Side):
         """What this side thinks of its scale."""
         return self.prior.scale
 
+    @property
+    def sizes(self) -> Array | None:  # type: ignore[override]
+        """What each row was multiplied with."""
+        return self.prior.sizes
+
+    @property
+    def learning(self) -> bool:  # type: ignore[override]
+        """Whether the prior learns."""
+        return self.prior.learning
+
+    @property
+    def wants_squares(self) -> bool:  # type: ignore[override]
+        """Whether the prior wants squares."""
+        return self.prior.wants_squares
+
+    def relearned(self, evidence: Evidence) -> Self:
+        """Let the prior learn."""
+        return self.around(self.prior.relearned(evidence))
+
+    def kept(self, learned: Any) -> Self:
+        """Take what the prior has learned."""
+        return self.around(self.prior.kept(learned.prior))
+
+    def predictive(self, posterior: Posterior) -> Array:
+        """Show what the prior shows."""
+        return self.prior.predictive(posterior)
+
+    def around(self, prior: Prior) -> Self:
+        """Change the same thing about another prior."""
+        around: Any = self
+        changed: Self = replace(around, prior=prior)
+        return changed
+
     def check(self, shape: tuple[int, int]) -> None:
         """Check the settings of the prior."""
         self.prior.check(shape)
@@ -80,13 +125,29 @@ class _Around(Side):
         """Measure what the prior measures."""
         return self.prior.gap(posterior, counts, totals, copies)
 
+    def slope(self, factor: Array) -> Totals:
+        """Give the slope of the prior."""
+        return self.prior.slope(factor)
+
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Find the prior's counts."""
         return self.prior.implied(posterior, mass, totals)
 
+    def first_totals(self, counts: Array) -> Totals:
+        """Give the prior's."""
+        return self.prior.first_totals(counts)
+
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        """Pull as the prior does."""
+        return self.prior.pull(posterior, copies)
+
+    def beside(self, pull: Totals) -> Any:
+        """Give the same around the prior beside what pulls."""
+        return replace(self, prior=self.prior.beside(pull))  # type: ignore[type-var]
+
 
 @dataclass(frozen=True, eq=False)
-class Weighted(_Around):
+class Weighted(Around):
     """Samples that count more or less than once.
 
     A sample that counts twice has the weights of one that counts once, and gives the topics twice
@@ -116,6 +177,13 @@ class Weighted(_Around):
         each = counts / as_column(self.copies.astype(counts.dtype))
         return self.repeated(self.prior.absorb(each, totals))
 
+    def relearned(self, evidence: Evidence) -> Self:
+        """Let each sample speak as often as it counts."""
+        copies = as_column(self.copies.astype(evidence.counts.dtype))
+        squares = None if evidence.squares is None else evidence.squares / copies
+        each = Evidence(evidence.counts / copies, squares, evidence.totals, self.copies)
+        return self.around(self.prior.relearned(each))
+
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
@@ -127,6 +195,10 @@ class Weighted(_Around):
         each = self.prior.implied(posterior, mass / self.copies, totals)
         return np.asarray(each * as_column(self.copies))
 
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        """Pull with all copies."""
+        return self.prior.pull(posterior, self.copies)
+
     def repeated(self, posterior: Posterior) -> Posterior:
         """Count what each sample adds to the objective as often as the sample counts."""
         if posterior.terms is None:
@@ -135,7 +207,7 @@ class Weighted(_Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Held(_Around):
+class Held(Around):
     """Topics of which the first ones are given and held, and the others learned.
 
     Parameters
@@ -148,9 +220,22 @@ class Held(_Around):
     prior: Prior
     held: Array = field(repr=False)
 
+    @property
+    def held_rows(self) -> int:  # type: ignore[override]
+        """Those that are given."""
+        return len(self.held)
+
     def check(self, shape: tuple[int, int]) -> None:
         """Check the settings of the prior."""
         self.prior.check((shape[0] - len(self.held), shape[1]))
+
+    def rows(self, which: Array) -> Self:
+        """Give the prior of some topics only, those that are held in front."""
+        held = which < len(self.held)
+        if np.any(np.diff(held.astype(int)) > 0):
+            raise ValueError("topics that are held stand before those that are learned")
+        learned = self.prior.rows(which[~held] - len(self.held))
+        return replace(self, prior=learned, held=self.held[which[held]])
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take the topics that are learned."""
@@ -160,6 +245,18 @@ class Held(_Around):
         """Let the topics that are learned absorb theirs."""
         learned = self.prior.absorb(self._learned(counts), self._learned(totals))
         return self._joined(learned, counts)
+
+    def relearned(self, evidence: Evidence) -> Self:
+        """Let the topics that are learned speak."""
+        counts, squares, totals, copies = evidence
+        squares = None if squares is None else self._learned(squares)
+        some = Evidence(self._learned(counts), squares, self._learned(totals), copies)
+        return self.around(self.prior.relearned(some))
+
+    def predictive(self, posterior: Posterior) -> Array:
+        """Show the topics that are held as they are."""
+        learned = self.prior.predictive(self._learned_part(posterior))
+        return np.asfortranarray(np.concatenate([self.held.astype(learned.dtype), learned]))
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
@@ -183,11 +280,17 @@ class Held(_Around):
         learned = prior.quantile(self._learned_part(posterior), probability)
         return np.concatenate([self.held, learned])
 
-    def first_totals(self, n_rows: int) -> Totals:
+    def first_totals(self, counts: Array) -> Totals:
         """Topics that are held have the sums that they have."""
         if self.normalized:
             return 1.0
-        return np.append(self.held.sum(axis=1), np.ones(n_rows - len(self.held)))
+        learned = self._learned(counts)
+        totals = np.broadcast_to(self.prior.first_totals(learned), len(learned))
+        return np.append(self.held.sum(axis=1), totals)
+
+    def beside(self, pull: Totals) -> "Held":
+        """Let the topics that are learned know of their own components."""
+        return replace(self, prior=self.prior.beside(self._learned(pull)))
 
     def _learned(self, side: Any) -> Any:
         """Give the part of what there is for each topic, in the layout of the kernels."""
@@ -223,11 +326,12 @@ class Held(_Around):
             joined(np.nan, learned.parameters),
             joined(np.nan, learned.rates),
             joined(counts[: len(self.held)], learned.explained),
+            None if learned.scale is None else np.append(np.ones(len(self.held)), learned.scale),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Seeded(_Around):
+class Seeded(Around):
     r"""A point that expects some counts beforehand.
 
     .. math:: \text{term} = -\sum \text{pseudo-counts} \cdot \log(\text{factor})
@@ -247,7 +351,7 @@ class Seeded(_Around):
     @property
     def scale(self) -> str:  # type: ignore[override]
         """Seeds push up what carries a scale."""
-        return "held" if self.prior.normalized else "pushed"
+        return "pushed" if self.prior.norm is None else "held"
 
     def rows(self, which: Array) -> Self:
         """Give the prior of some rows only."""
@@ -273,6 +377,10 @@ class Seeded(_Around):
         whole = self.prior.implied(posterior, mass + self.pseudo_counts.sum(axis=1), totals)
         return np.asarray(np.maximum(whole - self.pseudo_counts, 0))  # below zero by rounding only
 
+    def beside(self, pull: Totals) -> "Seeded":
+        """Let the seeds pull too: at unit norm they do not gain by a larger scale."""
+        return replace(self, prior=self.prior.beside(pull + self.pseudo_counts.sum(axis=1)))
+
     def _all(self, counts: Array) -> Array:
         return np.asarray(counts + self.pseudo_counts.astype(counts.dtype))
 
@@ -286,7 +394,7 @@ class Seeded(_Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Forbidden(_Around):
+class Forbidden(Around):
     """A point some entries of which are zero for certain.
 
     Parameters
@@ -313,7 +421,7 @@ class Forbidden(_Around):
 
     def _allowed(self, values: Array) -> Array:
         values[self.forbidden] = 0
-        if self.normalized:  # a row without any says nothing and becomes uniform where it may
+        if self.norm is not None:  # a row without any says nothing: uniform where it may be
             empty = row_sums(values) == 0
             values[empty] = ~self.forbidden[empty]
         return values

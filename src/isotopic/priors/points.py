@@ -23,13 +23,13 @@ class Free(Side):
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Divide by the other side's totals."""
-        return self.at(_divided(counts, totals), totals)
+        return self.at(divided(counts, totals), totals)
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
         r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{totals}|`."""
-        return _scaled_distance(counts, posterior.mean, totals, copies)
+        return scaled_distance(counts, posterior.mean, totals, copies)
 
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`\text{factor} \cdot \text{totals}`."""
@@ -63,17 +63,26 @@ class Lasso(Side):
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Divide by the other side's totals plus the strength."""
-        return self.at(_divided(counts, totals + self.strength), totals)
+        return self.at(divided(counts, totals + self.strength), totals)
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
         r"""Sum of :math:`|\text{counts} - \text{factor} (\text{totals} + \lambda)|`."""
-        return _scaled_distance(counts, posterior.mean, totals + self.strength, copies)
+        return scaled_distance(counts, posterior.mean, totals + self.strength, copies)
+
+    def slope(self, factor: Array) -> Totals:
+        """Give the strength."""
+        return self.strength
 
     def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`\text{factor} \cdot (\text{totals} + \lambda)`."""
         return np.asarray(posterior.mean * (totals + self.strength))
+
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        r"""Sum :math:`\lambda \cdot \text{factor}` over the rows, each as often as it counts."""
+        wide = posterior.mean.astype(np.float64, copy=False)
+        return self.strength * (wide.sum(axis=0) if copies is None else copies @ wide)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +112,7 @@ class Simplex(Side):
         return np.asarray(posterior.mean * as_column(mass))
 
 
-def _divided(counts: Array, totals: Totals) -> Array:
+def divided(counts: Array, totals: Totals) -> Array:
     """Divide by the totals; a component without totals has no counts and stays at zero."""
     if np.isscalar(totals):
         return counts if totals == 1 else counts / counts.dtype.type(totals)
@@ -111,11 +120,12 @@ def _divided(counts: Array, totals: Totals) -> Array:
     return counts / np.where(totals > 0, totals, 1)
 
 
-def _scaled_distance(counts: Array, factor: Array, totals: Totals, copies: Array | None) -> float:
+def scaled_distance(counts: Array, factor: Array, totals: Totals, copies: Array | None) -> float:
+    r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{totals}|` over all copies."""
     scale = np.asarray(totals, np.float64)
     if scale.shape == counts.shape and scale.ndim == 2:  # one for each entry
         factor, scale = (factor * scale).astype(counts.dtype), np.ones(())
     if scale.ndim == 2:  # one for each row, as a column
-        return distance(counts, factor, row_scale=scale[:, 0])
+        return distance(counts, factor, row_scale=scale[:, 0] * (1.0 if copies is None else copies))
     column_scale = np.broadcast_to(scale, counts.shape[1])
     return distance(counts, factor, row_scale=copies, column_scale=column_scale)

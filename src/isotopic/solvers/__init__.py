@@ -3,27 +3,42 @@
 from isotopic.solvers.accelerated import Accelerated, AcceleratedState
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Progress, Solver
-from isotopic.solvers.choose import SOLVERS, choose_solver
+from isotopic.solvers.beta_fold_in import BetaFoldIn
+from isotopic.solvers.beta_mm import FurtherMM, FurtherMMState, JointMM, JointMMState, SequentialMM
+from isotopic.solvers.choose import BETA_SOLVERS, SOLVERS, choose_solver
+from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.incremental import IncrementalEM, IncrementalState
-from isotopic.solvers.joint import JointEM
+from isotopic.solvers.joint import InTurn, JointEM
+from isotopic.solvers.learning import Learning, LearningState
 from isotopic.solvers.online import OnlineEM, OnlineState
 from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 
 __all__ = [
+    "BETA_SOLVERS",
     "HISTORY",
     "SOLVERS",
     "Accelerated",
     "AcceleratedState",
     "Alternating",
+    "BetaFoldIn",
+    "CoordinateDescent",
     "FoldIn",
+    "FurtherMM",
+    "FurtherMMState",
+    "InTurn",
     "IncrementalEM",
     "IncrementalState",
     "Iteration",
     "JointEM",
+    "JointMM",
+    "JointMMState",
+    "Learning",
+    "LearningState",
     "OnlineEM",
     "OnlineState",
     "Progress",
+    "SequentialMM",
     "Solution",
     "Solver",
     "choose_solver",

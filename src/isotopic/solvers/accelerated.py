@@ -1,10 +1,13 @@
-"""Accelerated: the joint update from counts that are taken further along their way."""
+"""Accelerated: updates from counts that are taken further along their way."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from isotopic.kernels import Counts, extrapolated, row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
+from isotopic.solvers.base import Solver
+from isotopic.solvers.joint import InTurn
 from isotopic.solvers.momentum import FIRST_MOMENTUM, FLOOR, Schedule
 
 _SCHEDULE = Schedule(most_momentum=0.98, floor_to_residual=25.0)
@@ -35,10 +38,9 @@ class AcceleratedState(State):
 
 @dataclass(frozen=True)
 class Accelerated:
-    r"""Follow the way of the expected counts, for any pair of priors: one pass an iteration.
+    r"""Follow the way of the expected counts: the inner solver's steps, from counts further on.
 
-    The joint update lets the priors absorb the expected counts :math:`c_n` of the present point.
-    Here they absorb
+    A step begins with the expected counts :math:`c_n` of the present point. Here it begins with
 
     .. math:: c_n \cdot (c_n / c_{n-1})^{\text{momentum}}
 
@@ -50,24 +52,25 @@ class Accelerated:
     forgotten and the next one is plain, without momentum and floor. A plain step never makes the
     objective worse, so neither does the fit.
 
-    The topics absorb their counts with the totals of the weights as they were, the weights with
-    those of the new topics. Both lower the same majorizer one after the other, so one pass is
-    enough for topics that are not normalised as well.
+    Parameters
+    ----------
+    inner : Solver, default=InTurn()
+        Whose steps are taken: one that begins with the counts of its state. The default serves
+        any pair of priors at one pass an iteration.
     """
+
+    inner: Solver[Any] = field(default_factory=InTurn)
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
         """Evaluate the starting point."""
-        start = problem.evaluate(weights, topics, passes=0)
+        start = self.inner.init(problem, weights, topics)
         floor = min(1.0, _SCHEDULE.floor_to_residual * start.residual)
         return _accepted(start, start.counts, FIRST_MOMENTUM, floor)
 
     def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
-        """Both M steps with counts taken further, then one pass."""
+        """Make a step of the inner solver with counts taken further."""
         plain = state.previous is None
-        counts = _taken_further(problem, state)
-        topics = problem.absorb_topics(counts.topics, state.topics, state.weights)
-        weights = problem.absorb_weights(counts.weights, topics)
-        new = problem.evaluate(weights, topics, state.passes + 1)
+        new = self.inner.step(problem, replace(state, counts=_taken_further(problem, state)))
         if plain or new.objective <= state.objective:
             way = _SCHEDULE.after_success(state.momentum, state.floor, new.residual)
             return _accepted(new, state.counts, *way)
@@ -79,6 +82,10 @@ class Accelerated:
             momentum=float(momentum),
             floor=float(floor),
         )
+
+    def plain_step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
+        """Make a step that goes no further than the counts say."""
+        return self.step(problem, replace(state, previous=None))
 
 
 def _accepted(point: State, previous: Counts, momentum: float, floor: float) -> AcceleratedState:

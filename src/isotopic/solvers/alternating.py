@@ -21,6 +21,9 @@ class Alternating:
     def step(self, problem: Problem, state: State) -> State:
         """One side's M step, a pass, the other side's M step, a pass."""
         topics = problem.absorb_topics(state.counts.topics, state.topics, state.weights)
-        counts = problem.expected_counts(state.weights, topics, weights_only=True)
+        weights = problem.with_scale_of(topics, state.weights)
+        counts = problem.expected_counts(weights, topics, weights_only=True)
         weights = problem.absorb_weights(counts.weights, topics)
         return problem.evaluate(weights, topics, state.passes + 2)
+
+    plain_step = step

@@ -43,8 +43,24 @@ class Batch:
         return Posterior(**parts)
 
 
+@dataclass(frozen=True)
+class _Cut:
+    """How a problem was cut."""
+
+    problem: Problem
+    size: int
+    seed: int
+    batches: list[Batch]
+
+    def is_of(self, problem: Problem, size: int, seed: int) -> bool:
+        """Tell whether this is how to cut that problem."""
+        same = self.problem.weights is problem.weights and self.problem.topics is problem.topics
+        same = same and self.problem.n_components == problem.n_components
+        return same and (self.size, self.seed) == (size, seed)
+
+
 # The rows of each batch are copied, with an index by feature: once for all iterations.
-_batches: WeakKeyDictionary[CountMatrix, dict[Any, list[Batch]]] = WeakKeyDictionary()
+_latest: WeakKeyDictionary[CountMatrix, _Cut] = WeakKeyDictionary()
 
 
 def batches_of(problem: Problem, batch_size: int | None, seed: int) -> list[Batch]:
@@ -65,11 +81,11 @@ def batches_of(problem: Problem, batch_size: int | None, seed: int) -> list[Batc
             "partial_fit, which takes one block after the other"
         )
     size = sensible_size(problem.X) if batch_size is None else batch_size
-    known = _batches.setdefault(problem.X, {})
-    key = (size, seed, id(problem.weights), id(problem.topics))
-    if key not in known:
-        known[key] = _cut(problem, size, seed)
-    return known[key]
+    last = _latest.get(problem.X)
+    if last is None or not last.is_of(problem, size, seed):
+        last = _Cut(problem, size, seed, _cut(problem, size, seed))
+        _latest[problem.X] = last
+    return last.batches
 
 
 def sensible_size(X: CountMatrix) -> int:
@@ -115,7 +131,7 @@ def stacked(batches: list[Batch], parts: list[Posterior]) -> Posterior:
 
 def check_joint(problem: Problem, name: str) -> None:
     """Raise if the topics are not normalised."""
-    if not problem.joint:
+    if problem.topics.learned and not problem.topics.normalized:
         raise ValueError(
             f"{name} needs normalised topics (Simplex or Dirichlet), not "
             f"{type(problem.topics).__name__}: others depend on all weights at once"

@@ -1,35 +1,67 @@
 """Names for solvers."""
 
-from typing import Any
+from typing import Any, cast
 
+from isotopic.beta_problem import BetaProblem
 from isotopic.problem import Problem
 from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
+from isotopic.solvers.beta_mm import FurtherMM, JointMM, SequentialMM
+from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.incremental import IncrementalEM
 from isotopic.solvers.joint import JointEM
+from isotopic.solvers.learning import Learning
 from isotopic.solvers.online import OnlineEM
 
-SOLVERS: dict[str, type[Any]] = {
-    "auto": Accelerated,
-    "accelerated": Accelerated,
-    "joint": JointEM,
-    "alternating": Alternating,
-    "online": OnlineEM,
-    "incremental": IncrementalEM,
+SOLVERS: dict[str, Solver[Any]] = {
+    "auto": Accelerated(),
+    "accelerated": Accelerated(),
+    "joint": JointEM(),
+    "alternating": Alternating(),
+    "coordinate": Accelerated(CoordinateDescent()),
+    "online": cast(Any, OnlineEM()),
+    "incremental": cast(Any, IncrementalEM()),
+}
+
+# For divergences that the main kernel does not know.
+BETA_SOLVERS: dict[str, Solver[Any]] = {
+    "auto": cast(Any, FurtherMM()),
+    "accelerated": cast(Any, FurtherMM()),
+    "joint": cast(Any, JointMM()),
+    "alternating": cast(Any, SequentialMM()),
 }
 
 
 def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
-    """Find the solver for a name or a solver object; ``"auto"`` is the accelerated one."""
-    if isinstance(solver, str):
-        if solver not in SOLVERS:
-            names = ", ".join(repr(name) for name in SOLVERS)
-            raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}")
-        chosen: Solver[Any] = SOLVERS[solver]()
+    """Find the solver for a name or a solver object; ``"auto"`` is the accelerated one.
+
+    Priors that learn get a solver around it that lets them.
+    """
+    chosen = _named(solver, problem)
+    if isinstance(chosen, Learning) or not (problem.weights.learning or problem.topics.learning):
         return chosen
+    if not hasattr(chosen, "plain_step"):
+        raise ValueError(
+            f"{type(chosen).__name__} cannot let priors learn; use solver='auto', 'joint' or "
+            "'alternating', or give the priors' concentrations"
+        )
+    learner: Solver[Any] = Learning(chosen)
+    return learner
+
+
+def _named(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
+    of_beta = isinstance(problem, BetaProblem)
+    known, others = (BETA_SOLVERS, SOLVERS) if of_beta else (SOLVERS, BETA_SOLVERS)
+    names = ", ".join(repr(name) for name in known)
+    if isinstance(solver, str):
+        if solver not in known:
+            raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}")
+        return known[solver]
     if isinstance(solver, type) or not hasattr(solver, "step"):
         raise TypeError(
             f"solver must be a name or a solver object such as JointEM(), not {solver!r}"
         )
+    if type(solver) in map(type, others.values()):
+        raise ValueError(f"solver {solver!r} is for other divergences; choose one of {names}")
     return solver

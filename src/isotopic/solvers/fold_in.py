@@ -6,7 +6,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.kernels import extrapolated, row_pass, row_sums
+from isotopic.kernels import extrapolated, row_distances, row_pass, row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
 from isotopic.solvers.momentum import FIRST_MOMENTUM, FLOOR, Schedule
@@ -59,9 +59,9 @@ class FoldInState:
     Attributes
     ----------
     topics : Posterior
-    counts : ndarray of shape (samples, components)
-        The expected counts, as each sample had them when it settled or was last looked at. The
-        next step takes this array over, and the one below.
+    settled : ndarray of shape (samples, components)
+        The expected counts of the samples that have settled. The next step takes this array over,
+        and the one below.
     log_likelihoods : ndarray of shape (samples,)
     swept : Swept
     residual : float
@@ -70,11 +70,18 @@ class FoldInState:
     """
 
     topics: Posterior
-    counts: Array
+    settled: Array
     log_likelihoods: Array
     swept: Swept
     residual: float
     passes: int
+
+    @property
+    def counts(self) -> Array:
+        """Every sample's expected counts, as they were when it settled or was last looked at."""
+        moving = self.swept.moving
+        self.settled[self.swept.rows[moving]] = self.swept.latest[moving]
+        return self.settled
 
     @property
     def objective(self) -> float:
@@ -125,17 +132,17 @@ class FoldIn:
         totals = problem.topics_totals(topics, swept.X.missing)
         weights = problem.weights.rows(swept.rows).absorb(swept.explained.copy(), totals)
         counts, log_likelihoods, objective = _evaluated(problem, swept.X, weights, topics)
-        moved = np.abs(counts - swept.explained).sum(axis=1, dtype=np.float64)
+        moved = row_distances(counts, swept.explained)
         moved /= np.where(swept.X.sample_totals > 0, swept.X.sample_totals, 1)
-        settled = moved <= self.tol
+        settled = swept.moving & (moved <= self.tol)
 
         worse = (objective > swept.objective) & ~swept.plain & ~settled
         counts[worse], objective[worse] = swept.latest[worse], swept.objective[worse]
-        state.counts[swept.rows[swept.moving]] = counts[swept.moving]
+        state.settled[swept.rows[settled]] = counts[settled]
         state.log_likelihoods[swept.rows[swept.moving]] = log_likelihoods[swept.moving]
         return FoldInState(
             topics,
-            state.counts,
+            state.settled,
             state.log_likelihoods,
             _taken_further(swept, counts, objective, moved, swept.moving & ~settled, worse),
             float(moved[swept.moving].max(initial=0.0)),
@@ -154,8 +161,11 @@ def _evaluated(
     if weights.terms is not None:
         objective += weights.terms
     if not problem.weights.normalized:
-        mass = weights.mean * problem.topics_totals(topics, X.missing)
-        objective += mass.sum(axis=1, dtype=np.float64)
+        totals = problem.topics_totals(topics, X.missing)
+        if np.ndim(totals) == 0:
+            objective += row_sums(weights.mean) * totals
+        else:
+            objective += (weights.mean * totals).sum(axis=1, dtype=np.float64)
     return counts, log_likelihoods, objective
 
 
@@ -164,13 +174,18 @@ def _taken_further(
 ) -> Swept:
     """Take each sample's counts further along their way, but those that are to be plain."""
     momentum, floor = _SCHEDULE.after_success(swept.momentum, swept.floor, moved)
-    slower = _SCHEDULE.after_failure(swept.momentum, swept.floor)
-    momentum, floor = np.where(plain, slower, (momentum, floor))
+    failed = np.flatnonzero(plain)
+    slower = _SCHEDULE.after_failure(swept.momentum[failed], swept.floor[failed])
+    momentum[failed], floor[failed] = slower
+    by_component = FLOOR / counts.shape[1]
+    now_momentum, now_floor = momentum.copy(), by_component * floor
+    now_momentum[failed] = now_floor[failed] = 0
+    X = swept.X
     explained = extrapolated(
         counts,
         swept.latest,
-        row_sums(counts),
-        momentum=np.where(plain, 0, momentum),
-        floor=np.where(plain, 0, floor * FLOOR / counts.shape[1]),
+        X.sample_totals if X.missing is None else row_sums(counts),
+        momentum=now_momentum,
+        floor=now_floor,
     )
-    return Swept(swept.X, swept.rows, moving, plain, counts, explained, objective, momentum, floor)
+    return Swept(X, swept.rows, moving, plain, counts, explained, objective, momentum, floor)

@@ -55,7 +55,7 @@ class Solution(Generic[S]):
         A row for each iteration: ``iteration``, ``passes`` over the data made to reach the
         iterate, ``seconds`` since the start, ``objective`` and optimality ``residual`` there.
     converged : bool
-        Whether the residual reached the tolerance.
+        Whether the residual reached the tolerance, or the gain of a pass fell below its limit.
     interrupted : bool
         Whether Ctrl-C ended it. The state is that of the last complete iteration.
     """
@@ -66,6 +66,23 @@ class Solution(Generic[S]):
     interrupted: bool
 
 
+Row: TypeAlias = tuple[int, int, float, float, float]
+
+# Over how many iterations the gain of a pass is averaged.
+_WINDOW = 10
+
+
+def _gain(rows: list[Row]) -> float:
+    """Give what the last passes gained in the objective, each; infinite while there are few."""
+    if len(rows) <= _WINDOW:
+        return np.inf
+    (_, passes, _, objective, _), (_, passes_now, _, objective_now, _) = (
+        rows[-1 - _WINDOW],
+        rows[-1],
+    )
+    return (objective - objective_now) / (passes_now - passes)
+
+
 def solve(
     problem: Problem,
     solver: Solver[S],
@@ -73,6 +90,7 @@ def solve(
     *,
     max_iter: int,
     tol: float,
+    min_gain: float = 0.0,
     callbacks: Iterable[Callback[S]] = (),
 ) -> Solution[S]:
     """Iterate until the optimality residual is at most ``tol``, at most ``max_iter`` times.
@@ -85,7 +103,11 @@ def solve(
         The weights and topics to start from, or where an earlier run of the same loop was.
     max_iter : int
     tol : float
-        With 0, exactly ``max_iter`` iterations are made.
+        With 0, the residual stops nothing.
+    min_gain : float
+        Stop when passes gain less than this, in units of the objective for each count of ``X``,
+        on average over the last ten iterations. So one step that a solver takes back does not
+        end the fit. With 0, gains stop nothing.
     callbacks : iterable of callables
         Called with an :class:`Iteration` after each one. Any that returns ``True`` stops the loop.
 
@@ -95,14 +117,19 @@ def solve(
     """
     problem.check_solvable()
     began = time.perf_counter()
-    rows: list[tuple[int, int, float, float, float]] = []
+    rows: list[Row] = []
     if isinstance(start, Solution):
         state, rows = start.state, start.history.tolist()
         began -= rows[-1][2] if rows else 0.0
     else:
         state = solver.init(problem, *start)
     del start  # its memory may be wanted
-    converged = bool(rows) and tol > 0 and state.residual <= tol
+
+    def settled() -> bool:
+        small = tol > 0 and state.residual <= tol
+        return bool(small or 0 <= _gain(rows) < min_gain * problem.X.total)
+
+    converged = bool(rows) and settled()
     interrupted = False
     try:
         for iteration in range(len(rows) + 1, 1 if converged else max_iter + 1):
@@ -112,7 +139,7 @@ def solve(
             rows.append(row)
             answers = [callback(Iteration(*row, state)) for callback in callbacks]
             stops = [isinstance(answer, (bool, np.bool_)) and answer for answer in answers]
-            converged = tol > 0 and state.residual <= tol
+            converged = settled()
             if converged or any(stops):
                 break
     except KeyboardInterrupt:

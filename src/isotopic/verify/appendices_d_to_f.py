@@ -10,6 +10,7 @@ from scipy.special import gammaln, xlogy
 
 from isotopic import generative
 from isotopic.arrays import Array
+from isotopic.estimators import SparseNMF
 from isotopic.objectives import (
     gamma_poisson_bound,
     generalized_kl,
@@ -34,6 +35,7 @@ from isotopic.verify.evidence import (
     random_point,
 )
 from isotopic.verify.main_text import from_transcription
+from isotopic.verify.reformulation import ERRORS, PENALTIES, Sparse, steepness
 
 checks = Checks()
 
@@ -51,6 +53,16 @@ _PENALTIES: tuple[Callable[[Array], float], ...] = (
 _ERRORS: tuple[Callable[[Array, Array, Array], float], ...] = (
     generalized_kl,
     lambda X, weights, topics: float(((X - weights @ topics) ** 2).sum()),
+)
+
+_COMBINATIONS = (
+    (1.0, "log", "Kullback-Leibler"),
+    (1.5, "power", "Kullback-Leibler"),
+    (2.0, "l1", "Kullback-Leibler"),
+    (2.0, "l1", "Euclidean"),
+    (3.0, "log", "Euclidean"),
+    (2.0, "power", "Itakura-Saito"),
+    (0.5, "l1", "Itakura-Saito"),
 )
 
 
@@ -306,6 +318,47 @@ def lasso_without_constraint(evidence: Evidence) -> float:
             value = paper.divergence(at.X, weights @ topics)
             value += strength * float((weights * topics.sum(axis=1)).sum())
             worst = max(worst, excess(least, value, scale=at.total))
+    return worst
+
+
+@checks.claim(
+    "Theorem F.1", "Solutions of either problem solve the other one, scaled", tolerance=1e-6
+)
+def solutions_of_both(evidence: Evidence) -> float:
+    """Solve both problems and look at the gradient of the other one, for several combinations.
+
+    On a corner of the data with two components, scaled, and without zeros: not every error allows
+    them.
+    """
+    at, rng, worst = evidence.small, evidence.rng(), 0.0
+    X = at.X[:4, :5] / at.X[:4, :5].mean() + 0.5
+    start = at.weights[:4, :2], at.topics[:2, :5]
+    scales = rng.gamma(2.0, size=len(start[1]))
+    for p, penalty, error in _COMBINATIONS:
+        problem = Sparse(X, p, PENALTIES[penalty], ERRORS[error], strength=0.1)
+        weights, topics = problem.solve(*start, constrained=True)
+        gradient = problem.reformulated(weights / scales, topics * scales[:, np.newaxis])[1]
+        free = problem.normalized(*problem.solve(*start, constrained=False))
+        for found in (gradient, problem.constrained(*free)[1]):
+            worst = max(worst, steepness(found) / X.sum())
+    return worst
+
+
+@checks.claim("Theorem F.1", "SparseNMF solves the problem without constraint", tolerance=1e-5)
+def sparse_nmf_without_constraint(evidence: Evidence) -> float:
+    """Look at the gradient without constraint at fits of SparseNMF, given any scales."""
+    at, worst = evidence.small, 0.0
+    scales = evidence.rng().gamma(2.0, size=at.n_components)
+    for p, penalty in ((2.0, "l1"), (1.5, "power")):
+        model = SparseNMF(at.n_components, 0.5, norm=p, penalty=penalty)
+        stop = {"max_iter": 500, "tol": 0, "callbacks": lambda now: now.residual <= 1e-7}
+        model.set_params(init=at.start, **stop).fit(at.X)
+        problem = Sparse(at.X, p, PENALTIES[penalty], ERRORS["Kullback-Leibler"], strength=0.5)
+        weights, topics = held(model)
+        scaled = weights / scales, topics * scales[:, np.newaxis]
+        value, gradient = problem.reformulated(*scaled)
+        gap = deviation(value, model.objective_, scale=at.total)
+        worst = max(worst, steepness(gradient) / at.total, gap)
     return worst
 
 

@@ -164,7 +164,13 @@ class Setting:
 
     def lda(self) -> LDA:
         """Make LDA (Algorithms 3 and 5)."""
-        return LDA(self.n_components, alpha=self.alpha, solver="joint")
+        return LDA(
+            self.n_components,
+            alpha=self.alpha,
+            eta=None,
+            estimate="variational",
+            solver="joint",
+        )
 
     def gamma_poisson(self, rate: float | Array = RATE) -> GammaPoisson:
         """Make the Gamma-Poisson model (Algorithm 7)."""

@@ -1,0 +1,41 @@
+"""Phased: cheap steps first, sharper ones at the end."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from isotopic.priors import Posterior
+from isotopic.problem import Problem, State
+from isotopic.solvers.base import Solver
+from isotopic.solvers.coordinate_descent import CoordinateDescent
+from isotopic.solvers.joint import InTurn
+
+
+@dataclass(frozen=True)
+class Phased:
+    """Take one solver's steps far from the optimum and another's near it.
+
+    Both must begin a step with nothing but a point and its counts, so that nothing is lost when
+    one takes over from the other.
+
+    Parameters
+    ----------
+    first : Solver, default=InTurn()
+    then : Solver, default=CoordinateDescent()
+    below : float, default=1e-2
+        The residual from which on ``then`` takes the steps.
+    """
+
+    first: Solver[Any] = field(default_factory=InTurn)
+    then: Solver[Any] = field(default_factory=CoordinateDescent)
+    below: float = 1e-2
+
+    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
+        """Evaluate the starting point, by the one that asks for more."""
+        start: State = self.then.init(problem, weights, topics)
+        return start
+
+    def step(self, problem: Problem, state: State) -> State:
+        """Make a step of the solver whose turn it is."""
+        solver = self.then if state.residual <= self.below else self.first
+        new: State = solver.step(problem, state)
+        return new

@@ -1,0 +1,96 @@
+"""Models of annotated data (AnnData), by the conventions of scanpy."""
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.evaluate import prevalence
+
+Model = TypeVar("Model", bound=BaseTopicModel)
+
+
+def fit_anndata(
+    adata: Any,
+    model: Model,
+    *,
+    layer: str | None = None,
+    key: str | None = None,
+    overwrite: bool = False,
+    **fit_params: Any,
+) -> Model:
+    """Fit a model to annotated data, and write what it found into it.
+
+    Parameters
+    ----------
+    adata : anndata.AnnData
+        Observations (samples) x variables (features). It gets
+
+        ``obsm["X_" + key]``
+            the weights, observations x components;
+        ``varm[key + "_topics"]``
+            the topics, variables x components;
+        ``uns[key]``
+            ``params`` (the model's, and the layer), ``prevalence`` of each topic, ``objective``,
+            ``n_iter`` and ``converged``.
+    model : estimator
+        Is fitted.
+    layer : str or None, default=None
+        Which layer holds the counts; by default ``adata.X`` does.
+    key : str or None, default=None
+        By default the name of the model's class in lower case: ``"nmf"``, ``"lda"``, ...
+    overwrite : bool, default=False
+        Whether what is there under the key may be replaced; otherwise that is an error.
+    **fit_params
+        For the model's ``fit``, such as ``sample_weight``.
+
+    Returns
+    -------
+    model : estimator
+        The fitted model.
+
+    Notes
+    -----
+    ``model.top_terms(feature_names=adata.var_names)`` and the other tables and plots take the names
+    of the variables.
+    """
+    if not all(hasattr(adata, name) for name in ("X", "layers", "obsm", "varm", "uns")):
+        raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}")
+    key = type(model).__name__.lower() if key is None else key
+    places = {"obsm": f"X_{key}", "varm": f"{key}_topics", "uns": key}
+    taken = [f"{part}[{name!r}]" for part, name in places.items() if name in getattr(adata, part)]
+    if taken and not overwrite:
+        raise ValueError(
+            f"there is something in {' and '.join(taken)} already: give another key, or "
+            "overwrite=True"
+        )
+    model.fit(_counts(adata, layer), **fit_params)
+    adata.obsm[places["obsm"]] = model.weights_.copy()
+    adata.varm[places["varm"]] = np.ascontiguousarray(model.components_.T)
+    adata.uns[key] = {
+        "params": {"model": type(model).__name__, "layer": layer or "X", **_settings(model)},
+        "prevalence": prevalence(model),
+        "objective": float(model.objective_),
+        "n_iter": int(model.n_iter_),
+        "converged": bool(model.converged_),
+    }
+    return model
+
+
+def _counts(adata: Any, layer: str | None) -> Any:
+    if layer is None:
+        if adata.X is None:
+            raise ValueError(f"adata has no X; choose a layer of {sorted(adata.layers)}")
+        return adata.X
+    if layer not in adata.layers:
+        raise ValueError(f"adata has no layer {layer!r}; it has {sorted(adata.layers)}")
+    return adata.layers[layer]
+
+
+def _settings(model: Any) -> dict[str, Any]:
+    """Say the model's parameters in what a file of annotated data can hold."""
+    return {
+        name: value if isinstance(value, (bool, int, float, str)) else repr(value)
+        for name, value in model.get_params(deep=False).items()
+        if value is not None
+    }

@@ -1,0 +1,255 @@
+r"""How certain an estimate is: refit data that the fitted model draws.
+
+For each resample, factors are drawn near those that were fitted, counts are drawn from them, and
+the model is fitted to these counts as it was to the data. How far the refit is from the factors
+that made its counts is an error of which all is known. The interval is the estimate plus the
+quantiles of such errors.
+
+Two things matter for calibration (``python -m benchmarks --only coverage`` measures it):
+
+- *Shrinkage.* Posterior means vary less than what they are means of, and resamples drawn from
+  them would make refits look better than they are. So a Bayesian side is drawn from its posterior.
+- *Zeros.* A point estimate of zero would only ever draw zeros, and its interval would be a point.
+  So a side without a posterior is drawn as if it had one: expected counts :math:`c` out of
+  :math:`n` in all of a sample, or of a feature, become
+  :math:`\operatorname{Gamma}((c + 1/K) \, n / (n + 1))`, as if one more count had been seen and
+  shared equally by the :math:`K` components.
+
+Errors are taken from the drawn factors, so neither adds its own variance to the intervals.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from isotopic.arrays import Array, as_numbers
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.random import Seed, generator
+from isotopic.resampling import Resampler
+from isotopic.threads import thread_count
+
+Statistic: TypeAlias = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """An estimate and how certain it is.
+
+    Attributes
+    ----------
+    estimate : ndarray
+        The statistic of the model.
+    lower, upper : ndarray
+        The ends of the interval for each of its entries.
+    errors : ndarray of shape (n_resamples, ...)
+        The statistic of each refit minus that of the factors that made its counts.
+    level : float
+    """
+
+    estimate: Array
+    lower: Array
+    upper: Array
+    errors: Array = field(repr=False)
+    level: float
+
+    @property
+    def standard_error(self) -> Array:
+        """The standard deviation of the errors."""
+        return np.asarray(self.errors.std(axis=0, ddof=1))
+
+    @property
+    def bias(self) -> Array:
+        """The mean of the errors."""
+        return np.asarray(self.errors.mean(axis=0))
+
+
+def bootstrap(
+    model: BaseTopicModel,
+    X: Any = None,
+    *,
+    statistic: Statistic | Mapping[str, Statistic] | None = None,
+    n_resamples: int = 200,
+    level: float = 0.9,
+    missing_mask: Any = None,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+) -> Any:
+    """Give intervals for what a fitted model says, by a parametric bootstrap.
+
+    Each resample has as many samples as were fitted, with the totals (of proportions), size
+    factors, sample weights and missing entries that these had. It is refitted from near the model,
+    with the model's own settings, and its topics are put into the order of the model's.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features) or None
+        What the model was fitted to. Needed only if entries were missing, to know which.
+    statistic : callable, dict of callables or None, default=None
+        Makes an array of a model, of its ``components_`` and ``weights_``; by default these
+        themselves.
+    n_resamples : int, default=200
+        How many fits are made. All their errors are kept.
+    level : float, default=0.9
+        The probability that an interval covers the truth; as much is left below it as above.
+    missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
+        As it was given to ``fit``.
+    random_state : int, Generator, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Fits at a time, each in a thread; ``None`` uses every core. The result has the same bits
+        for any number.
+
+    Returns
+    -------
+    intervals : Intervals, or dict of Intervals
+        For one statistic its intervals. For several a dict of them, which is
+        ``{"components": ..., "weights": ...}`` by default.
+
+    Notes
+    -----
+    The counts are taken to be Poisson (or multinomial, for proportions): for data that varies more
+    than the model says the intervals are too narrow. They do not know of other local optima either.
+
+    Examples
+    --------
+    >>> from isotopic import NMF, bootstrap, datasets
+    >>> X = datasets.load_kjv().data[:100, :50]
+    >>> model = NMF(2, tol=1e-3, random_state=0).fit(X)
+    >>> share = bootstrap(
+    ...     model,
+    ...     statistic=lambda m: m.weights_[:, 0].sum() / m.weights_.sum(),
+    ...     n_resamples=20,
+    ...     random_state=0,
+    ... )
+    >>> bool(share.lower < share.estimate < share.upper)
+    True
+    """
+    _check(model, n_resamples, level)
+    statistics = _statistics(statistic)
+    errors = {
+        name: _Errors(_value(name, of(model)), int(n_resamples)) for name, of in statistics.items()
+    }
+    resampler = Resampler(model, _missing(model, X, missing_mask))
+    seeds = generator(random_state).integers(2**63, size=(int(n_resamples), 2))
+    unfinished = 0
+    refits = _in_threads(partial(_refit, resampler, statistics), seeds, thread_count(n_jobs))
+    for number, (values, converged) in enumerate(refits):
+        unfinished += not converged
+        for name, (truth, refit) in values.items():
+            errors[name].add(number, truth, refit)
+    if unfinished:
+        warnings.warn(
+            f"{unfinished} of {n_resamples} refits stopped at max_iter={model.max_iter} before "
+            "converging; fit the model with a larger max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    found = {name: each.intervals(float(level)) for name, each in errors.items()}
+    return found if statistic is None or isinstance(statistic, Mapping) else found["statistic"]
+
+
+class _Errors:
+    """The errors of a statistic, and the range of its values."""
+
+    def __init__(self, estimate: Array, n_resamples: int) -> None:
+        self.estimate, self.lowest, self.highest = estimate, estimate, estimate
+        self.errors = np.empty((n_resamples, *estimate.shape))
+
+    def add(self, number: int, truth: Array, refit: Array) -> None:
+        """Take in a resample."""
+        if truth.shape != self.estimate.shape or refit.shape != self.estimate.shape:
+            raise ValueError(
+                f"statistic must have one shape for all models; it had {self.estimate.shape}, "
+                f"{truth.shape} and {refit.shape}"
+            )
+        self.errors[number] = refit - truth
+        self.lowest = np.minimum(self.lowest, np.minimum(truth, refit))
+        self.highest = np.maximum(self.highest, np.maximum(truth, refit))
+
+    def intervals(self, level: float) -> Intervals:
+        """Add the quantiles of the errors to the estimate."""
+        tail = (1 - level) / 2
+        # Of n errors, a new one lies below the k-th with probability k / (n + 1): Weibull's places.
+        quantiles = np.quantile(self.errors, [tail, 1 - tail], axis=0, method="weibull")
+        # What is never negative, or never more than one, is not so in an interval either.
+        least = np.where(self.lowest >= 0, 0.0, -np.inf)
+        most = np.where((self.lowest >= 0) & (self.highest <= 1), 1.0, np.inf)
+        lower, upper = np.clip(self.estimate + quantiles, least, most)
+        return Intervals(self.estimate, lower, upper, self.errors, level)
+
+
+def _refit(
+    resampler: Resampler, statistics: Mapping[str, Statistic], seed: Array
+) -> tuple[dict[str, tuple[Array, Array]], bool]:
+    """Draw a resample and fit it; give each statistic of the truth and of the fit."""
+    truth, X = resampler.draw(np.random.default_rng(seed))
+    again = resampler.refit(X)
+    values = {
+        name: (_value(name, of(truth)), _value(name, of(again))) for name, of in statistics.items()
+    }
+    return values, again.converged_ or again.tol == 0
+
+
+def _in_threads(work: Callable[[Any], Any], items: Iterable[Any], threads: int) -> Iterator[Any]:
+    """Give the results in order; the first error, or Ctrl-C, ends it all."""
+    with warnings.catch_warnings(), ThreadPoolExecutor(threads) as executor:
+        warnings.simplefilter("ignore")  # what a fit has to say was said when the model was fitted
+        try:
+            yield from executor.map(work, items)
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+
+def _statistics(given: Any) -> Mapping[str, Statistic]:
+    if given is None:
+        return {"components": lambda m: m.components_, "weights": lambda m: m.weights_}
+    named = given if isinstance(given, Mapping) else {"statistic": given}
+    if not named or not all(callable(of) for of in named.values()):
+        raise TypeError(
+            "statistic must be a function that makes an array of a model, or a dict of such "
+            f"functions, not {given!r}"
+        )
+    return named
+
+
+def _value(name: str, given: Any) -> Array:
+    value = as_numbers(name, given)
+    if not np.all(np.isfinite(value)):
+        raise ValueError(f"{name} of a model must be finite; it has NaN or infinity")
+    return value
+
+
+def _check(model: Any, n_resamples: Any, level: Any) -> None:
+    if not isinstance(model, BaseTopicModel):
+        raise TypeError(f"model must be a fitted model of this package, not {model!r}")
+    check_is_fitted(model)
+    whole = isinstance(n_resamples, Integral) and not isinstance(n_resamples, bool)
+    if not whole or int(n_resamples) < 2:
+        raise ValueError(f"n_resamples must be a whole number of at least 2, not {n_resamples!r}")
+    if not (isinstance(level, Real) and 0 < float(level) < 1):
+        raise ValueError(f"level must lie between 0 and 1, not {level!r}")
+
+
+def _missing(model: BaseTopicModel, X: Any, missing_mask: Any) -> Any:
+    """Give the pattern of missing entries of the data that was fitted."""
+    if not model._has_missing:
+        return None
+    if X is None:
+        raise ValueError(
+            "entries were missing when this model was fitted: give the same X, and missing_mask "
+            "if it had one, so that those of the resamples are missing too"
+        )
+    counts = model._read(X, reset=False, missing_mask=missing_mask)
+    if counts.shape[0] != len(model.weights_):
+        raise ValueError(
+            f"X has {counts.shape[0]} samples; the model was fitted to {len(model.weights_)}"
+        )
+    return None if counts.missing is None else counts.missing.pattern.astype(bool)

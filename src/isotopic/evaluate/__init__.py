@@ -1,0 +1,23 @@
+"""How good topics are: alone, next to each other, and on counts they have not seen.
+
+All functions take a fitted model, or topics as an array (components x features), and counts.
+"""
+
+from isotopic.evaluate.coherence import coherence
+from isotopic.evaluate.completion import completion_perplexity, completion_score, split_counts
+from isotopic.evaluate.differential import Differential, differential, distinctive_terms
+from isotopic.evaluate.topics import diversity, exclusivity, prevalence, proportions
+
+__all__ = [
+    "Differential",
+    "coherence",
+    "completion_perplexity",
+    "completion_score",
+    "differential",
+    "distinctive_terms",
+    "diversity",
+    "exclusivity",
+    "prevalence",
+    "proportions",
+    "split_counts",
+]

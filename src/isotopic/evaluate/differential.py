@@ -1,0 +1,280 @@
+r"""Which features tell a topic from the others, and how surely.
+
+The weights being known, the counts of a feature :math:`v` are a Poisson regression with one rate
+for each topic, :math:`x_{dv} \sim \operatorname{Poisson}(\sum_k l_{dk} f_{kv})`, where
+:math:`l_{dk}` is the part of sample :math:`d`'s total that belongs to topic :math:`k`. The rates'
+likelihood tells how much larger a rate is than another, and with what standard error (Carbonetto
+et al., *GoM DE: interpreting structure in sequence count data*, 2023).
+"""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse, special
+from sklearn.utils.validation import check_is_fitted
+
+from isotopic.arrays import Array, as_numbers
+from isotopic.counts import CountMatrix
+from isotopic.evaluate.topics import proportions, top_features
+from isotopic.kernels import expected_counts
+from isotopic.table import Table
+from isotopic.threads import one_blas_thread
+
+# EM comes near the maximum, Newton's method reaches it: a feature is done when a step can gain no
+# more than rounding takes away.
+_EM_STEPS, _NEWTON_STEPS = 20, 100
+_NOTHING = 1e-14
+_SHORTEST = 2.0**-20
+
+
+@dataclass(frozen=True, eq=False)
+class Differential:
+    """How each feature's rate differs between topics.
+
+    Attributes
+    ----------
+    rates : ndarray of shape (n_components, n_features)
+        The share of a topic's counts that are of the feature.
+    lfc : ndarray of shape (n_components, n_features)
+        Base-2 logarithm of the rate over that of another topic: the one that is nearest, so that
+        all others differ at least as much (the least extreme log-fold change).
+    se : ndarray of shape (n_components, n_features)
+        Standard error of ``lfc``; infinite if the feature never occurs.
+    versus : ndarray of int of shape (n_components, n_features)
+        The topic it was compared with.
+    """
+
+    rates: Array
+    lfc: Array
+    se: Array
+    versus: Array
+
+    @property
+    def z(self) -> Array:
+        """``lfc / se``."""
+        return np.asarray(self.lfc / self.se)
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Give the confidence interval of ``lfc``."""
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1, not {level!r}")
+        half = special.ndtri((1 + level) / 2) * self.se
+        return self.lfc - half, self.lfc + half
+
+
+def differential(
+    model: Any, X: Any, *, weights: Any = None, pseudo_count: float = 0.5
+) -> Differential:
+    r"""Find how each feature's rate differs between topics.
+
+    For each feature the penalised log-likelihood of its rates
+
+    .. math:: \sum_d x_d \log(l_d \cdot f) - l_d \cdot f \;+\;
+        \epsilon \sum_k \Big(\log f_k - \frac{f_k}{\bar f}\Big)
+
+    is maximised, which is concave. The second part is a Gamma prior with its mode at the feature's
+    overall rate :math:`\bar f`, worth :math:`\epsilon` counts in each topic, so that where there
+    is no evidence there is no difference. In :math:`\log f` the observed information is
+
+    .. math:: I_{kj} = \sum_d x_d \varphi_{dk} \varphi_{dj} + \epsilon \, \delta_{kj}
+
+    with the responsibilities :math:`\varphi_{dk} = l_{dk} f_k / l_d \cdot f`, and its inverse is
+    the covariance that the standard errors are made of.
+
+    Parameters
+    ----------
+    model : fitted model
+        With at least two components.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The counts that it was fitted to; or others, with ``weights``.
+    weights : array-like of shape (n_samples, n_components) or None, default=None
+        Of the samples of ``X``, such as ``model.transform(X)``; by default ``model.weights_``.
+    pseudo_count : float, default=0.5
+        The prior's worth :math:`\epsilon > 0`, in counts. Half a count is Jeffreys' choice.
+
+    Returns
+    -------
+    differential : Differential
+
+    Notes
+    -----
+    The weights are taken as known, so the standard errors leave out what is not known of them.
+    """
+    check_is_fitted(model)
+    if not (isinstance(pseudo_count, Real) and 0 < float(pseudo_count) < np.inf):
+        raise ValueError(f"pseudo_count must be a positive number, not {pseudo_count!r}")
+    n_topics = len(model.components_)
+    if n_topics < 2:
+        raise ValueError("a single topic differs from no other: fit at least two components")
+    counts = CountMatrix.of(X, np.float64).as_sparse()
+    exposures = _exposures(model, counts, weights)
+    totals, overall = exposures.sum(axis=0), counts.feature_totals / max(counts.total, 1.0)
+    rates = _near_rates(counts, exposures, totals, overall, pseudo_count)
+    covariance = np.full((counts.shape[1], n_topics, n_topics), np.nan)
+    columns = sparse.csr_array(
+        (counts.values, counts.features, counts.row_starts), shape=counts.shape
+    ).tocsc()
+    with one_blas_thread:  # many small systems
+        for v in np.flatnonzero(overall):
+            entries = slice(columns.indptr[v], columns.indptr[v + 1])
+            x, own = columns.data[entries], exposures[columns.indices[entries]]
+            cost = totals + pseudo_count / overall[v]
+            rates[:, v], covariance[v] = fit_rates(x, own, cost, pseudo_count, rates[:, v])
+    return _least_extreme(rates, covariance)
+
+
+def _near_rates(
+    counts: CountMatrix, exposures: Array, totals: Array, overall: Array, pseudo_count: float
+) -> Array:
+    """Come near the maxima of all features by EM."""
+    known = np.where(overall > 0, overall, 1.0)
+    cost = totals[:, np.newaxis] + pseudo_count / known
+    rates = np.tile(overall, (len(totals), 1))
+    for _ in range(_EM_STEPS):
+        rates = (expected_counts(counts, exposures, rates).topics + pseudo_count) / cost
+    return np.where(overall > 0, rates, 0.0)
+
+
+def fit_rates(
+    x: Array, exposures: Array, cost: Array, pseudo_count: float, start: Array
+) -> tuple[Array, Array]:
+    """Maximise one feature's likelihood.
+
+    Parameters
+    ----------
+    x : ndarray of shape (entries,)
+        The feature's counts where there are any.
+    exposures : ndarray of shape (entries, components)
+        How much of each topic those samples have.
+    cost : ndarray of shape (components,)
+        How much of each topic all samples have, and the prior's part of it.
+    pseudo_count : float
+    start : ndarray of shape (components,)
+        Rates to start from.
+
+    Returns
+    -------
+    rates : ndarray of shape (components,)
+    covariance : ndarray of shape (components, components)
+        Of the logarithms of the rates.
+    """
+
+    def likelihood(rates: Array) -> float:
+        seen = float(x @ np.log(exposures @ rates))
+        return seen + pseudo_count * float(np.log(rates).sum()) - float(cost @ rates)
+
+    def explained(rates: Array) -> Array:
+        shares = exposures * rates
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    rates, value = start, likelihood(start)
+    for _ in range(_NEWTON_STEPS):
+        shares = explained(rates)
+        information = (shares.T * x) @ shares
+        information[np.diag_indices_from(information)] += pseudo_count
+        gradient = x @ shares + pseudo_count - rates * cost
+        step = np.linalg.solve(information, gradient)
+        if gradient @ step <= _NOTHING * abs(value):
+            rates = rates * (1 + step)
+            break
+        length = min(1.0, -0.9 / step.min()) if step.min() < 0 else 1.0  # rates stay positive
+        while likelihood(rates * (1 + length * step)) < value and length > _SHORTEST:
+            length /= 2
+        rates = rates * (1 + length * step)
+        value = likelihood(rates)
+    return rates, np.linalg.inv(information)
+
+
+def distinctive_terms(
+    model: Any,
+    X: Any,
+    n: int = 10,
+    *,
+    weights: Any = None,
+    feature_names: Any = None,
+    level: float = 0.95,
+    pseudo_count: float = 0.5,
+) -> Table:
+    """List the features that most surely tell each topic from all others.
+
+    Parameters
+    ----------
+    model, X, weights, pseudo_count
+        As for :func:`differential`.
+    n : int, default=10
+        How many of each topic.
+    feature_names : array-like of str of shape (n_features,) or None, default=None
+        By default those of the ``X`` that was fitted, else ``x0``, ``x1``, ...
+    level : float, default=0.95
+        Of the confidence interval.
+
+    Returns
+    -------
+    table : Table
+        With the columns ``topic``, ``rank``, ``term``, ``lfc`` (base-2 log-fold change against the
+        nearest other topic), ``se``, ``z``, ``lower`` and ``upper`` (its interval) and ``rate``.
+        The order is that of ``lower``: large differences of which the data is sure.
+    """
+    check_is_fitted(model)
+    names = model._feature_names(feature_names)
+    found = differential(model, X, weights=weights, pseudo_count=pseudo_count)
+    lower, upper = found.interval(level)
+    order = top_features(lower, n)
+
+    def column(values: Array) -> Array:
+        return np.take_along_axis(values, order, axis=1).ravel()
+
+    return Table(
+        topic=np.repeat(np.arange(len(order)), order.shape[1]),
+        rank=np.tile(np.arange(1, order.shape[1] + 1), len(order)),
+        term=names[order.ravel()],
+        lfc=column(found.lfc),
+        se=column(found.se),
+        z=column(found.z),
+        lower=column(lower),
+        upper=column(upper),
+        rate=column(found.rates),
+    )
+
+
+def _exposures(model: Any, counts: CountMatrix, weights: Any) -> Array:
+    """Give the part of each sample's total that belongs to each topic."""
+    n_topics, n_features = model.components_.shape
+    if counts.shape[1] != n_features:
+        raise ValueError(f"X has {counts.shape[1]} features; the model has {n_features}")
+    if weights is None:
+        if not (
+            len(model.weights_) == counts.shape[0]
+            and np.allclose(model.sample_totals_, counts.sample_totals, rtol=1e-4)
+        ):
+            raise ValueError(
+                "X is not the data that the model was fitted to; for other samples give "
+                "weights=model.transform(X)"
+            )
+        weights = model.weights_
+    shares = as_numbers("weights", weights)
+    if shares.shape != (counts.shape[0], n_topics):
+        raise ValueError(f"weights have shape {shares.shape}, not {(counts.shape[0], n_topics)}")
+    return np.asarray(counts.sample_totals[:, np.newaxis] * proportions(shares, model.components_))
+
+
+def _least_extreme(rates: Array, covariance: Array) -> Differential:
+    """Compare every topic with the one whose rate is nearest, feature by feature."""
+    n_topics, n_features = rates.shape
+    logs = np.log2(rates, out=np.zeros_like(rates), where=rates > 0)
+    lfc, se = np.zeros_like(rates), np.full_like(rates, np.inf)
+    versus = np.zeros(rates.shape, dtype=np.intp)
+    features = np.arange(n_features)
+    variance = np.diagonal(covariance, axis1=1, axis2=2)
+    for topic in range(n_topics):
+        distance = np.abs(logs[topic] - logs)
+        distance[topic] = np.inf
+        other = distance.argmin(axis=0)
+        both = covariance[features, topic, other]
+        known = ~np.isnan(both)
+        square = variance[:, topic] + variance[features, other] - 2 * both
+        se[topic, known] = np.sqrt(square[known]) / np.log(2)
+        lfc[topic], versus[topic] = logs[topic] - logs[other, features], other
+    return Differential(rates, lfc, se, versus)

@@ -1,0 +1,156 @@
+"""Which topic of one model is which of another."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from sklearn.utils.validation import check_is_fitted
+
+from isotopic.arrays import Array, as_numbers, first_not_finite
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """The topics of ``a``, each with the topic of ``b`` that is its own.
+
+    Attributes
+    ----------
+    order : ndarray of int of shape (topics of a,)
+        ``order[i]`` is the topic of ``b`` that goes with topic ``i`` of ``a``; -1 if none is left.
+    similarity : ndarray of shape (topics of a,)
+        How alike the two are: 1 if they are the same, 0 if they have no feature in common; NaN
+        where there is no partner.
+    unmatched : ndarray of int
+        The topics of ``b`` that went with none of ``a``.
+    metric : {"cosine", "hellinger"}
+    """
+
+    order: Array
+    similarity: Array
+    unmatched: Array
+    metric: str
+
+    @property
+    def mean(self) -> float:
+        """The mean similarity of the topics that have a partner."""
+        return float(np.nanmean(self.similarity))
+
+    def __repr__(self) -> str:
+        found = self.order >= 0
+        lonely = (np.count_nonzero(~found), len(self.unmatched))
+        rest = f"; alone: {lonely[0]} of a, {lonely[1]} of b" if any(lonely) else ""
+        return (
+            f"<Match of {np.count_nonzero(found)} topics: mean {self.metric} similarity "
+            f"{self.mean:.3f}, lowest {np.nanmin(self.similarity):.3f}{rest}>"
+        )
+
+
+def match(a: Any, b: Any, metric: str = "cosine") -> Match:
+    r"""Align the topics of two models, and say how well they agree.
+
+    Of all ways to pair them one to one, that with the largest sum of similarities is found (the
+    Hungarian method). With different numbers of topics, some of the larger model have no partner.
+
+    Parameters
+    ----------
+    a, b : fitted model, or array-like of shape (n_topics, n_features)
+        Over the same features.
+    metric : {"cosine", "hellinger"}, default="cosine"
+        How alike two topics :math:`p, q` are: :math:`p \cdot q / (\|p\| \|q\|)`, which looks at
+        the strongest features; or :math:`1 - \|\sqrt p - \sqrt q\| / \sqrt 2` of the topics as
+        distributions, which also sees the rare ones. Neither depends on the topics' scale. A topic
+        of zeros is like no other.
+
+    Returns
+    -------
+    match : Match
+        ``b.components_[match.order]`` has the order of ``a.components_``.
+
+    Examples
+    --------
+    >>> from isotopic import match
+    >>> found = match([[3, 1, 0], [0, 1, 1]], [[0, 2, 2], [1, 1, 0], [6, 2, 0]])
+    >>> found
+    <Match of 2 topics: mean cosine similarity 1.000, lowest 1.000; alone: 0 of a, 1 of b>
+    >>> found.order, found.unmatched
+    (array([2, 0]), array([1]))
+    """
+    if not (isinstance(metric, str) and metric in SIMILARITIES):
+        raise ValueError(f"metric must be 'cosine' or 'hellinger', not {metric!r}")
+    _check_same_features(a, b)
+    ours, theirs = _topics("a", a), _topics("b", b)
+    if ours.shape[1] != theirs.shape[1]:
+        raise ValueError(
+            f"a has {ours.shape[1]} features and b has {theirs.shape[1]}: only topics over the "
+            "same features can be matched"
+        )
+    table = SIMILARITIES[metric](ours, theirs)
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    order = np.full(len(ours), -1)
+    similarity = np.full(len(ours), np.nan)
+    order[rows], similarity[rows] = columns, table[rows, columns]
+    return Match(order, similarity, np.setdiff1d(np.arange(len(theirs)), columns), metric)
+
+
+def cosine_similarity(a: Array, b: Array) -> Array:
+    """Give the cosine of every row of ``a`` with every row of ``b``."""
+    return np.asarray(np.minimum(_unit(a) @ _unit(b).T, 1.0))  # above one by rounding only
+
+
+def hellinger_similarity(a: Array, b: Array) -> Array:
+    """Give one minus the Hellinger distance of the rows as distributions."""
+    sums = a.sum(axis=1), b.sum(axis=1)
+    distance = cdist(np.sqrt(_scaled(a, sums[0])), np.sqrt(_scaled(b, sums[1]))) / np.sqrt(2)
+    similarity = np.where(np.outer(*sums) > 0, 1 - distance, 0.0)
+    return np.asarray(np.maximum(similarity, 0.0))  # below zero by rounding only
+
+
+SIMILARITIES: dict[str, Callable[[Array, Array], Array]] = {
+    "cosine": cosine_similarity,
+    "hellinger": hellinger_similarity,
+}
+
+
+def _unit(rows: Array) -> Array:
+    return _scaled(rows, np.linalg.norm(rows, axis=1))
+
+
+def _scaled(rows: Array, by: Array) -> Array:
+    """Divide the rows; those of zeros stay zero."""
+    return np.asarray(rows / np.where(by > 0, by, 1)[:, np.newaxis])
+
+
+def _topics(name: str, given: Any) -> Array:
+    """Read topics, scaled so that squares neither overflow nor vanish."""
+    if hasattr(given, "get_params"):
+        check_is_fitted(given, "components_")
+        given = given.components_
+    topics = as_numbers(name, given)
+    if topics.ndim != 2 or 0 in topics.shape:
+        raise ValueError(
+            f"{name} must be a fitted model or an array of topics x features, not of shape "
+            f"{topics.shape}"
+        )
+    bad = first_not_finite(topics)
+    if bad is not None:
+        raise ValueError(
+            f"{name} must be finite and non-negative; topic {bad[0]}, feature {bad[1]} is "
+            f"{topics[bad]}"
+        )
+    return _scaled(topics, topics.max(axis=1))
+
+
+def _check_same_features(a: Any, b: Any) -> None:
+    ours, theirs = (getattr(side, "feature_names_in_", None) for side in (a, b))
+    if ours is None or theirs is None or len(ours) != len(theirs):
+        return
+    differ = np.flatnonzero(np.asarray(ours) != np.asarray(theirs))
+    if len(differ):
+        first = differ[0]
+        raise ValueError(
+            f"a and b have different features: number {first} is {ours[first]!r} in a and "
+            f"{theirs[first]!r} in b"
+        )

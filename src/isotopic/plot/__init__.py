@@ -1,0 +1,32 @@
+"""Pictures of models, with matplotlib (``pip install isotopic[plot]``).
+
+Every function takes an ``ax`` to draw on, or makes one, and returns it. Text that comes from data
+is drawn as it stands: shortened if it is long, without markup, and with a replacement for
+characters that the font does not have.
+"""
+
+from isotopic.plot.colours import palette
+from isotopic.plot.convergence import convergence
+from isotopic.plot.heatmap import heatmap
+from isotopic.plot.parts import image_parts
+from isotopic.plot.selection import selection
+from isotopic.plot.sparsity import sparsity_path
+from isotopic.plot.spectra import spectra
+from isotopic.plot.structure import structure
+from isotopic.plot.terms import top_terms
+from isotopic.plot.topics import topic_map
+from isotopic.plot.volcano import volcano
+
+__all__ = [
+    "convergence",
+    "heatmap",
+    "image_parts",
+    "palette",
+    "selection",
+    "sparsity_path",
+    "spectra",
+    "structure",
+    "top_terms",
+    "topic_map",
+    "volcano",
+]

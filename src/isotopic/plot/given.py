@@ -1,0 +1,45 @@
+"""What the plots are given: models, or the arrays of them."""
+
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array, as_numbers, first_not_finite
+from isotopic.evaluate import prevalence, proportions
+from isotopic.evaluate.topics import topics_of
+
+
+def shares_of(given: Any) -> Array:
+    """Give the proportions of samples (samples x components) of a model or of weights."""
+    if hasattr(given, "get_params"):
+        topics_of(given)  # says so if it is not fitted
+        return proportions(given.weights_, given.components_)
+    weights = as_numbers("weights", given)
+    if weights.ndim != 2 or 0 in weights.shape:
+        raise ValueError(
+            f"weights must be an array of samples x components, not of shape {weights.shape}"
+        )
+    bad = first_not_finite(weights)
+    if bad is not None:
+        raise ValueError(
+            f"weights must be finite and non-negative; sample {bad[0]}, component {bad[1]} is "
+            f"{weights[bad]}"
+        )
+    return proportions(weights, np.ones((weights.shape[1], 1)))
+
+
+def prevalence_of(given: Any, topics: Array) -> Array | None:
+    """Give the prevalence of a model's topics; arrays of topics have none."""
+    return prevalence(given) if hasattr(given, "weights_") else None
+
+
+def chosen_topics(chosen: Any, n: int) -> Array:
+    """Give the numbers of the topics to draw, all by default."""
+    if chosen is None:
+        return np.arange(n)
+    numbers = np.atleast_1d(np.asarray(chosen))
+    if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or len(numbers) == 0:
+        raise ValueError(f"topics must be numbers of topics, not {chosen!r}")
+    if not np.all((numbers >= 0) & (numbers < n)):
+        raise ValueError(f"topics must lie between 0 and {n - 1}, not {chosen!r}")
+    return numbers

@@ -1,0 +1,100 @@
+"""Names next to points, where they cover the least."""
+
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.plot.canvas import Axes
+from isotopic.plot.colours import FAINT, INK
+
+_SIZE = 7.5  # of the font, in points
+_LETTER = 0.56  # width of a letter, about, as a share of the size
+_MOVES = 100
+_FAR = 2.0  # what a point of distance costs, in square points of what is covered
+
+Box = tuple[float, float, float, float]
+
+
+def write_beside(ax: Axes, places: Array, lines: list[str], *, radii: Array, order: Array) -> None:
+    """Write a line next to each point: below it if nothing is there, else where most is free.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With its limits set.
+    places : ndarray of shape (points, 2)
+        In data coordinates.
+    lines : list of str
+    radii : ndarray of shape (points,)
+        How large the points are, in typographic points.
+    order : ndarray of int
+        The points in the order in which they choose.
+    """
+    ax.figure.draw_without_rendering()  # the layout decides where the points are
+    points = ax.transData.transform(places) * 72 / ax.figure.dpi
+    taken: list[Box] = [
+        (x - r, y - r, x + r, y + r) for (x, y), r in zip(points, radii, strict=True)
+    ]
+    for i in order:
+        width, gap = _SIZE * _LETTER * len(lines[i]), radii[i] + 0.7 * _SIZE
+        aside = radii[i] + width / 2 + 2
+        near = [(0, -gap), (0, gap), (aside, 0), (-aside, 0)]
+        far = [(x, y) for y in (-gap, gap, -2 * gap, 2 * gap) for x in (aside, -aside, 0)]
+        shifts = [*near, *far]
+        boxes = [_box(points[i] + shift, width) for shift in shifts]
+        covered = [sum(_overlap(box, other) for other in taken) for box in boxes]
+        best = int(np.argmin(np.add(covered, _FAR * np.hypot(*np.transpose(shifts)))))
+        taken.append(boxes[best])
+        centred: dict[str, Any] = {"ha": "center", "va": "center"}
+        ax.annotate(
+            lines[i],
+            places[i],
+            shifts[best],
+            textcoords="offset points",
+            fontsize=_SIZE,
+            color=INK,
+            zorder=4,
+            arrowprops=None if best < len(near) else _leader(radii[i]),
+            **centred,
+        )
+
+
+def _leader(radius: float) -> dict[str, Any]:
+    """Give the line from a word to its point."""
+    line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6}
+    return {**line, "shrinkA": 0, "shrinkB": radius}
+
+
+def moved_apart(ax: Axes, places: Array, radii: Array) -> Array:
+    """Move circles that would cover each other, until they overlap by a third at most.
+
+    Parameters and result are in the units of :func:`write_beside`.
+    """
+    ax.figure.draw_without_rendering()
+    points = ax.transData.transform(places) * 72 / ax.figure.dpi
+    first, second = np.triu_indices(len(points), 1)
+    needed = 0.67 * (radii[first] + radii[second])
+    for _ in range(_MOVES):
+        way = points[second] - points[first]
+        length = np.linalg.norm(way, axis=1)
+        close = length < needed
+        if not close.any():
+            break
+        # Two on one place part sideways.
+        way[length == 0], length[length == 0] = (1.0, 0.0), 1.0
+        push = way * (close * np.maximum(needed - length, 0.1) / length / 2)[:, np.newaxis]
+        np.add.at(points, second, push)
+        np.add.at(points, first, -push)
+    return np.asarray(ax.transData.inverted().transform(points * ax.figure.dpi / 72))
+
+
+def _box(centre: Array, width: float) -> Box:
+    x, y = centre
+    return x - width / 2, y - 0.6 * _SIZE, x + width / 2, y + 0.6 * _SIZE
+
+
+def _overlap(a: Box, b: Box) -> float:
+    wide = min(a[2], b[2]) - max(a[0], b[0])
+    high = min(a[3], b[3]) - max(a[1], b[1])
+    return max(wide, 0.0) * max(high, 0.0)

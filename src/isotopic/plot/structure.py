@@ -1,0 +1,155 @@
+"""The proportions of samples, stacked."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial import KDTree
+
+from isotopic.arrays import Array
+from isotopic.evaluate.topics import at_least_one
+from isotopic.plot.canvas import Axes, axes
+from isotopic.plot.colours import FAINT, PAPER, colours_for
+from isotopic.plot.given import shares_of
+from isotopic.plot.text import readable, topic_names
+from isotopic.random import Seed, generator
+
+# The leaves of a tree of this many samples are put in their best order in a tenth of a second; it
+# takes the cube of them.
+_TREE = 400
+
+
+def structure(
+    model: Any,
+    *,
+    groups: Any = None,
+    n: int = 2000,
+    colours: Sequence[str] | None = None,
+    names: Any = None,
+    legend: bool = True,
+    random_state: Seed = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a structure plot: a thin stacked bar of proportions for each sample.
+
+    Similar samples stand next to each other, in the order of the leaves of a tree that is turned
+    so that neighbours are as near as can be, within each group. The most frequent topic is at the
+    bottom.
+
+    Parameters
+    ----------
+    model : fitted model, or array-like of shape (n_samples, n_components)
+        Or its weights, of any scale.
+    groups : array-like of shape (n_samples,) or None, default=None
+        The class of each sample. Groups stand side by side, in the order of their names, or of
+        their categories if they have any (a pandas Categorical).
+    n : int, default=2000
+        Draw at most so many samples, chosen at random with the same probability.
+    colours : list of str or None, default=None
+        For each component.
+    names : list of str or None, default=None
+        Of the components, for the legend.
+    legend : bool, default=True
+    random_state : int, Generator, RandomState or None, default=0
+        Of the choice of samples.
+    ax : matplotlib Axes or None, default=None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    shares, n = shares_of(model), at_least_one(n)
+    labels, kinds = _labels(groups, len(shares))
+    some = np.arange(len(shares))
+    if len(some) > n:
+        some = np.sort(generator(random_state).choice(len(shares), size=n, replace=False))
+    shares, labels = shares[some], labels[some]
+    kinds = [kind for kind in kinds if np.any(labels == kind)]
+    parts = [np.flatnonzero(labels == kind) for kind in kinds]
+    parts = [part[sample_order(shares[part])] for part in parts]
+    ax = axes(ax, 10, 3.2 if groups is None else 3.8)
+    drawn = shares[np.concatenate(parts)]
+    colour, name = colours_for(shares.shape[1], colours), topic_names(names, shares.shape[1])
+    layers = np.argsort(-drawn.mean(axis=0), kind="stable")
+    edges, top = np.arange(len(drawn) + 1), np.zeros(len(drawn))
+    for topic in layers:
+        ax.stairs(
+            top + drawn[:, topic],
+            edges,
+            baseline=top,
+            fill=True,
+            color=colour[topic],
+            label=name[topic],
+            linewidth=0,
+            antialiased=False,  # no seams between neighbours
+        )
+        top = top + drawn[:, topic]
+    _dress(ax, [len(part) for part in parts], [] if groups is None else kinds)
+    if legend:
+        _legend(ax)
+    return ax
+
+
+def sample_order(shares: Array) -> Array:
+    """Put similar samples next to each other."""
+    n = len(shares)
+    if n < 3:
+        return np.arange(n)
+    if n <= _TREE:
+        return np.asarray(leaves_list(linkage(shares, "average", optimal_ordering=True)))
+    # The others stand with the nearest of those that are ordered.
+    guides = shares[np.linspace(0, n - 1, _TREE).astype(int)]
+    guides = guides[sample_order(guides)]
+    nearest = KDTree(guides).query(shares)[1]
+    return np.lexsort((shares[:, shares.mean(axis=0).argmax()], nearest))
+
+
+def _labels(groups: Any, n: int) -> tuple[Array, list[str]]:
+    """Give the group of each sample, and the groups in their order."""
+    if groups is None:
+        return np.full(n, ""), [""]
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(f"groups has shape {labels.shape}; there are {n} samples")
+    categories = getattr(getattr(groups, "cat", groups), "categories", None)
+    kinds = np.unique(labels.astype(str)) if categories is None else categories
+    return labels.astype(str), [str(kind) for kind in kinds]
+
+
+def _dress(ax: Axes, sizes: list[int], kinds: list[Any]) -> None:
+    ends = np.cumsum(sizes)
+    ax.set(xlim=(0, ends[-1]), ylim=(0, 1), ylabel="proportion", yticks=[0, 0.5, 1])
+    ax.spines[:].set_visible(False)
+    ax.vlines(ends[:-1], 0, 1, color=PAPER, linewidth=2)
+    if not kinds:
+        ax.set_xticks([])
+        ax.set_xlabel(f"{ends[-1]:,} samples")
+        return
+    middles = ends - np.asarray(sizes) / 2
+    room = 110 * np.asarray(sizes) / ends[-1]  # about so many characters side by side
+    crowded = any(len(kind) > space for kind, space in zip(kinds, room, strict=True))
+    ax.set_xticks(middles, [readable(kind) for kind in kinds])
+    ax.tick_params(axis="x", length=0)
+    if crowded:
+        for label in ax.get_xticklabels():
+            label.set(rotation=30, ha="right", rotation_mode="anchor", fontsize="small")
+    ax.tick_params(axis="y", color=FAINT)
+
+
+def _legend(ax: Axes) -> None:
+    """Name the topics at the right, the top one first."""
+    handles, labels = ax.get_legend_handles_labels()
+    columns = -(-len(handles) // 14)
+    ax.legend(
+        handles[::-1],
+        labels[::-1],
+        loc="center left",
+        bbox_to_anchor=(1.005, 0.5),
+        frameon=False,
+        ncols=columns,
+        fontsize="small",
+        handlelength=1,
+        handleheight=1,
+        labelspacing=0.25,
+    )

@@ -1,0 +1,77 @@
+"""The strongest terms of topics, as bars."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from isotopic.evaluate.topics import top_features, topics_of
+from isotopic.plot.canvas import Axes, axes, bare
+from isotopic.plot.colours import INK, colours_for
+from isotopic.plot.given import chosen_topics, prevalence_of
+from isotopic.plot.text import feature_names as names_of_features
+from isotopic.plot.text import readable, topic_names
+
+_WIDTH = 0.9  # of a column, that the longest bar takes
+
+
+def top_terms(
+    model: Any,
+    n: int = 8,
+    *,
+    topics: Any = None,
+    feature_names: Any = None,
+    columns: int = 5,
+    colours: Sequence[str] | None = None,
+    names: Any = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the strongest terms of each topic, with a bar of the length of its share.
+
+    All bars have the same scale, so that a topic of few strong terms looks like one.
+
+    Parameters
+    ----------
+    model : fitted model, or array-like of shape (n_components, n_features)
+        Or its topics.
+    n : int, default=8
+        How many terms of each.
+    topics : int, list of int or None, default=None
+        Which topics, in that order; by default all, the most prevalent first.
+    feature_names : array-like of str of shape (n_features,) or None, default=None
+    columns : int, default=5
+        How many topics stand side by side.
+    colours : list of str or None, default=None
+        For each component.
+    names : list of str or None, default=None
+        Of the components.
+    ax : matplotlib Axes or None, default=None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    shares = topics_of(model)
+    terms = names_of_features(model, feature_names)
+    common = prevalence_of(model, shares)
+    if topics is None and common is not None:
+        topics = np.argsort(-common, kind="stable")
+    chosen = chosen_topics(topics, len(shares))
+    colour, name = colours_for(len(shares), colours), topic_names(names, len(shares))
+    strongest = top_features(shares, n)
+    columns, height = min(columns, len(chosen)), strongest.shape[1] + 2
+    rows = -(-len(chosen) // columns)
+    ax = axes(ax, 2.1 * columns, 0.2 * height * rows + 0.2)
+    longest = shares[chosen].max()
+    for place, topic in enumerate(chosen):
+        left, top = place % columns, -height * (place // columns)
+        title = name[topic] if common is None else f"{name[topic]}, {common[topic]:.1%}"
+        ax.text(left, top, title, weight="bold", color=INK, va="center", fontsize="small")
+        places = top - 1 - np.arange(strongest.shape[1])
+        weight = shares[topic, strongest[topic]]
+        ax.barh(places, _WIDTH * weight / longest, 0.86, left, color=colour[topic], alpha=0.45)
+        for y, term in zip(places, terms[strongest[topic]], strict=True):
+            ax.text(left + 0.015, y, readable(term), va="center", color=INK, fontsize="small")
+    bare(ax)
+    ax.set(xlim=(-0.01, columns), ylim=(-height * rows + 0.9, 0.8))
+    return ax

@@ -1,0 +1,85 @@
+"""Text that comes from data, made fit to be drawn."""
+
+import unicodedata
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array
+
+_REPLACEMENTS = ("\N{REPLACEMENT CHARACTER}", "?")
+
+
+def readable(text: Any, width: int = 24) -> str:
+    r"""Give a line of at most ``width`` characters that matplotlib draws as it stands.
+
+    Line breaks and tabs become spaces; control characters, such as those that turn the direction
+    of writing, are left out; ``$`` does not begin a formula; and a character that no font of
+    ``rcParams["font.family"]`` has is replaced.
+
+    Examples
+    --------
+    >>> from isotopic.plot.text import readable
+    >>> print(readable("a\nb $x$"))
+    a b \$x\$
+    """
+    line = " ".join(str(text).split())
+    line = "".join(c for c in line if unicodedata.category(c) not in ("Cc", "Cf"))
+    if len(line) > width:
+        line = line[: width - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    fonts = _fonts()
+    return "".join(_drawn(c, fonts) for c in line).replace("$", r"\$")
+
+
+def topic_names(given: Any, n: int) -> list[str]:
+    """Take names of topics, or make them of their numbers."""
+    if given is None:
+        return [f"topic {i}" for i in range(n)]
+    names = [readable(name) for name in given]
+    if len(names) != n:
+        raise ValueError(f"{len(names)} names were given for {n} topics")
+    return names
+
+
+def feature_names(model: Any, given: Any) -> Array:
+    """Take names of features, or those that the model knows, or make them of their numbers."""
+    if hasattr(model, "_feature_names"):
+        return np.asarray(model._feature_names(given))
+    n = np.shape(model)[1]
+    names = np.asarray([f"x{i}" for i in range(n)] if given is None else given, dtype=object)
+    if names.shape != (n,):
+        raise ValueError(f"{names.size} feature_names were given for {n} features")
+    return names
+
+
+def _drawn(character: str, fonts: tuple[str, ...]) -> str:
+    if _has(character, fonts):
+        return character
+    return next((c for c in _REPLACEMENTS if _has(c, fonts)), "?")
+
+
+@lru_cache(maxsize=4096)
+def _has(character: str, fonts: tuple[str, ...]) -> bool:
+    from matplotlib.font_manager import get_font  # noqa: PLC0415 - an extra
+
+    return any(get_font(path).get_char_index(ord(character)) for path in fonts)
+
+
+def _fonts() -> tuple[str, ...]:
+    """Find the files that matplotlib looks a character up in."""
+    from matplotlib import rcParams  # noqa: PLC0415 - an extra
+
+    families: list[str] = []
+    for family in rcParams["font.family"]:
+        families += rcParams.get(f"font.{family}", [family])
+    return _files(tuple(families))
+
+
+@lru_cache(maxsize=16)
+def _files(families: tuple[str, ...]) -> tuple[str, ...]:
+    from matplotlib.font_manager import findfont, fontManager  # noqa: PLC0415 - an extra
+
+    installed = {font.name for font in fontManager.ttflist}
+    found = [str(findfont(family)) for family in families if family in installed]
+    return tuple(found) or (str(findfont("DejaVu Sans")),)

@@ -1,0 +1,114 @@
+"""Topics as places on a map."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import rel_entr
+
+from isotopic.arrays import Array
+from isotopic.evaluate.topics import top_features, topics_of
+from isotopic.match import hellinger_similarity
+from isotopic.plot.canvas import Axes, axes
+from isotopic.plot.colours import FAINT, colours_for, text_on
+from isotopic.plot.given import prevalence_of
+from isotopic.plot.labels import moved_apart, write_beside
+from isotopic.plot.text import feature_names as names_of_features
+from isotopic.plot.text import readable
+
+_LARGEST = 1500.0  # area of the most prevalent topic's circle, in square points
+
+
+def topic_map(
+    model: Any,
+    *,
+    n_terms: int = 3,
+    feature_names: Any = None,
+    colours: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw topics as circles: near each other if they are alike, and as large as prevalent.
+
+    The places are the principal coordinates of the Hellinger distances between the topics.
+    The axes say how much of the squared distances each of them keeps. Circles that would cover
+    each other are moved apart.
+
+    Parameters
+    ----------
+    model : fitted model, or array-like of shape (n_components, n_features)
+        Or its topics, which are then drawn equally large.
+    n_terms : int, default=3
+        How many of the terms that set it apart are written to each topic; none with 0.
+    feature_names : array-like of str of shape (n_features,) or None, default=None
+    colours : list of str or None, default=None
+        For each component.
+    ax : matplotlib Axes or None, default=None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        The area of each circle is proportional to the prevalence of its topic.
+    """
+    topics = topics_of(model)
+    terms = names_of_features(model, feature_names)
+    places, kept = principal_coordinates(1 - hellinger_similarity(topics, topics))
+    common = prevalence_of(model, topics)
+    sizes = np.full(len(topics), 1 / len(topics)) if common is None else common
+    areas = _LARGEST * sizes / max(sizes.max(), np.finfo(float).tiny)
+    colour = colours_for(len(topics), colours)
+    ax = axes(ax, 7.5, 6)
+    radii = np.sqrt(areas / np.pi)
+    large_first = np.argsort(-areas, kind="stable")
+    _frame(ax, places, kept)
+    places = moved_apart(ax, places, radii)
+    ax.scatter(
+        *places[large_first].T,
+        s=areas[large_first],
+        c=[colour[topic] for topic in large_first],
+        edgecolors="white",
+        linewidths=0.8,
+        alpha=0.85,
+        zorder=2,
+    )
+    for topic, (x, y) in enumerate(places):
+        number = {"ha": "center", "va": "center", "fontsize": "small", "weight": "bold"}
+        ax.text(x, y, str(topic), color=text_on(colour[topic]), zorder=3, **number)
+    if n_terms:
+        # What a term adds to the divergence of the topic from the whole: frequent, and its own.
+        telling = rel_entr(topics, (sizes / sizes.sum()) @ topics)
+        strongest = terms[top_features(telling, n_terms)]
+        lines = [", ".join(readable(term, 14) for term in row) for row in strongest]
+        write_beside(ax, places, lines, radii=radii + 1, order=large_first)
+    return ax
+
+
+def principal_coordinates(distances: Array) -> tuple[Array, Array]:
+    """Place points in two dimensions (classical scaling), and say how much each one keeps.
+
+    The sign of each coordinate is such that its largest entry is positive.
+    """
+    n = len(distances)
+    centred = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-0.5 * centred @ distances**2 @ centred)
+    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]  # below zero: not Euclidean
+    places = np.zeros((n, 2))
+    width = min(2, n)
+    places[:, :width] = vectors[:, :width] * np.sqrt(values[:width])
+    largest = np.abs(places).argmax(axis=0)
+    places *= np.where(places[largest, [0, 1]] < 0, -1, 1)
+    kept = np.zeros(2)
+    kept[:width] = values[:width] / max(values.sum(), np.finfo(float).tiny)
+    return places, kept
+
+
+def _frame(ax: Axes, places: Array, kept: Array) -> None:
+    for axis, share in zip("xy", kept, strict=True):
+        getattr(ax, f"set_{axis}label")(f"{share:.0%} of the distances", color=FAINT)
+    ax.axhline(0, color="#DDDDDD", linewidth=0.8, zorder=0)
+    ax.axvline(0, color="#DDDDDD", linewidth=0.8, zorder=0)
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    reach = max(np.ptp(places), 1e-3)
+    margin = reach * np.array([0.2, 0.12])  # words are wide
+    low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))

@@ -1,0 +1,54 @@
+"""Which features tell a topic from the others."""
+
+from typing import Any
+
+import numpy as np
+
+from isotopic.evaluate import Differential
+from isotopic.plot.canvas import Axes, axes, quiet
+from isotopic.plot.colours import FAINT, INK, palette
+from isotopic.plot.labels import write_beside
+from isotopic.plot.text import readable
+
+
+def volcano(
+    found: Differential,
+    topic: int,
+    *,
+    feature_names: Any,
+    n: int = 10,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how much each feature's rate in a topic differs from the others, and how surely.
+
+    Parameters
+    ----------
+    found : Differential
+        What :func:`isotopic.evaluate.differential` gave.
+    topic : int
+    feature_names : array-like of str of shape (n_features,)
+    n : int, default=10
+        How many features are named: those with the highest lower ends of their intervals.
+    ax : matplotlib Axes or None, default=None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    names = np.asarray(feature_names, dtype=object)
+    lfc, z = found.lfc[topic], np.abs(found.z[topic])
+    if names.shape != lfc.shape:
+        raise ValueError(f"{names.size} feature_names were given for {lfc.size} features")
+    named = np.argsort(-found.interval()[0][topic], kind="stable")[:n]
+    ax = axes(ax, 6, 4.2)
+    ax.scatter(lfc, z, s=8, color=FAINT, alpha=0.5, linewidths=0)
+    ax.scatter(lfc[named], z[named], s=16, color=palette(6)[5], linewidths=0)
+    quiet(ax, grid="both")
+    ax.set(xlabel="log2-fold change against the nearest other topic", ylabel="|z|", yscale="symlog")
+    ax.set_ylim(bottom=0)
+    ax.set_title(f"topic {topic}", loc="left", fontsize="medium", color=INK)
+    ax.margins(x=0.12)
+    lines = [readable(names[v], 20) for v in named]
+    places = np.column_stack([lfc[named], z[named]])
+    write_beside(ax, places, lines, radii=np.full(len(named), 3.0), order=np.arange(len(named)))
+    return ax

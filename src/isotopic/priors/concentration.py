@@ -1,0 +1,163 @@
+"""Learning the settings of Dirichlet and Gamma priors from the counts of their sides."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.kernels import gamma_functions
+from isotopic.priors.base import Evidence
+
+# A concentration that falls below this has run out of counts to speak for it.
+LEAST = 1e-3
+
+# Each learned concentration is exponential beforehand, with this rate: where rows are all alike,
+# the likelihood alone would have it grow forever.
+RATE = 1.0
+
+# Updates in a lesson; fewer if they no longer change much.
+_UPDATES = 20
+_LITTLE = 1e-3
+
+
+class Occurrence(NamedTuple):
+    r"""How likely each count is to be there at all, and what it is expected to be if it is.
+
+    The likelihood of a concentration needs :math:`E[\log\Gamma(\alpha + n)]`, which bends sharply
+    between a count of zero and one. So zero is treated apart, as in Teh, Newman & Welling (2007).
+    """
+
+    probability: Array
+    size: Array
+
+
+def certain(counts: Array) -> Occurrence:
+    """Take the expected counts for the counts themselves, as the variational bound does."""
+    return Occurrence(np.ones(1), counts)
+
+
+def uncertain(counts: Array, squares: Array | None) -> Occurrence:
+    r"""Take each expected count as the sum of so many draws with the same share.
+
+    The share is :math:`s = \sum x\phi^2 / \sum x\phi`, so a count of :math:`n` is there with
+    probability :math:`1 - (1 - s)^{n/s}`; without squares the draws are many and small.
+    """
+    if squares is None:
+        missing = np.exp(-counts)
+    else:
+        share = np.divide(squares, counts, out=np.zeros_like(counts), where=counts > 0)
+        share = np.clip(share, 1e-9, 1 - 1e-9)  # both ends are limits
+        missing = np.exp(counts / share * np.log1p(-share))
+    probability = 1 - missing
+    size = np.divide(counts, probability, out=np.ones_like(counts), where=probability > 0)
+    return Occurrence(probability, size)
+
+
+def learned_concentration(
+    concentration: Array,
+    occurrence: Occurrence,
+    totals: Array,
+    *,
+    symmetric: bool,
+    votes: Array | None = None,
+    copies: Array | None = None,
+) -> Array:
+    r"""Raise the probability of the concentration, given all counts (Minka's fixed point).
+
+    .. math:: \alpha_j \leftarrow \alpha_j
+        \frac{\sum_i p_{ij} (\psi(\alpha_j + n_{ij}) - \psi(\alpha_j))}
+             {r + \sum_i \psi(\sum_l \alpha_l + N_i) - \psi(\sum_l \alpha_l)}
+
+    with the rate :math:`r` of its exponential prior. Each update maximises a lower bound that
+    touches the posterior, so it never lowers it.
+
+    Parameters
+    ----------
+    concentration : ndarray that broadcasts to (rows, columns)
+        What the entries have now, one number or one for each column where they vote.
+    occurrence : Occurrence
+    totals : ndarray of shape (rows,)
+        The counts of each row.
+    symmetric : bool
+        Whether all columns share one number.
+    votes : ndarray of bool of shape (rows, columns) or None
+        The entries that have this concentration; others have one of their own.
+    copies : ndarray of shape (rows,) or None
+        How often each row counts.
+
+    Returns
+    -------
+    concentration : ndarray of shape (1, 1) or (1, columns)
+    """
+    shape = occurrence.size.shape
+    voting = np.ones((1, 1)) if votes is None else votes.astype(np.float64)
+    by_row = voting if copies is None else voting * copies[:, np.newaxis]
+    axis = None if symmetric else 0
+    now = np.atleast_2d(np.asarray(concentration, np.float64))
+    learned = now
+    for _ in range(_UPDATES):
+        there = now if votes is None else np.where(now > 0, now, 1)  # or forbidden
+        rises = gamma_functions(there + occurrence.size)[0] - gamma_functions(there)[0]
+        sums = np.broadcast_to(now, shape).sum(axis=1)
+        push = gamma_functions(sums + totals)[0] - gamma_functions(sums)[0]
+        pulled = (by_row * now * occurrence.probability * rises).sum(axis=axis, keepdims=True)
+        pushed = np.broadcast_to(by_row * push[:, np.newaxis], shape)
+        pushed = pushed.sum(axis=axis, keepdims=True)
+        before, learned = (
+            learned,
+            pulled / (pushed + RATE),
+        )
+        learned = np.maximum(learned, LEAST)
+        now = learned if votes is None else np.where(votes, learned, now)
+        if np.all(np.abs(learned - before) <= _LITTLE * learned):
+            break
+    return learned
+
+
+def learned_gamma(
+    shape: Array, rate: Array, evidence: Evidence, *, symmetric: bool, votes: Array | None = None
+) -> tuple[Array, Array]:
+    r"""Raise the likelihood of the counts, which are negative binomial.
+
+    .. math:: \alpha \leftarrow \frac{\sum \alpha (\psi(\alpha + n) - \psi(\alpha))}
+                                {\sum \log((a + T) / a)}, \qquad
+        a \leftarrow \frac{\sum \alpha}{\sum (\alpha + n) / (a + T)}
+
+    with the other side's totals :math:`T`. The first maximises a bound that touches the likelihood
+    (as Minka's does), the second is an EM step: neither lowers it.
+
+    Parameters
+    ----------
+    shape, rate : ndarray that broadcasts to the side
+    evidence : Evidence
+    symmetric : bool
+        Whether all entries share them, or only those of a column.
+    votes : ndarray of bool or None
+        The entries that count.
+
+    Returns
+    -------
+    shape, rate : ndarray of shape (1, 1) or (1, columns)
+    """
+    counts = evidence.counts.astype(np.float64, copy=False)
+    by_row = np.ones((1, 1)) if evidence.copies is None else evidence.copies[:, np.newaxis]
+    weight = np.broadcast_to(by_row if votes is None else by_row * votes, counts.shape)
+    totals = np.asarray(evidence.totals, np.float64)
+
+    def summed(values: Array) -> Array:
+        whole = np.broadcast_to(values, counts.shape) * weight
+        return np.asarray(whole.sum(axis=None if symmetric else 0, keepdims=True))
+
+    def mean(values: Array) -> Array:
+        return summed(values) / summed(np.ones((1, 1)))
+
+    shape, rate = mean(shape), mean(rate)
+    for _ in range(_UPDATES):
+        rises = gamma_functions(counts + shape)[0] - gamma_functions(shape)[0]
+        before = shape
+        shape = np.maximum(summed(shape * rises) / summed(np.log1p(totals / rate)), LEAST)
+        expected = summed((shape + counts) / (rate + totals))
+        rate = summed(shape) / expected
+        if np.all(np.abs(shape - before) <= _LITTLE * shape):
+            break
+    return shape, rate

@@ -1,0 +1,178 @@
+"""Dirichlet priors that make another effective factor of the same counts.
+
+The mean-field posterior of :class:`~isotopic.priors.Dirichlet` shares a count out by
+``exp(E[log])``, which is far smaller than the mean wherever there is less than about one count. How
+good a model is for new data hangs on this choice (Asuncion, Welling, Smyth & Teh, 2009, *On
+Smoothing and Inference for Topic Models*).
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isotopic.arrays import Array
+from isotopic.kernels import log_sums, normalized, row_sums
+from isotopic.priors.base import Evidence, Posterior, Prior
+from isotopic.priors.bayesian import Dirichlet, Gamma
+from isotopic.priors.concentration import Occurrence, uncertain
+from isotopic.priors.constraints import Around
+from isotopic.priors.offsets import Given, Sized
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletMode(Dirichlet):
+    r"""Rows are the mode of their posterior (maximum a posteriori).
+
+    .. math:: \max(\text{counts} + \alpha - 1, 0), \text{ normalised}
+
+    With a concentration below one, entries become exactly zero. Its density is infinite there, so
+    in the objective the smallest number stands for zero.
+    """
+
+    def _posterior(self, parameters: Array, counts: Array) -> Posterior:
+        self._clear(parameters, counts)
+        mode = normalized(np.maximum(parameters - 1, 0))
+        self._clear(mode)
+        prior = self._whole_prior(parameters.shape)
+        pull = prior - 1 if self.forbidden is None else np.where(self.forbidden, 0.0, prior - 1)
+        seen = np.maximum(mode, np.finfo(mode.dtype).tiny)
+        terms = -(pull * np.log(seen, dtype=np.float64)).sum(axis=1)
+        return Posterior(mode, mode, terms, parameters, explained=counts)
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletMean(Dirichlet):
+    r"""Rows are the mean of their posterior ("smoothed" maximum a posteriori).
+
+    .. math:: \text{counts} + \alpha, \text{ normalised}
+
+    which is the mode under the concentration :math:`\alpha + 1`. Its term of the objective is that
+    prior's divergence from the row,
+
+    .. math:: \sum_k \alpha_k \log\frac{\alpha_k / \sum_j \alpha_j}{\text{row}_k} \ge 0.
+    """
+
+    def _occurrence(self, evidence: Evidence) -> Occurrence:
+        counts = evidence.counts.astype(np.float64, copy=False)
+        squares = evidence.squares
+        return uncertain(counts, None if squares is None else squares.astype(np.float64))
+
+    def _posterior(self, parameters: Array, counts: Array) -> Posterior:
+        self._clear(parameters, counts)
+        mean = normalized(parameters)
+        effective, terms = self._effective(parameters, counts, mean)
+        return Posterior(mean, effective, terms, parameters, explained=counts)
+
+    def _effective(self, parameters: Array, counts: Array, mean: Array) -> tuple[Array, Array]:
+        """Give the effective factor, and what it adds to the objective."""
+        prior = self._whole_prior(parameters.shape)
+        rise = parameters / _positive(prior, parameters.dtype)
+        return mean, self._terms(rise, prior, parameters)
+
+    def _terms(self, rise: Array, exponents: Array, parameters: Array) -> Array:
+        r"""Give :math:`A \log(\sum \text{parameters}/A) - \sum \text{exponents} \log \text{rise}`.
+
+        In parts: one for each row if those are contiguous, else by column and by row.
+        """
+        prior_sums = _row_sums(self._whole_prior(parameters.shape))
+        rows = prior_sums * np.log(row_sums(parameters) / prior_sums)
+        if self.forbidden is not None:
+            rise = np.where(self.forbidden, 1, rise).astype(rise.dtype)
+        entries = log_sums(rise, np.broadcast_to(exponents, rise.shape))
+        return rows - entries if entries.shape == rows.shape else np.append(-entries, rows)
+
+
+# At most this share of a count is taken for its own: beyond it nothing changes but the rounding.
+_MOST_OWN = 0.999
+
+
+@dataclass(frozen=True, eq=False)
+class CollapsedDirichlet(DirichletMean):
+    r"""Rows are integrated out, to order zero (CVB0; Asuncion et al., 2009).
+
+    A count is shared out by what the *other* counts say:
+
+    .. math:: \text{counts} \cdot (1 - \text{own}) + \alpha, \qquad
+        \text{own}_k = \sum x \phi_k^2 \Big/ \Big(\sum x \phi_k\Big)^2
+
+    where own is what a count on average finds of itself among the counts of its component. It is
+    learned from the squares of the responsibilities from time to time. In between, the objective
+    is the one that these shares make: the majorizer of the collapsed bound.
+
+    Parameters
+    ----------
+    own : array-like or None, default=None
+        Of the shape of the side; ``None`` is zero.
+    """
+
+    own: ArrayLike | None = field(default=None, repr=False)
+    learning: ClassVar[bool] = True
+    wants_squares: ClassVar[bool] = True
+
+    def relearned(self, evidence: Evidence) -> Self:
+        """Learn how much of itself each count finds."""
+        assert evidence.squares is not None
+        squares, counts = evidence.squares, evidence.counts
+        own = np.divide(squares, counts**2, out=np.zeros_like(counts), where=counts > 0)
+        return replace(super().relearned(evidence), own=np.minimum(own, _MOST_OWN))
+
+    def kept(self, learned: Any) -> Self:
+        """Take the concentration; what counts find of themselves is theirs alone."""
+        return replace(super().kept(learned), own=None)
+
+    def predictive(self, posterior: Posterior) -> Array:
+        """Show the mean: new samples find nothing of themselves."""
+        return posterior.mean
+
+    def rows(self, which: Array) -> Self:
+        """Give the prior of some rows only."""
+        some = None if self.own is None else np.asarray(self.own)[which]
+        return replace(super().rows(which), own=some)
+
+    def _effective(self, parameters: Array, counts: Array, mean: Array) -> tuple[Array, Array]:
+        if self.own is None:
+            return super()._effective(parameters, counts, mean)
+        others = 1 - np.asarray(self.own)
+        prior = self._whole_prior(parameters.shape)
+        factor = (counts * others + prior).astype(parameters.dtype)
+        sums = row_sums(parameters)[:, np.newaxis].astype(parameters.dtype)
+        rise = factor / _positive(prior, parameters.dtype)
+        return factor / sums, self._terms(rise, prior / others, parameters)
+
+
+def _positive(prior: Array, dtype: Any) -> Array:
+    """Put one where an entry is forbidden, to divide by."""
+    return np.asarray(np.where(prior > 0, prior, 1), dtype)
+
+
+def _row_sums(values: Array) -> Array:
+    """Row sums, at once where every row is the same."""
+    if values.strides[0] == 0:
+        return np.broadcast_to(values[:1].sum(axis=1), len(values))
+    return np.asarray(values.sum(axis=1))
+
+
+# What an estimator calls them.
+ESTIMATES: dict[str, type[Dirichlet]] = {
+    "variational": Dirichlet,
+    "map": DirichletMode,
+    "smoothed": DirichletMean,
+    "cvb0": CollapsedDirichlet,
+}
+
+
+def smoothed(prior: Prior) -> Prior:
+    """Give the prior that makes means of the counts where this one is variational."""
+    if isinstance(prior, Given):  # proportions have no amounts to be given
+        return prior
+    if isinstance(prior, Sized) and smoothed(prior.prior).normalized:  # and no size
+        return smoothed(prior.prior)
+    if isinstance(prior, Around):
+        return prior.around(smoothed(prior.prior))
+    if type(prior) is Dirichlet:
+        return DirichletMean(prior.concentration, forbidden=prior.forbidden, seeds=prior.seeds)
+    if type(prior) is Gamma:
+        return DirichletMean(prior.shape, forbidden=prior.forbidden)
+    return prior

@@ -1,0 +1,18 @@
+"""How to cite: the paper and the library, as in ``CITATION.cff``."""
+
+PAPER = """\
+@misc{geiger-park-nmf-lda,
+  title  = {On the Connection Between Non-negative Matrix Factorization and
+            Latent Dirichlet Allocation},
+  author = {Geiger, Benedikt and Park, Peter J.}
+}"""
+
+
+def library(version: str) -> str:
+    """Give the BibTeX entry of a version of the library."""
+    return f"""\
+@software{{isotopic,
+  title   = {{isotopic: the parts in count data}},
+  author  = {{{{The isotopic developers}}}},
+  version = {{{version}}}
+}}"""

@@ -1,0 +1,93 @@
+"use strict";
+// Making elements. Text of the data only ever becomes text nodes; no markup is made of strings.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
+  }
+  node.append(...children.flat().filter((child) => child !== null));
+  return node;
+}
+
+const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const makeSvg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+const byId = (id) => document.getElementById(id);
+
+/** An element whose CSS properties are set one by one: the page's policy has no inline styles. */
+function styled(node, properties) {
+  for (const [name, value] of Object.entries(properties)) node.style.setProperty(name, value);
+  return node;
+}
+
+/** A name or text from the data, whatever its direction. */
+const said = (text, className) => make("bdi", { class: className, dir: "auto" }, text.trim() ? text : "(no name)");
+
+/** One choice of several, as radio buttons. */
+function segmented(container, name, options, chosen, choose) {
+  container.replaceChildren(
+    ...options.map(({ value, label, title }) => {
+      const input = make("input", {
+        type: "radio", name, value, id: `${name}-${value}`, onchange: () => choose(value),
+      });
+      input.checked = value === chosen;
+      return make("label", { for: input.id, title }, input, make("span", {}, label));
+    }),
+  );
+}
+
+/** Arrow keys, Home and End choose from a list that has the focus. */
+function listKeys(container, keys, current, choose) {
+  container.addEventListener("keydown", (event) => {
+    const list = keys();
+    const at = list.indexOf(current());
+    const steps = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: list.length - 1 };
+    if (!(event.key in steps) || !list.length) return;
+    event.preventDefault();
+    choose(list[Math.max(0, Math.min(list.length - 1, steps[event.key]))]);
+  });
+}
+
+/** Scroll a list, and not the page, so that one of its entries is seen. */
+function reveal(container, entry) {
+  if (!entry) return;
+  const top = entry.offsetTop - container.offsetTop;
+  if (top < container.scrollTop) container.scrollTop = top;
+  else if (top + entry.offsetHeight > container.scrollTop + container.clientHeight)
+    container.scrollTop = top + entry.offsetHeight - container.clientHeight;
+}
+
+// The tip follows the pointer.
+function showTip(event, ...lines) {
+  const tip = byId("tip");
+  tip.replaceChildren(...lines.map((line) => make("div", {}, line)));
+  tip.hidden = false;
+  const { width, height } = tip.getBoundingClientRect();
+  const left = Math.min(event.clientX + 14, innerWidth - width - 8);
+  const top = event.clientY + 18 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 18;
+  styled(tip, { left: `${Math.max(8, left)}px`, top: `${top}px` });
+}
+
+const hideTip = () => { byId("tip").hidden = true; };
+
+// Numbers for people.
+const whole = (value) => Math.round(value).toLocaleString("en");
+function percent(value) {
+  if (value >= 0.0995) return `${(100 * value).toFixed(0)}%`;
+  return value >= 0.001 || value === 0 ? `${(100 * value).toFixed(1)}%` : `${Number((100 * value).toPrecision(2))}%`;
+}
+
+/** A number where there is little space. */
+const brief = (value) => (value < 1e5 ? number(value) : value.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 }));
+
+function number(value) {
+  if (value === null || !Number.isFinite(value)) return "not finite";
+  const size = Math.abs(value);
+  if (size >= 1000 || (size > 0 && Number.isInteger(value))) return whole(value);
+  if (size >= 100) return value.toFixed(0);
+  if (size >= 1) return value.toFixed(1);
+  if (size >= 0.001) return value.toFixed(3);
+  return size === 0 ? "0" : value.toExponential(1);
+}

@@ -1,0 +1,117 @@
+"use strict";
+// The map: topics at their distances, as large as what they explain.
+
+const MAP = { width: 460, height: 470, margin: 12 };
+
+/** Fit the topics into the map with one scale for both directions, so that distances compare. */
+function mapPlaces() {
+  const radius = range(nTopics).map((k) => Math.max(8, Math.sqrt(share(k)) * Math.min(84, 24 * Math.sqrt(nTopics))));
+  const { x, y } = report.topics;
+  const reach = (values, size) => {
+    const low = Math.min(...values), high = Math.max(...values);
+    return { middle: (low + high) / 2, scale: (size / 2 - MAP.margin - Math.max(...radius)) / Math.max((high - low) / 2, 1e-9) };
+  };
+  const across = reach(x, MAP.width), down = reach(y, MAP.height);
+  const scale = Math.min(across.scale, down.scale, 1e6);
+  return apart(range(nTopics).map((k) => ({
+    k, r: radius[k],
+    x: MAP.width / 2 + (x[k] - across.middle) * scale,
+    y: MAP.height / 2 - (y[k] - down.middle) * scale,
+  })));
+}
+
+/** Move circles that cover each other apart, a little at a time, until every number can be read. */
+function apart(places) {
+  for (let round = 0; round < 200; round += 1) {
+    let moved = false;
+    places.forEach((a, i) => places.slice(i + 1).forEach((b) => {
+      const near = 0.85 * (a.r + b.r);
+      const dx = b.x - a.x || 1e-3 * (a.k - b.k), dy = b.y - a.y;
+      const gap = Math.hypot(dx, dy);
+      if (gap >= near) return;
+      const step = (near - gap) / (4 * gap);
+      a.x -= dx * step; a.y -= dy * step;
+      b.x += dx * step; b.y += dy * step;
+      moved = true;
+    }));
+    for (const place of places) {
+      place.x = Math.max(place.r + 2, Math.min(MAP.width - place.r - 2, place.x));
+      place.y = Math.max(place.r + 2, Math.min(MAP.height - place.r - 2, place.y));
+    }
+    if (!moved) break;
+  }
+  return places;
+}
+
+/** Write a distinctive term of topics next to their circles, the largest first, where there is room. */
+function mapLabels(places) {
+  const taken = places.map(({ x, y, r }) => ({ left: x - r, right: x + r, top: y - r, bottom: y + r }));
+  const labels = [];
+  for (const { k, x, y, r } of [...places].sort((a, b) => b.r - a.r)) {
+    const [first] = relevantTerms(k, 0.3);
+    const text = first ? [...termName(first.term)].slice(0, 14).join("") : "";
+    const width = 6.2 * [...text].length, height = 13;
+    const spots = [[x, y + r + 8], [x, y - r - 8], [x + r + 4 + width / 2, y], [x - r - 4 - width / 2, y]];
+    const boxes = spots.map(([cx, cy]) => ({ cx, cy, left: cx - width / 2, right: cx + width / 2, top: cy - height / 2, bottom: cy + height / 2 }));
+    const free = boxes.find((box) => box.left > 0 && box.right < MAP.width && box.top > 0 && box.bottom < MAP.height
+      && taken.every((other) => box.right < other.left || box.left > other.right || box.bottom < other.top || box.top > other.bottom));
+    if (!free) continue;
+    taken.push(free);
+    labels.push(makeSvg("text", { x: free.cx, y: free.cy, dy: "0.35em", class: "map-label", "aria-hidden": "true" }, text));
+  }
+  return labels;
+}
+
+function startMap() {
+  const places = mapPlaces();
+  const circles = [];
+  const marks = [...places].sort((a, b) => b.r - a.r).map(({ k, x, y, r }) => {
+    const circle = makeSvg("circle", { cx: x, cy: y, r, fill: colour(k), stroke: colour(k) });
+    const group = makeSvg("g", {
+      id: `map-${k}`, class: "place", role: "option", "aria-label": `Topic ${k}, ${percent(share(k))}: ${labels[k]}`,
+      onclick: () => choose({ topic: k }),
+      onpointermove: (event) => showTip(event, make("b", {}, `Topic ${k} · ${percent(share(k))}`), said(labels[k])),
+      onpointerleave: hideTip,
+    }, circle, makeSvg("text", { x, y, dy: "0.35em" }, String(k)));
+    circles[k] = { circle, group, r };
+    return group;
+  });
+  const axes = [
+    makeSvg("line", { x1: 0, x2: MAP.width, y1: MAP.height / 2, y2: MAP.height / 2, class: "axis" }),
+    makeSvg("line", { x1: MAP.width / 2, x2: MAP.width / 2, y1: 0, y2: MAP.height, class: "axis" }),
+  ];
+  const svg = makeSvg("svg", {
+    viewBox: `0 0 ${MAP.width} ${MAP.height}`, role: "listbox", tabindex: 0, "aria-labelledby": "map-title",
+  }, axes, mapLabels(places), marks);
+  byId("map").append(svg);
+  listKeys(svg, () => byShare, () => state.topic, (topic) => choose({ topic }));
+  byId("map-note").textContent =
+    `Hellinger distances between topics in two dimensions, which show ${percent(report.topics.shown)} of them (squared); circles that would cover each other are moved apart. Areas: shares of all counts.`;
+
+  watch(["topic"], () => {
+    const { near, near_distances: far } = report.topics;
+    byId("near").replaceChildren(...near[state.topic].map((k, i) =>
+      make("button", { type: "button", class: "chip", title: labels[k], onclick: () => choose({ topic: k }) },
+        swatch(k), said(label(k, 2), "cut"), make("span", { class: "hint" }, far[state.topic][i].toFixed(2)))));
+    byId("best").replaceChildren(...report.samples.best[state.topic].map((sample, i) =>
+      make("button", { type: "button", class: "chip", onclick: () => choose({ sample }) },
+        said(report.samples.names[sample], "cut"), make("span", { class: "hint" }, percent(report.samples.best_proportions[state.topic][i])))));
+    svg.setAttribute("aria-activedescendant", `map-${state.topic}`);
+    circles.forEach(({ group }, k) => {
+      group.classList.toggle("chosen", k === state.topic);
+      group.setAttribute("aria-selected", k === state.topic);
+    });
+  });
+  watch(["term"], () => {
+    const found = state.term === null ? null : whereabouts(state.term);
+    const largest = Math.sqrt(Math.max(...report.topics.counts) / explained);
+    byId("map-hint").replaceChildren(...(found ? ["where ", said(termName(state.term), "term-name"), " occurs"] : []));
+    svg.classList.toggle("term", found !== null);
+    circles.forEach(({ circle, r }, k) => {
+      const part = found ? (found.find(({ topic }) => topic === k) || { share: 0 }).share : null;
+      // The area is the share of the term, on the scale that the largest topic has.
+      const size = part === null ? r : Math.sqrt(part) * Math.max(...circles.map((c) => c.r)) / Math.max(largest, 0.45);
+      circle.setAttribute("r", size.toFixed(2));
+    });
+  });
+}

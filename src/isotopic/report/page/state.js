@@ -1,0 +1,31 @@
+"use strict";
+// What is chosen on the page, and who wants to know.
+
+// The reading that is the model itself, else one that is equivalent to it, else the first.
+const ownReading = report.readings.findIndex((reading) => reading.own);
+const exactReading = report.readings.findIndex((reading) => !reading.why_not);
+
+const state = {
+  topic: byShare[0],
+  lambda: 0.6,
+  sort: "share",
+  reading: ownReading >= 0 ? ownReading : Math.max(0, exactReading),
+  sample: 0,
+  order: "topic",
+  against: "iteration",
+  term: null,
+  theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
+};
+const watchers = [];
+
+/** Call a function now, and again whenever one of these changes. */
+function watch(names, draw) {
+  watchers.push({ names, draw });
+  draw();
+}
+
+function choose(changes) {
+  const changed = Object.keys(changes).filter((name) => state[name] !== changes[name]);
+  Object.assign(state, changes);
+  for (const { names, draw } of watchers) if (names.some((name) => changed.includes(name))) draw();
+}

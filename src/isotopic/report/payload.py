@@ -1,0 +1,160 @@
+"""All that the page knows of a fit."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.evaluate import proportions
+from isotopic.init import explained_counts
+from isotopic.kernels import normalized
+from isotopic.priors import Posterior
+from isotopic.problem import Pair
+from isotopic.report import samples, summary, topics
+from isotopic.report.limits import Limits
+from isotopic.report.readings import readings
+
+# By which sums of the same float32 counts may differ, if they are added in another order.
+_ROUNDING = 1e-5
+
+
+class Material:
+    """A fitted model and its data, read and checked once.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    feature_names, sample_names, documents : array-like of str or None
+    """
+
+    def __init__(
+        self, model: BaseTopicModel, X: Any, feature_names: Any, sample_names: Any, documents: Any
+    ) -> None:
+        check_is_fitted(model)
+        self.model = model
+        self.feature_names = model._feature_names(feature_names)
+        self.X: CountMatrix = model._read_new(X)
+        if self.X.total == 0:
+            raise ValueError("X has no counts to report on")
+        n_samples = self.X.shape[0]
+        if sample_names is None:
+            sample_names = getattr(X, "index", None)
+        if sample_names is None or callable(sample_names):  # a list has a method of this name
+            sample_names = [f"sample {row}" for row in range(n_samples)]
+        self.sample_names = _one_for_each("sample_names", sample_names, n_samples)
+        self.documents = (
+            None if documents is None else _one_for_each("documents", documents, n_samples)
+        )
+        self.is_fitted_data = _has_totals_of(model, self.X)
+        self.explained, weights = self._explained()
+        self.effective_weights = weights.effective
+        self.proportions = proportions(weights.mean, model.components_)
+        self.readings = readings(model)
+
+    def _explained(self) -> tuple[Array, Posterior]:
+        """Give the counts of each sample that each topic explains, and the weights."""
+        model = self.model
+        if self.is_fitted_data:
+            return explained_counts(model)[0], Posterior(model.weights_, model._effective_weights)
+        weights = model._infer(self.X)
+        pair = Pair(*model._fitted_priors)
+        topic = Posterior(model.components_, model._effective_components)
+        counts = pair.weights.implied(weights, self.X.sample_totals, pair.topics_totals(topic))
+        return counts, weights
+
+    def payload(self, title: str, limits: Limits) -> dict[str, Any]:
+        """Collect what the page shows.
+
+        Parameters
+        ----------
+        title : str
+        limits : Limits
+
+        Returns
+        -------
+        payload : dict
+            Of numbers, text, lists and arrays.
+        """
+        model, X = self.model, self.X
+        frequencies = X.feature_totals / X.total
+        topic = topics.described(
+            normalized(model.components_), self.explained.sum(axis=0), frequencies, limits.terms
+        )
+        sample = samples.described(
+            X,
+            self.proportions,
+            self.explained,
+            (self.effective_weights, model._effective_components),
+            frequencies,
+            self.sample_names,
+            self.documents,
+            limits,
+        )
+        used = np.union1d(topic["terms"], sample["own"]["terms"]).astype(np.int64)
+        topic["terms"] = np.searchsorted(used, topic["terms"])
+        topic["distinct"] = np.searchsorted(used, topic["distinct"])
+        sample["own"]["terms"] = np.searchsorted(used, sample["own"]["terms"])
+        return {
+            "title": samples.shortened(title, 300),
+            "model": summary.settings(model),
+            "data": summary.data(X) | {"fitted": self.is_fitted_data},
+            "convergence": summary.convergence(model, limits),
+            "readings": self.readings,
+            "terms": {
+                "names": [samples.shortened(self.feature_names[v], limits.name) for v in used],
+                "totals": X.feature_totals[used],
+            },
+            "topics": topic,
+            "samples": sample,
+            "left_out": self._left_out(len(used), sample, limits),
+            "shown_terms": limits.terms,
+        }
+
+    def _left_out(self, n_terms: int, sample: dict[str, Any], limits: Limits) -> list[str]:
+        """Say what the page does not know, in sentences."""
+        n_samples, n_features = self.X.shape
+        kept = len(sample["rows"])
+        said = []
+        if kept < n_samples:
+            said.append(
+                f"{kept:,} of {n_samples:,} samples are here: those with most of each topic, and "
+                "others at equal steps. All numbers of topics are of all samples."
+            )
+        if n_terms < n_features:
+            said.append(
+                f"{n_terms:,} of {n_features:,} features are here: for every place of the slider "
+                f"the {limits.terms} most relevant of each topic, and {limits.sample_terms} of "
+                "each sample, those that tell it from the others."
+            )
+        fewer = "" if len(self.model.components_) <= limits.mixture else f"{limits.mixture} "
+        said.append(
+            f"Of a sample the {fewer}topics with at least {limits.share:.1%} of it are listed."
+        )
+        if self.documents is not None and any(text.endswith("…") for text in sample["documents"]):
+            said.append("Long documents are cut.")
+        if any(len(str(name)) > limits.name for name in (*self.feature_names, *self.sample_names)):
+            said.append(f"Names are cut after {limits.name} characters.")
+        return said
+
+
+def _has_totals_of(model: BaseTopicModel, X: CountMatrix) -> bool:
+    """Tell by the totals whether these are the counts that were fitted, up to rounding."""
+    if X.shape[0] != len(model.sample_totals_):
+        return False
+    pairs = [(X.sample_totals, model.sample_totals_)]
+    if model._copies is None:
+        pairs.append((X.feature_totals, model._feature_totals))
+    return all(np.allclose(a, b, rtol=_ROUNDING, atol=0) for a, b in pairs)
+
+
+def _one_for_each(name: str, values: Any, n: int) -> list[Any]:
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"{name} must have an entry for each sample, not be one text")
+    found = list(values)
+    if len(found) != n:
+        raise ValueError(f"{len(found)} {name} were given for {n} samples")
+    return found

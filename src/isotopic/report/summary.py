@@ -1,0 +1,73 @@
+"""What a report says of the data, the settings and the course of the fit."""
+
+import re
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from isotopic.counts import CountMatrix
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.report import cite
+from isotopic.report.encode import finite
+from isotopic.report.limits import Limits
+from isotopic.report.samples import shortened
+
+_QUANTILES = {"smallest": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}
+
+
+def data(X: CountMatrix) -> dict[str, Any]:
+    """Summarize the counts, as numbers by name."""
+    totals = X.sample_totals
+    return {
+        "samples": X.shape[0],
+        "features": X.shape[1],
+        "counts": X.total,
+        "nonzeros": len(X.values),
+        "density": len(X.values) / (X.shape[0] * X.shape[1]),
+        "missing entries": 0 if X.missing is None else len(X.missing.pattern.data),
+        "empty samples": int((totals == 0).sum()),
+        "features never seen": int((X.feature_totals == 0).sum()),
+        "totals": {
+            **{name: float(np.quantile(totals, at)) for name, at in _QUANTILES.items()},
+            "largest": float(totals.max()),
+            "mean": float(totals.mean()),
+        },
+    }
+
+
+def settings(model: BaseTopicModel) -> dict[str, Any]:
+    """Give the model's name, its parameters and its priors, in words."""
+    weights, topics = model._fitted_priors
+    return {
+        "name": type(model).__name__,
+        "version": version("isotopic"),
+        "weights": _in_words(weights),
+        "topics": _in_words(topics),
+        "parameters": {
+            name: _in_words(value) for name, value in model.get_params(deep=False).items()
+        },
+        "cite": [cite.PAPER, cite.library(version("isotopic"))],
+    }
+
+
+def _in_words(value: Any) -> str:
+    """Say a setting; where a function lies in memory is of no interest."""
+    return shortened(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)), 200)
+
+
+def convergence(model: BaseTopicModel, limits: Limits) -> dict[str, Any]:
+    """Give the course of the fit: many points of its beginning, few of its end."""
+    history = model.history_
+    points = np.geomspace(1, max(1, len(history)), limits.history).round().astype(int)
+    some = history[np.unique(points) - 1] if len(history) else history
+    return {
+        "iterations": int(model.n_iter_),
+        "converged": bool(model.converged_),
+        "tol": float(model.tol),
+        "objective": finite(model.objective_),
+        **{
+            f"by_{name}": [finite(value) for value in some[name]]
+            for name in ("iteration", "passes", "seconds", "objective", "residual")
+        },
+    }

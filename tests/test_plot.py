@@ -1,0 +1,443 @@
+"""What the plots draw: the data, in the right place, under the right name."""
+
+import pathlib
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from scipy.spatial.distance import jensenshannon
+
+from isotopic import LDA, NMF, TopicModel, datasets, evaluate, plot
+from isotopic.plot.colours import text_on
+from isotopic.plot.labels import moved_apart
+from isotopic.plot.spectra import SBS_COLOURS
+from isotopic.plot.structure import sample_order
+from isotopic.plot.text import readable
+from isotopic.plot.topics import principal_coordinates
+from isotopic.priors import Lasso
+
+mpl.use("Agg")
+SETTINGS = {"max_iter": 15, "tol": 0, "random_state": 0}
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "$\\frac{1}{$",
+    "$",
+    "a $x^2$ b",
+    "line\nbreak\ttab\x00\x1b[31m",
+    "y" * 10_000,
+    "🚀👩‍👩‍👧",
+    "\u202eשלום عالم",  # noqa: RUF001
+    "漢字かな",
+    "",
+    "\ud800",
+    "{}%s%(a)s\\alpha_^&#~",
+]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    kjv = datasets.load_kjv()
+    columns = np.argsort(-np.asarray(kjv.data.sum(axis=0)).ravel(), kind="stable")[:60]
+    return kjv.data[:80][:, columns], kjv.feature_names[columns]
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    return LDA(4, alpha=0.2, **SETTINGS).fit(corpus[0])
+
+
+@pytest.fixture
+def ax():
+    return Figure(figsize=(6, 4)).add_subplot()
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def shares_of(model):
+    return model.components_ / model.components_.sum(axis=1, keepdims=True)
+
+
+# Structure
+
+
+def test_structure_stacks_the_proportions_of_every_sample(model, ax):
+    assert plot.structure(model, ax=ax) is ax
+    heights = np.zeros((80, 4))
+    top = np.zeros(80)
+    for patch in ax.patches:
+        values, edges, baseline = patch.get_data()
+        np.testing.assert_array_equal(edges, np.arange(81))
+        np.testing.assert_array_equal(baseline, top)
+        heights[:, int(patch.get_label().removeprefix("topic "))] = values - baseline
+        top = values
+    np.testing.assert_allclose(top, 1)
+    drawn = sorted(map(tuple, heights.round(9)))
+    assert drawn == sorted(map(tuple, model.weights_.round(9)))
+    layers = [int(patch.get_label().removeprefix("topic ")) for patch in ax.patches]
+    assert layers == list(np.argsort(-model.weights_.mean(axis=0)))
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == [
+        f"topic {k}" for k in reversed(layers)
+    ]
+
+
+def test_structure_keeps_groups_together(model, ax):
+    groups = np.array(["old", "new", "apocrypha", "new"] * 20)
+    plot.structure(model, groups=groups, ax=ax)
+    assert labels(ax.xaxis) == ["apocrypha", "new", "old"]
+    np.testing.assert_allclose(ax.get_xticks(), [10, 40, 70])
+    first = ax.patches[0]
+    topic = int(first.get_label().removeprefix("topic "))
+    values = first.get_data().values
+    for name, part in (("apocrypha", values[:20]), ("new", values[20:60]), ("old", values[60:])):
+        np.testing.assert_allclose(np.sort(part), np.sort(model.weights_[groups == name, topic]))
+
+
+def test_structure_takes_the_order_of_categories(model, ax):
+    groups = pd.Categorical(["b", "a"] * 40, categories=["b", "unused", "a"])
+    plot.structure(model, groups=pd.Series(groups), ax=ax)
+    assert labels(ax.xaxis) == ["b", "a"]
+
+
+def test_structure_draws_at_most_so_many_samples(model, ax):
+    plot.structure(model, n=30, ax=ax)
+    assert len(ax.patches[0].get_data().values) == 30
+
+
+def test_neighbours_are_nearer_than_by_chance(rng):
+    shares = rng.dirichlet(np.full(5, 0.3), 900)
+    order = sample_order(shares)
+    assert sorted(order) == list(range(900))
+
+    def way(rows):
+        return np.linalg.norm(np.diff(rows, axis=0), axis=1).sum()
+
+    assert way(shares[order]) < 0.35 * way(shares)
+    few = shares[:60]
+    assert way(few[sample_order(few)]) < 0.6 * way(few)
+
+
+def test_weights_of_any_scale_are_drawn_as_proportions(ax):
+    plot.structure([[2.0, 6.0], [1.0, 1.0], [0.0, 0.0]], ax=ax)
+    lower = ax.patches[0].get_data()
+    assert sorted(lower.values) == [0.5, 0.5, 0.75]
+
+
+# Terms
+
+
+def test_top_terms_are_bars_of_the_shares(model, corpus, ax):
+    names = corpus[1]
+    plot.top_terms(model, 3, topics=[2, 0], feature_names=names, ax=ax)
+    shares = shares_of(model)
+    widths = np.array([bar.get_width() for bar in ax.patches]).reshape(2, 3)
+    expected = np.sort(shares[[2, 0]], axis=1)[:, :-4:-1]
+    np.testing.assert_allclose(widths / widths.max(), expected / expected.max())
+    common = evaluate.prevalence(model)
+    wanted = []
+    for topic in (2, 0):
+        wanted.append(f"topic {topic}, {common[topic]:.1%}")
+        wanted += list(names[np.argsort(-shares[topic], kind="stable")[:3]])
+    assert texts(ax) == wanted
+    lefts = [bar.get_x() for bar in ax.patches]
+    assert lefts == [0, 0, 0, 1, 1, 1]
+
+
+def test_top_terms_start_with_the_most_prevalent_topic(model, ax):
+    plot.top_terms(model, 1, ax=ax)
+    heads = [int(text.split()[1].rstrip(",")) for text in texts(ax)[::2]]
+    assert heads == list(np.argsort(-evaluate.prevalence(model), kind="stable"))
+
+
+def test_heat_map_is_the_table_of_shares(model, corpus, ax):
+    figure = Figure()
+    ax = plot.heatmap(model, 3, topics=[3, 1], feature_names=corpus[1], ax=figure.add_subplot())
+    mesh = ax.collections[0]
+    table = np.asarray(mesh.get_array()).reshape(2, -1)
+    columns = [list(corpus[1]).index(name) for name in labels(ax.xaxis)]
+    np.testing.assert_allclose(table, shares_of(model)[np.ix_([3, 1], columns)])
+    assert labels(ax.yaxis) == ["topic 3", "topic 1"]
+    assert len(set(columns)) == len(columns)
+    home = table.argmax(axis=0)
+    assert np.all(np.diff(home) >= 0)  # a staircase
+
+
+# The map
+
+
+def test_topic_map_has_the_distances_and_the_prevalences(model, corpus, ax):
+    plot.topic_map(model, feature_names=corpus[1], ax=ax)
+    circles = ax.collections[0]
+    order = np.argsort(-evaluate.prevalence(model), kind="stable")
+    areas, places = circles.get_sizes(), circles.get_offsets()
+    common = evaluate.prevalence(model)[order]
+    np.testing.assert_allclose(areas / areas.sum(), common)
+    numbers = {text.get_text(): text.get_position() for text in ax.texts[:4]}
+    for place, topic in zip(places, order, strict=True):
+        np.testing.assert_allclose(numbers[str(topic)], place)
+    assert len(ax.texts) == 8
+    assert all(text.count(",") == 2 for text in texts(ax)[4:])
+
+
+def test_three_topics_have_their_exact_distances(rng):
+    topics = rng.dirichlet(np.ones(9), 3)
+    distances = np.array([[jensenshannon(p, q) for q in topics] for p in topics])
+    places, kept = principal_coordinates(distances)
+    found = np.linalg.norm(places[:, None] - places, axis=-1)
+    np.testing.assert_allclose(found, distances, atol=1e-7)
+    assert kept.sum() == pytest.approx(1)
+
+
+def test_circles_do_not_cover_each_other(ax):
+    places = np.array([[0.5, 0.5], [0.5, 0.5], [0.51, 0.5], [0.1, 0.9]])
+    radii = np.array([20.0, 10.0, 5.0, 5.0])
+    moved = moved_apart(ax, places, radii)
+    points = ax.transData.transform(moved) * 72 / ax.figure.dpi
+    apart = np.linalg.norm(points[:, None] - points, axis=-1)
+    needed = 0.67 * (radii[:, None] + radii)
+    first, second = np.triu_indices(4, 1)
+    assert np.all(apart[first, second] >= 0.98 * needed[first, second])
+    np.testing.assert_allclose(moved[3], places[3])  # nothing is near it
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_map_of_one_or_two_topics(n, rng, ax):
+    plot.topic_map(rng.dirichlet(np.ones(5), n), ax=ax)
+    assert len(ax.collections[0].get_offsets()) == n
+
+
+# Fits
+
+
+def test_convergence_is_the_history(corpus, ax):
+    fits = {s: NMF(3, solver=s, **SETTINGS).fit(corpus[0]) for s in ("joint", "alternating")}
+    plot.convergence(fits, ax=ax)
+    best = min(fit.objective_ for fit in fits.values())
+    for line, (name, fit) in zip(ax.lines, fits.items(), strict=True):
+        assert line.get_label() == name
+        np.testing.assert_array_equal(line.get_xdata(), fit.history_["passes"])
+        above = fit.history_["objective"] - best
+        np.testing.assert_array_equal(line.get_ydata(), np.where(above > 0, above, np.nan))
+    assert ax.get_yscale() == "log"
+    other = Figure().add_subplot()
+    plot.convergence(fits["joint"], against="seconds", value="residual", ax=other)
+    history = fits["joint"].history_
+    np.testing.assert_array_equal(other.lines[0].get_xdata(), history["seconds"])
+    np.testing.assert_array_equal(other.lines[0].get_ydata(), history["residual"])
+    assert other.get_legend() is None
+
+
+def test_selection_draws_scores_errors_and_stability(ax):
+    table = {
+        "n_components": [5, 2, 10],
+        "score": [-6.0, -7.0, -6.5],
+        "score_error": [0.1, 0.2, 0.3],
+        "stability": [0.8, 0.9, 0.5],
+    }
+    plot.selection(table, ax=ax)
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), [2, 5, 10])
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [-7, -6, -6.5])
+    ends = ax.collections[0].get_segments()
+    np.testing.assert_allclose([np.ptp(end[:, 1]) / 2 for end in ends], [0.2, 0.1, 0.3])
+    assert ax.lines[-1].get_xdata()[0] == 5  # the chosen one
+    right = ax.figure.axes[-1]
+    np.testing.assert_array_equal(right.lines[0].get_ydata(), [0.9, 0.8, 0.5])
+    with pytest.raises(ValueError, match="no column 'score'"):
+        plot.selection({"n_components": [1]})
+
+
+def test_a_sparsity_path_counts_zeros(corpus, ax):
+    path = {s: TopicModel(3, weights=Lasso(s), **SETTINGS).fit(corpus[0]) for s in (10.0, 0.1)}
+    path[0.1].components_[0, :30] = 0
+    plot.sparsity_path(path, ax=ax)
+    for line, side in zip(ax.lines, ("weights_", "components_"), strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), [0.1, 10])
+        for y, strength in zip(line.get_ydata(), (0.1, 10.0), strict=True):
+            factor = getattr(path[strength], side)
+            factor = factor / factor.sum(axis=1, keepdims=True)
+            assert y == np.mean(factor <= 1e-6)
+    with pytest.raises(ValueError, match="at least two"):
+        plot.sparsity_path({1.0: path[0.1]})
+
+
+def test_a_volcano_has_every_feature(model, corpus, ax):
+    found = evaluate.differential(model, corpus[0])
+    plot.volcano(found, 1, feature_names=corpus[1], n=4, ax=ax)
+    points = ax.collections[0].get_offsets()
+    np.testing.assert_allclose(points, np.column_stack([found.lfc[1], np.abs(found.z[1])]))
+    best = np.argsort(-found.interval()[0][1], kind="stable")[:4]
+    assert texts(ax) == list(corpus[1][best])
+
+
+# Spectra and images
+
+SBS = [f"{l}[{m}]{r}" for l in "ACGT" for m in SBS_COLOURS for r in "ACGT"]  # noqa: E741
+
+
+def test_spectra_are_96_bars_by_class_and_context(rng, ax):
+    order = rng.permutation(96)
+    names = np.array(SBS)[order]
+    topics = rng.dirichlet(np.ones(96), 3)
+    plot.spectra(topics, topics=[2, 0], feature_names=names, ax=ax)
+    bars = ax.patches[:192]
+    sorted_names = sorted(SBS, key=lambda s: (s[2:5], s[0], s[6]))
+    where = [list(names).index(name) for name in sorted_names]
+    for row, topic in enumerate((2, 0)):
+        mine = bars[96 * row : 96 * (row + 1)]
+        heights = np.array([bar.get_height() for bar in mine])
+        np.testing.assert_allclose(heights * topics[topic].max(), topics[topic, where])
+        for bar, name in zip(mine, sorted_names, strict=True):
+            assert mpl.colors.to_hex(bar.get_facecolor()).upper() == SBS_COLOURS[name[2:5]]
+    contexts = [name[0] + name[2] + name[6] for name in sorted_names]
+    assert labels(ax.xaxis) == contexts
+    assert texts(ax) == ["topic 2", "topic 0", *SBS_COLOURS]
+    assert labels(ax.yaxis)[1] == f"{topics[2].max():.1%}"
+
+
+@pytest.mark.parametrize(
+    ("names", "classes"),
+    [
+        (["AC>CA", "TT>GG", "AC>CG"], ["AC>", "TT>"]),
+        (["1:Del:C:0", "2:Ins:R:1", "1:Del:C:1"], ["1:Del:C", "2:Ins:R"]),
+        (["what", "ever", "else"], []),
+    ],
+)
+def test_other_spectra_are_grouped_if_they_have_classes(names, classes, ax):
+    plot.spectra([[0.2, 0.5, 0.3]], feature_names=names, ax=ax)
+    heights = [bar.get_height() for bar in ax.patches[:3]]
+    expected = [0.2, 0.3, 0.5] if classes else [0.2, 0.5, 0.3]
+    np.testing.assert_allclose(heights, np.array(expected) / 0.5)
+    assert texts(ax)[1:] == classes
+
+
+def test_image_parts_are_the_topics(rng, ax):
+    topics = rng.random((5, 6))
+    plot.image_parts(topics, (2, 3), topics=[4, 1], ax=ax)
+    mosaic = ax.images[0].get_array()
+    np.testing.assert_allclose(mosaic[2:4, :3], topics[4].reshape(2, 3) / topics[4].max())
+    np.testing.assert_allclose(mosaic[2:4, 5:8], topics[1].reshape(2, 3) / topics[1].max())
+    assert texts(ax) == ["4", "1"]
+    with pytest.raises(ValueError, match="images of 2 x 2 have 4 pixels, but there are 6 features"):
+        plot.image_parts(topics, (2, 2))
+
+
+# All of them
+
+
+def every_plot(model, X, names, ax):
+    """Draw each with the names wherever names can be."""
+    terms = np.resize(np.array(names, dtype=object), model.components_.shape[1])
+    topics = np.resize(np.array(names, dtype=object), len(model.components_))
+    found = evaluate.differential(model, X)
+    groups = np.resize(np.array(names, dtype=object), X.shape[0])
+    table = {"n_components": [1, 2], "score": [0.1, 0.2]}
+    return {
+        "structure": lambda: plot.structure(model, groups=groups, names=topics, ax=ax),
+        "top_terms": lambda: plot.top_terms(model, feature_names=terms, names=topics, ax=ax),
+        "heatmap": lambda: plot.heatmap(model, feature_names=terms, names=topics, ax=ax),
+        "topic_map": lambda: plot.topic_map(model, feature_names=terms, ax=ax),
+        "convergence": lambda: plot.convergence(dict.fromkeys(names, model), ax=ax),
+        "selection": lambda: plot.selection(table, ax=ax),
+        "spectra": lambda: plot.spectra(model, feature_names=terms, names=topics, ax=ax),
+        "image_parts": lambda: plot.image_parts(model, (6, 10), ax=ax),
+        "sparsity_path": lambda: plot.sparsity_path({1.0: model, 2.0: model}, ax=ax),
+        "volcano": lambda: plot.volcano(found, 0, feature_names=terms, ax=ax),
+    }
+
+
+NAMES = [name for name in plot.__all__ if name != "palette"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_hostile_text_breaks_no_plot(name, form, model, corpus, tmp_path):
+    """Warnings are errors: a glyph that is missing would be one."""
+    figure = Figure()
+    drawn = every_plot(model, corpus[0], HOSTILE, figure.add_subplot())[name]()
+    drawn.figure.savefig(tmp_path / f"plot.{form}")
+    assert (tmp_path / f"plot.{form}").stat().st_size > 1000
+    if form == "svg":
+        assert "<script" not in (tmp_path / "plot.svg").read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_plots_make_a_figure_of_their_own(name, model, corpus):
+    from matplotlib import pyplot as plt
+
+    made = every_plot(model, corpus[0], ["a", "b"], None)[name]()
+    assert made.figure in map(plt.figure, plt.get_fignums())
+    plt.close("all")
+
+
+def test_text_is_drawn_as_it_stands():
+    assert readable("a\n b\tc") == "a b c"
+    assert readable("y" * 10_000) == "y" * 23 + "…"
+    assert readable("$x$") == r"\$x\$"
+    assert readable("漢") == "\ufffd"
+    assert readable("naïve Ωμέγα שלום") == "naïve Ωμέγα שלום"
+    assert "\u202e" not in readable("\u202eabc")
+    assert readable(None) == "None"
+
+
+def test_a_font_that_knows_more_is_asked():
+    with mpl.rc_context({"font.family": ["monospace"]}):
+        assert readable("é") == "é"
+    with mpl.rc_context({"font.family": ["no such font"]}):
+        assert readable("é") == "é"
+
+
+def test_colours_can_be_told_apart():
+    tools = str(pathlib.Path(__file__).parent.parent / "tools")
+    sys.path.insert(0, tools)
+    try:
+        from make_palette import rgb, seen
+    finally:
+        sys.path.remove(tools)
+    for n, least in ((7, (0.15, 0.07)), (12, (0.15, 0.07)), (24, (0.1, 0.05))):
+        places = seen(np.array([rgb(colour) for colour in plot.palette(n)]))
+        apart = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
+        apart[:, np.arange(n), np.arange(n)] = np.inf
+        assert apart[0].min() > least[0]  # normal eyes
+        assert apart[1:].min() > least[1]
+    assert plot.palette(25)[24] == plot.palette(1)[0]
+    assert text_on("#FFFFFF") == "#222222"
+    assert text_on("#000000") == "#FFFFFF"
+
+
+def test_what_cannot_be_drawn_is_refused(model, ax):
+    for call, message in (
+        (lambda: plot.structure(model, groups=["a"]), r"groups has shape \(1,\)"),
+        (lambda: plot.structure([[1, -1]]), "sample 0, component 1 is -1"),
+        (lambda: plot.structure(model, colours=["red"]), "1 colours were given for 4 topics"),
+        (lambda: plot.structure(model, names=["a"]), "1 names were given for 4 topics"),
+        (lambda: plot.structure(NMF(2)), "not fitted"),
+        (lambda: plot.structure(model, n=0), "n must be a whole number"),
+        (lambda: plot.top_terms(model, topics=[4]), "between 0 and 3"),
+        (lambda: plot.top_terms(model, topics="all"), "numbers of topics"),
+        (lambda: plot.top_terms(model, feature_names=["a"]), "1 feature_names"),
+        (lambda: plot.heatmap([[1, 2]], feature_names=["a"]), "1 feature_names"),
+        (lambda: plot.convergence(model, against="time"), "against must be one of"),
+        (lambda: plot.convergence(model, value="loss"), "'objective' or 'residual'"),
+        (lambda: plot.convergence([]), "no model"),
+        (lambda: plot.convergence(model.history_[:0]), "without iterations"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(TypeError, match="a fitted model or its history_"):
+        plot.convergence(3)
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, model):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"pip install isotopic\[plot\]"):
+        plot.structure(model)

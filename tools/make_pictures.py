@@ -1,0 +1,109 @@
+"""Draw the pictures of docs/plots.md.
+
+Usage: ``python tools/make_pictures.py``. The single cells and the tumours are taken from the folder
+that ``ISOTOPIC_DATA`` names (see docs/benchmarks.md); without it those pictures are left as they
+are.
+"""
+
+import io
+import os
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from PIL import Image
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+from isotopic import LDA, NMF, datasets, evaluate, plot
+
+mpl.use("Agg")
+ROOT = Path(__file__).parent.parent
+OUT = ROOT / "docs" / "pictures"
+DATA = ROOT / os.environ.get("ISOTOPIC_DATA", "../shared/data")
+
+
+def save(ax, name: str) -> None:
+    """Write a picture with few colours: these are drawings."""
+    buffer = io.BytesIO()
+    ax.figure.savefig(buffer, dpi=100)
+    mpl.pyplot.close(ax.figure)
+    Image.open(buffer).convert("RGB").quantize(48).save(OUT / f"{name}.png", optimize=True)
+    print(f"{name}: {(OUT / f'{name}.png').stat().st_size / 1000:.0f} kB")
+
+
+def corpus() -> None:
+    """Draw what can be drawn of the bundled corpus."""
+    kjv = datasets.load_kjv()
+    names = kjv.feature_names
+    model = LDA(12, alpha=0.1, tol=1e-3, random_state=5).fit(kjv.data)
+    save(plot.top_terms(model, feature_names=names), "top_terms")
+    save(plot.heatmap(model, 4, feature_names=names), "heatmap")
+    save(plot.topic_map(model, feature_names=names), "topic_map")
+    solvers = ("joint", "alternating", "accelerated")
+    settings = {"max_iter": 100, "tol": 0, "random_state": 0}
+    fits = {s: NMF(12, solver=s, **settings).fit(kjv.data) for s in solvers}
+    save(plot.convergence(fits), "convergence")
+
+
+def numbers() -> None:
+    """Draw how a number of components is chosen."""
+    from isotopic.select import select_components  # noqa: PLC0415
+
+    kjv = datasets.load_kjv()
+    tried = select_components(LDA(tol=1e-2), kjv.data, [2, 4, 6, 8, 12, 16, 24, 32])
+    save(plot.selection(tried), "selection")
+
+
+def penalties() -> None:
+    """Draw what a penalty does."""
+    from isotopic import SparseNMF  # noqa: PLC0415
+
+    kjv = datasets.load_kjv()
+    strengths = (1.0, 3.0, 10.0, 30.0, 100.0)
+    settings = {"max_iter": 200, "tol": 0, "random_state": 0}
+    path = {s: SparseNMF(12, strength=s, **settings).fit(kjv.data) for s in strengths}
+    save(plot.sparsity_path(path, threshold=1e-4), "sparsity_path")
+
+
+def digits() -> None:
+    """Draw parts of handwritten digits."""
+    model = NMF(16, tol=1e-3, max_iter=3000, random_state=0).fit(load_digits().data)
+    save(plot.image_parts(model, (8, 8), columns=8), "image_parts")
+
+
+def read(name: str) -> tuple[sparse.csr_matrix, list[str]]:
+    """Read counts and the names of their features."""
+    folder = DATA / name
+    return sparse.load_npz(folder / f"{name}.npz"), (folder / "vocab.txt").read_text().split("\n")
+
+
+def cells() -> None:
+    """Draw the structure of sorted single cells."""
+    X, genes = read("pbmc_facs")
+    groups = (DATA / "pbmc_facs" / "labels.txt").read_text().splitlines()
+    model = NMF(6, tol=1e-3, random_state=1).fit(X)
+    save(plot.structure(model, groups=groups), "structure")
+    symbols = [gene.split("|")[-1] for gene in genes[: X.shape[1]]]
+    save(plot.volcano(evaluate.differential(model, X), 5, feature_names=symbols), "volcano")
+
+
+def tumours() -> None:
+    """Draw signatures of mutations."""
+    X, types = read("pcawg_sbs96")
+    model = NMF(8, tol=1e-3, random_state=1).fit(X)
+    strongest = np.argsort(-evaluate.exclusivity(model))[:4]
+    save(plot.spectra(model, topics=np.sort(strongest), feature_names=types[:96]), "spectra")
+
+
+if __name__ == "__main__":
+    OUT.mkdir(exist_ok=True)
+    corpus()
+    numbers()
+    penalties()
+    digits()
+    for name, draw in (("pbmc_facs", cells), ("pcawg_sbs96", tumours)):
+        if (DATA / name).exists():
+            draw()
+        else:
+            print(f"{name} not found; ISOTOPIC_DATA names the folder of it")
