@@ -19,6 +19,7 @@ LAYERS = [
     {"kernels"},
     {"divergences", "priors"},
     {"problem"},
+    {"blocks", "dask"},
     {"beta_problem"},
     {"init", "objectives", "solvers"},
     {"generative", "match", "responsibilities", "table"},
@@ -55,7 +56,8 @@ def test_imports_go_downwards(path):
 
 
 def test_importing_loads_nothing_heavy():
-    heavy = ("matplotlib", "pandas", "polars", "dask", "pyarrow", "anndata")
+    heavy = ("matplotlib", "pandas", "polars", "dask", "distributed", "pyarrow", "anndata")
+    heavy += ("h5py", "zarr")
     # scikit-learn itself loads pandas where it is installed.
     code = (
         "import sys, sklearn.base; before = set(sys.modules); import isotopic; "

@@ -10,6 +10,7 @@ from typing import Any
 
 from isotopic import datasets, evaluate, generative
 from isotopic.annotated import fit_anndata
+from isotopic.blocks import open_blocks
 from isotopic.bootstrap import Intervals, bootstrap
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
@@ -49,7 +50,16 @@ from isotopic.priors import (
     UnitNorm,
 )
 from isotopic.select import Selection, select_components
-from isotopic.solvers import Accelerated, Alternating, FurtherMM, JointEM, JointMM, SequentialMM
+from isotopic.solvers import (
+    Accelerated,
+    Alternating,
+    FurtherMM,
+    IncrementalEM,
+    JointEM,
+    JointMM,
+    OnlineEM,
+    SequentialMM,
+)
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
@@ -78,11 +88,13 @@ __all__ = [
     "FurtherMM",
     "Gamma",
     "GammaPoisson",
+    "IncrementalEM",
     "Intervals",
     "JointEM",
     "JointMM",
     "Lasso",
     "LogPenalty",
+    "OnlineEM",
     "PoissonFactorization",
     "PowerPenalty",
     "Selection",
@@ -106,6 +118,7 @@ __all__ = [
     "lda_bound",
     "load",
     "match",
+    "open_blocks",
     "plot",
     "plsa_log_likelihood",
     "read_counts",

@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from isotopic.estimators.base import BaseTopicModel, kept_sides
+from isotopic.estimators.attributes import kept_sides
+from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.knowledge import informed
 from isotopic.init import explained_counts
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Posterior, Prior, Simplex, Weighted

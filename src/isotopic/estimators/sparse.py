@@ -10,7 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.estimators.base import BaseTopicModel, documented
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.estimators.documentation import documented
 from isotopic.estimators.offsets import Offsets
 from isotopic.priors import Lasso, LogPenalty, PowerPenalty, Prior, Simplex, UnitNorm, Weighted
 from isotopic.problem import Problem
