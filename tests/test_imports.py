@@ -25,7 +25,7 @@ LAYERS = [
     {"generative", "match", "responsibilities", "table"},
     {"evaluate"},
     {"estimators"},
-    {"annotated", "convert", "datasets", "resampling"},
+    {"annotated", "convert", "datasets", "io", "resampling", "select"},
     {"bootstrap", "plot", "report"},
     {"verify"},
     {"cli", "__main__"},

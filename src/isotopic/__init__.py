@@ -28,6 +28,7 @@ from isotopic.estimators import (
     TopicModel,
     load,
 )
+from isotopic.io import read_counts
 from isotopic.kernels import Counts, expected_counts
 from isotopic.match import match
 from isotopic.objectives import (
@@ -48,6 +49,7 @@ from isotopic.priors import (
     Simplex,
     UnitNorm,
 )
+from isotopic.select import Selection, select_components
 from isotopic.solvers import (
     Accelerated,
     Alternating,
@@ -95,6 +97,7 @@ __all__ = [
     "OnlineEM",
     "PoissonFactorization",
     "PowerPenalty",
+    "Selection",
     "SequentialMM",
     "Simplex",
     "SparseNMF",
@@ -118,5 +121,7 @@ __all__ = [
     "open_blocks",
     "plot",
     "plsa_log_likelihood",
+    "read_counts",
+    "select_components",
     "verify",
 ]
