@@ -1,5 +1,5 @@
 # Everything a fresh machine with Python >= 3.11 and a C++ compiler needs:
-#   make demo    set up, fit the bundled corpus, print its topics, write a report (build/demo.html)
+#   make demo    set up, fit the bundled corpus, print its topics, write a report (build/demo)
 #   make test    set up, run all tests
 #   make fuzz    build with sanitizers, aside, and look for inputs that break something
 PYTHON ?= python3
@@ -17,8 +17,7 @@ SANITIZERS    = $(foreach library,asan ubsan stdc++,$(shell $(CXX) -print-file-n
 .PHONY: demo test lint format bench fuzz clean
 
 demo: $(VENV)/.built
-	mkdir -p build
-	$(BIN)/isotopic demo --report build/demo.html --force
+	$(BIN)/isotopic demo --output build/demo --force
 
 test: $(VENV)/.test
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest  # some of scikit-learn's checks wait for it
@@ -50,7 +49,7 @@ $(VENV)/.created $(FUZZ)/.created:
 	touch $@
 
 $(VENV)/.built: $(VENV)/.created $(CORE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli]'
 	touch $@
 
 $(FUZZ)/.built: $(FUZZ)/.created $(CORE)

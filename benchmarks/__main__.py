@@ -12,15 +12,19 @@ from benchmarks import (
     against_sklearn,
     bayes,
     beta,
+    cluster,
     convergence,
     coverage,
     dense,
+    estimates,
     imports,
     late,
     limits,
     machine,
     memory,
     offsets,
+    online,
+    outofcore,
     real,
     scaling,
     solvers,
@@ -41,6 +45,7 @@ MODULES = (
     threads,
     dense,
     bayes,
+    estimates,
     beta,
     memory,
     offsets,
@@ -50,8 +55,10 @@ MODULES = (
     coverage,
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
+# Those that take minutes and gigabytes, and are measured only when asked for.
+SCALE = {module.SECTION.name: module.SECTION for module in (outofcore, cluster, online)}
 SOLUTION = "solution"
-NAMES = (*ENGINE, SOLUTION)
+NAMES = (*ENGINE, *SCALE, SOLUTION)
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -61,9 +68,10 @@ def main() -> None:
     for name, fact in facts.items():
         print(f"{name + ':':<12}{fact}")
     settings = Settings(arguments.quick)
-    engine = [ENGINE[name] for name in arguments.only if name != SOLUTION]
-    if engine:
-        _measure("engine", engine, facts, settings)
+    for group, sections in (("engine", ENGINE), ("scale", SCALE)):
+        asked = [sections[name] for name in arguments.only if name in sections]
+        if asked:
+            _measure(group, asked, facts, settings)
     if SOLUTION in arguments.only:
         races = solution.section(_plan(arguments), RESULTS)
         _measure(SOLUTION, [races], facts, settings)
@@ -94,7 +102,7 @@ def _arguments() -> argparse.Namespace:
         metavar="NAMES",
         help="sections to measure, with commas between them: "
         + ", ".join(NAMES)
-        + f"; by default all but {SOLUTION}",
+        + f"; by default all but {', '.join((*SCALE, SOLUTION))}",
     )
     parser.add_argument("--quick", action="store_true", help="a third of the repetitions")
     races = parser.add_argument_group(SOLUTION)

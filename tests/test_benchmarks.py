@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from benchmarks import data
+from benchmarks import data, shards
 from benchmarks.solution import job as jobs
 from benchmarks.solution.contestants import PEERS, Contestant
 from benchmarks.solution.problems import Divergence, Perplexity
@@ -110,3 +110,12 @@ def test_the_time_to_a_target_is_that_of_the_first_snapshot_as_good():
     run = Run(NOBODY, np.array([1.0, 2.0, 4.0]), np.array([9.0, 5.0, 5.0]))
     assert (run.end, run.time_to(run.end)) == (5.0, 2.0)
     assert run.time_to(4.9) == np.inf
+
+
+def test_generated_shards_are_fitted_the_same_within_a_limit_and_in_memory(tmp_path):
+    nonzeros = shards.write_generated(tmp_path, 20_000, 2)
+    assert 15_000 < nonzeros < 25_000
+    inside = shards.fit_in_memory(str(tmp_path), 2, 3, 2)
+    blocks = shards.fit_blocks(str(tmp_path), 3, 2, "1 GB")
+    assert inside["tokens"] == blocks["tokens"]
+    assert min(*inside.values(), *blocks.values()) > 0

@@ -1,25 +1,358 @@
-"""The command line prints what the library finds, and says in one line what it cannot use."""
+"""The command line: what it prints and writes, what it refuses, and how it is interrupted."""
 
 import json
+import os
+import pty
 import re
+import signal
 import subprocess
 import sys
+import unicodedata
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 import isotopic
-from isotopic import cli
 from isotopic.cli import main
+from isotopic.cli.output import printable, short
 from isotopic.verify import Claim, VerificationTable
+
+COUNTS = np.random.default_rng(0).poisson(1.0, size=(30, 12))
+COMMANDS = ["fit", "transform", "report", "select", "convert", "verify", "info", "demo"]
 
 
 @pytest.fixture
 def counts(tmp_path):
-    file = tmp_path / "counts.npz"
-    sparse.save_npz(file, sparse.csr_array(np.random.default_rng(0).poisson(1.0, size=(15, 10))))
+    file = tmp_path / "counts.csv"
+    samples, features = ([f"{kind}{i}" for i in range(n)] for kind, n in (("s", 30), ("f", 12)))
+    pd.DataFrame(COUNTS, index=samples, columns=features).to_csv(file)
     return str(file)
+
+
+@pytest.fixture
+def fitted(counts, tmp_path, capsys):
+    folder = tmp_path / "out"
+    assert main(["fit", counts, "-k", "3", "-o", str(folder), "--tol", "1e-3"]) == 0
+    capsys.readouterr()
+    return folder
+
+
+def run_json(capsys, *arguments, code=0):
+    """Run a command for machines: JSON and nothing else, with no numbers that JSON lacks."""
+    assert main([*map(str, arguments), "--json"]) == code
+
+    def not_json(constant):
+        raise AssertionError(constant)
+
+    return json.loads(capsys.readouterr().out, parse_constant=not_json)
+
+
+def error_of(capsys, *arguments, code=2):
+    """Run a command that fails: one line, on stderr."""
+    assert main(list(map(str, arguments))) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    *usage, line = err.splitlines()
+    assert line.startswith("isotopic: error: ")
+    assert all(text.startswith(("Usage: ", "  ")) for text in usage)
+    return line
+
+
+# fit
+
+
+def test_fit_writes_a_folder_that_describes_itself(counts, fitted, capsys):
+    manifest = json.loads((fitted / "manifest.json").read_text())
+    assert sorted(manifest["files"]) == sorted(os.listdir(fitted))
+    assert manifest["isotopic"] == isotopic.__version__
+    assert manifest["model"]["class"] == "NMF"
+    assert manifest["model"]["parameters"]["n_components"] == 3
+    assert manifest["data"]["source"] == counts
+    assert manifest["data"]["fingerprint"] == isotopic.read_counts(counts).fingerprint()
+    assert manifest["seed"] == 0
+    assert set(manifest["seconds"]) == {"reading", "fitting", "writing", "report"}
+    model = isotopic.load(fitted / "model.isotopic")
+    same = isotopic.NMF(3, tol=1e-3, random_state=0).fit(sparse.csr_array(COUNTS))
+    np.testing.assert_array_equal(model.components_, same.components_)
+    assert manifest["result"]["objective"] == model.objective_
+    for kind, values in (("topics", model.components_.T), ("weights", model.weights_)):
+        names = [f"{'f' if kind == 'topics' else 's'}{i}" for i in range(len(values))]
+        csv = pd.read_csv(fitted / f"{kind}.csv", float_precision="round_trip")
+        for table in (csv, pd.read_parquet(fitted / f"{kind}.parquet")):
+            assert table.iloc[:, 0].tolist() == names
+            np.testing.assert_array_equal(table.iloc[:, 1:].to_numpy(), values)
+    assert "f11" in (fitted / "report.html").read_text(encoding="utf-8")
+
+
+def test_fit_prints_topics(counts, tmp_path, capsys):
+    assert main(["fit", counts, "-k", "3", "-o", str(tmp_path / "o"), "--tol", "1e-3"]) == 0
+    out, err = capsys.readouterr()
+    shares = [float(x) for x in re.findall(r"^ +\d +([\d.]+)%  f\d", out, flags=re.MULTILINE)]
+    assert len(shares) == 3
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(100, abs=0.2)
+    assert str(tmp_path / "o" / "report.html") in out
+    assert "30 samples x 12 features" in err
+    assert re.search(r"^iteration +1 .* objective \S+  residual \S+$", err, flags=re.MULTILINE)
+    assert "\x1b" not in out + err  # no terminal, no colours
+
+
+def test_fit_takes_models_priors_and_settings(counts, tmp_path, capsys):
+    found = run_json(
+        capsys, "fit", counts, "-k", 2, "-o", tmp_path / "o", "--model", "lda",
+        "--alpha", "0.2,0.4", "--eta", "0.1", "--solver", "joint", "--init", "nndsvd",
+        "--max-iter", 7, "--tol", 0, "--threads", 1, "--seed", 4, "--no-report",
+    )  # fmt: skip
+    assert found["model"]["class"] == "LDA"
+    expected = {
+        "alpha": [0.2, 0.4], "eta": 0.1, "solver": "joint", "init": "nndsvd", "max_iter": 7,
+        "tol": 0.0, "n_jobs": 1, "random_state": 4,
+    }  # fmt: skip
+    assert found["model"]["parameters"].items() >= expected.items()
+    assert found["result"]["iterations"] == 7
+    assert [topic["topic"] for topic in found["topics"]] == [0, 1]
+    assert not (tmp_path / "o" / "report.html").exists()
+    assert "report.html" not in found["files"]
+    options = ["--set", "normalize=false", "--set", "missing=nan", "--max-iter", 1, "--no-report"]
+    found = run_json(capsys, "fit", counts, "-k", 2, "-o", tmp_path / "p", *options)
+    assert found["model"]["parameters"]["normalize"] is False
+    assert found["model"]["parameters"]["missing"] == "nan"
+
+
+def test_fit_to_texts(tmp_path, capsys):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for i in range(12):
+        word = "sailing ships" if i % 2 else "baking bread"
+        (texts / f"{i}.txt").write_text(f"The {word} {word}, of <script>alert({i})</script>")
+    found = run_json(capsys, "fit", texts, "-k", 2, "-o", tmp_path / "o", "--min-df", "3")
+    assert found["data"]["format"] == "text-folder"
+    assert found["data"]["features"] == 6
+    page = (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
+    assert "sailing ships" in page  # the documents are shown
+    assert "<script>alert" not in page
+    new = tmp_path / "new.txt"
+    new.write_text("bread and bread and baking\nships sailing ships never")
+    assert main(["transform", str(tmp_path / "o"), str(new), "-o", str(tmp_path / "w.csv")]) == 0
+    weights = pd.read_csv(tmp_path / "w.csv")
+    assert weights["sample"].tolist() == ["line 1", "line 2"]
+    assert weights.iloc[0, 1:].argmax() != weights.iloc[1, 1:].argmax()
+
+
+def test_nothing_is_overwritten_without_force(counts, fitted, tmp_path, capsys):
+    before = {file.name: file.read_bytes() for file in fitted.iterdir()}
+    commands = [
+        ["fit", counts, "-k", "2", "-o", fitted],
+        ["report", fitted],
+        ["convert", fitted, "--to", "PLSA", "-o", fitted],
+        ["transform", fitted, counts, "-o", fitted / "weights.csv"],
+        ["demo", "-o", fitted],
+    ]
+    for command in commands:
+        assert "--force" in error_of(capsys, *command)
+    assert {file.name: file.read_bytes() for file in fitted.iterdir()} == before
+    assert main(["fit", counts, "-k", "2", "-o", str(fitted), "--force"]) == 0
+    assert len(isotopic.load(fitted / "model.isotopic").components_) == 2
+
+
+def test_fit_stops_at_its_time_limit_and_can_go_on(counts, tmp_path, capsys):
+    command = ["fit", counts, "-k", "3", "-o", str(tmp_path / "o"), "--tol", "1e-6", "--no-report"]
+    assert main([*command, "--time-limit", "1e-9"]) == 0
+    assert "--force" in capsys.readouterr().err.splitlines()[-1]
+    manifest = json.loads((tmp_path / "o" / "manifest.json").read_text())
+    assert manifest["stopped"] == "time limit of 1e-09 s"
+    assert manifest["result"]["iterations"] == 1
+    assert main([*command, "--force"]) == 0
+    assert "going on from" in capsys.readouterr().err
+    model = isotopic.load(tmp_path / "o" / "model.isotopic")
+    same = isotopic.NMF(3, tol=1e-6, random_state=0).fit(sparse.csr_array(COUNTS))
+    np.testing.assert_array_equal(model.components_, same.components_)
+    assert not (tmp_path / "o" / "checkpoint.isotopic").exists()
+
+
+def start(*arguments, **options):
+    command = [sys.executable, "-W", "error", "-m", "isotopic", *map(str, arguments)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_fit_can_go_on(counts, tmp_path, sent, capsys):
+    fit = ["fit", counts, "-k", "3", "--tol", "0", "--no-report"]
+    out = tmp_path / "an out"
+    with start(*fit, "-o", out, "--max-iter", 10_000_000) as process:
+        for line in process.stderr:
+            if line.startswith("iteration    10"):
+                break
+        process.send_signal(sent)
+        said = process.stderr.read()
+    assert process.returncode == 128 + sent
+    made = int(re.search(r"interrupted after (\d+) iterations", said)[1])
+    assert f"to go on: isotopic fit {counts} " in said
+    assert f"-o '{out}'" in said
+    assert os.listdir(out) == ["checkpoint.isotopic"]
+    enough = ["--max-iter", str(made + 5)]
+    assert main([*fit, *enough, "-o", str(out)]) == 0
+    assert "going on from" in capsys.readouterr().err
+    assert main([*fit, *enough, "-o", str(tmp_path / "at once")]) == 0
+    ours, theirs = (isotopic.load(tmp_path / name / "model.isotopic") for name in (out, "at once"))
+    np.testing.assert_array_equal(ours.components_, theirs.components_)
+    assert ours.n_iter_ == made + 5
+
+
+def test_checkpoints_of_other_fits_are_refused(counts, tmp_path, capsys):
+    fit = ["fit", counts, "-o", str(tmp_path / "o"), "--checkpoint", str(tmp_path / "c"), "--force"]
+    assert main([*fit, "-k", "2", "--no-report"]) == 0
+    capsys.readouterr()
+    assert main([*fit, "-k", "3"]) == 2
+    assert "another n_components" in capsys.readouterr().err
+
+
+def test_live_display_on_a_terminal(counts, tmp_path):
+    terminal, end = pty.openpty()
+    command = ["fit", counts, "-k", "3", "-o", tmp_path / "o", "--no-report"]
+    arguments = [sys.executable, "-m", "isotopic", *map(str, command)]
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"}
+    with subprocess.Popen(
+        arguments, stderr=end, stdout=subprocess.PIPE, env=environment
+    ) as process:
+        os.close(end)
+        shown = b""
+        while True:
+            try:
+                part = os.read(terminal, 2**16)
+            except OSError:  # the terminal is gone with its process
+                break
+            if not part:
+                break
+            shown += part
+        assert process.wait() == 0
+    os.close(terminal)
+    assert b"\x1b[" in shown
+    assert re.search(rb"iteration +\d+ .*objective", shown)
+
+
+# The others
+
+
+def test_report_of_a_folder(fitted, tmp_path, capsys):
+    found = run_json(capsys, "report", fitted, "-o", tmp_path / "x.html", "--title", "A <b>title")
+    assert found["report"] == str(tmp_path / "x.html")
+    assert found["bytes"] == (tmp_path / "x.html").stat().st_size
+    assert "A <b>title" not in (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert "no manifest.json" in error_of(capsys, "report", tmp_path)
+
+
+def test_transform_finds_features_by_name(fitted, counts, tmp_path, capsys):
+    model = isotopic.load(fitted / "model.isotopic")
+    frame = pd.read_csv(counts, index_col=0)
+    other = frame[frame.columns[::-1]].iloc[:5].assign(unknown=7)
+    other.to_parquet(tmp_path / "new.parquet")
+    out = tmp_path / "w.parquet"
+    found = run_json(capsys, "transform", fitted, tmp_path / "new.parquet", "-o", out)
+    assert found["counts_left_out"] == 35
+    table = pd.read_parquet(out)
+    assert table["sample"].tolist() == [f"s{i}" for i in range(5)]
+    np.testing.assert_allclose(
+        table.iloc[:, 1:].to_numpy(), model.transform(sparse.csr_array(COUNTS[:5])), rtol=1e-6
+    )
+    sparse.save_npz(tmp_path / "nameless.npz", sparse.csr_array(COUNTS[:5]))
+    assert main(["transform", str(fitted), str(tmp_path / "nameless.npz"), "-o", f"{out}.csv"]) == 0
+    capsys.readouterr()
+    sparse.save_npz(tmp_path / "nameless.npz", sparse.csr_array(COUNTS[:5, :4]))
+    error = error_of(
+        capsys, "transform", fitted, tmp_path / "nameless.npz", "-o", tmp_path / "v.csv"
+    )
+    assert "none of the 4 features is among the 12" in error
+    error = error_of(capsys, "transform", fitted, counts, "-o", tmp_path / "w.xls")
+    assert ".csv or .parquet" in error
+
+
+def test_convert_is_exact_or_refused(fitted, tmp_path, capsys):
+    assert main(["convert", str(fitted), "--to", "plsa", "-o", str(tmp_path / "plsa")]) == 0
+    nmf, plsa = (isotopic.load(f / "model.isotopic") for f in (fitted, tmp_path / "plsa"))
+    np.testing.assert_allclose(
+        plsa.weights_, nmf.weights_ / nmf.weights_.sum(axis=1, keepdims=True), rtol=1e-10
+    )
+    manifest = json.loads((tmp_path / "plsa" / "manifest.json").read_text())
+    assert manifest["model"]["class"] == "PLSA"
+    assert manifest["converted_from"]["class"] == "NMF"
+    capsys.readouterr()
+    error = error_of(capsys, "convert", fitted, "--to", "LDA", "-o", tmp_path / "lda")
+    assert "not an exact relation" in error
+
+
+def test_select_prints_a_table_and_draws_it(counts, tmp_path, capsys):
+    command = [
+        "select",
+        counts,
+        "-k",
+        "2:4",
+        "--repeats",
+        "2",
+        "--tol",
+        "1e-2",
+        "-o",
+        tmp_path / "s",
+    ]
+    found = run_json(capsys, *command)
+    assert found["table"]["n_components"] == [2, 3, 4]
+    assert found["best"] in (2, 3, 4)
+    assert (tmp_path / "s" / "selection.png").read_bytes().startswith(b"\x89PNG")
+    table = pd.read_csv(tmp_path / "s" / "selection.csv")
+    np.testing.assert_allclose(table["score"], found["table"]["score"])
+    assert "would be overwritten" in error_of(capsys, *command)
+    assert main(list(map(str, command[:-2]))) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^n_components +score", out)
+    assert "best: " in out
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("5:7", [5, 6, 7]), ("5:20:5", [5, 10, 15, 20]), ("3", [3]), ("8,2", [8, 2])],
+)
+def test_numbers_of_components(text, numbers):
+    from isotopic.cli.select import component_numbers
+
+    assert component_numbers(text) == numbers
+
+
+def test_info(counts, fitted, capsys):
+    found = run_json(capsys, "info")
+    assert set(found) >= {"isotopic", "python", "numpy", "scipy", "scikit-learn", "core", "threads"}
+    found = run_json(capsys, "info", counts)
+    assert (found["samples"], found["features"], found["format"]) == (30, 12, "wide")
+    assert found["total"] == COUNTS.sum()
+    found = run_json(capsys, "info", fitted)
+    assert (found["model"], found["components"], found["format"]) == ("NMF", 3, "wide")
+    assert main(["info", counts]) == 0
+    assert re.search(r"^samples +30$", capsys.readouterr().out, flags=re.MULTILINE)
+
+
+def test_demo(tmp_path, capsys):
+    assert main(["demo", "-k", "4", "--seed", "3", "-o", str(tmp_path / "demo")]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert isotopic._core.native.level() in out
+    trace = re.findall(r"^ +(\d+) +[\d.]+ +([\d,.]+) +[\d.e+-]+$", out, flags=re.MULTILINE)
+    objectives = [float(value.replace(",", "")) for _, value in trace]
+    assert 8 <= len(trace) <= 12
+    assert objectives == sorted(objectives, reverse=True)
+    topics = re.findall(r"^ +\d +([\d.]+)%  (.+?)  +(.+)$", out, flags=re.MULTILINE)
+    assert len(topics) == 4
+    names = set(isotopic.datasets.load_kjv().sample_names)
+    assert all(set(chapters.split(", ")) <= names for _, _, chapters in topics)
+    *printed, where = out.splitlines()
+    assert max(map(len, printed)) <= 120
+    assert where.endswith(str(tmp_path / "demo" / "report.html"))
+    assert "King James" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+
+
+# verify
 
 
 @pytest.fixture
@@ -31,7 +364,7 @@ def no_verification(monkeypatch):
             [Claim("Lemma 1", "holds", 0.0, 1.0), Claim("Lemma 2", "does not", np.inf, 1.0)]
         )
 
-    monkeypatch.setattr(cli, "verify", verify)
+    monkeypatch.setattr("isotopic.cli.verify.verify_claims", verify)
 
 
 def test_verify_a_file(counts, capsys):
@@ -49,26 +382,16 @@ def test_verify_takes_the_bundled_corpus_when_no_file_is_given(monkeypatch, caps
         asked.append(arguments)
         return VerificationTable([Claim("Lemma 1", "holds", 0.0, 1.0)])
 
-    monkeypatch.setattr(cli, "verify", verify)
+    monkeypatch.setattr("isotopic.cli.verify.verify_claims", verify)
     assert main(["verify"]) == 0
     assert asked == [(None, 5)]
-    assert "1 of 1 claims hold" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("no_verification")
 def test_verify_returns_1_when_a_claim_does_not_hold(capsys):
     assert main(["verify"]) == 1
     assert "1 of 2 claims hold" in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("no_verification")
-def test_verify_prints_json(capsys):
-    assert main(["verify", "--json"]) == 1
-
-    def not_json(constant):
-        raise AssertionError(constant)
-
-    found = json.loads(capsys.readouterr().out, parse_constant=not_json)
+    found = run_json(capsys, "verify", code=1)
     assert found["passed"] is False
     assert found["claims"][1] == {
         "where": "Lemma 2",
@@ -79,21 +402,7 @@ def test_verify_prints_json(capsys):
     }
 
 
-def write_garbage(file):
-    file.write_text("these are not counts")
-
-
-def write_nothing(file):
-    file.touch()
-
-
-def write_dense(file):
-    np.savez(file, counts=np.ones((3, 3)))
-
-
-def write_one_array(file):
-    with file.open("wb") as stream:
-        np.save(stream, np.ones((3, 3)))
+# What cannot be used
 
 
 def write_negative(file):
@@ -107,117 +416,216 @@ def write_zeros(file):
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (lambda file: None, "No such file"),
-        (lambda file: file.mkdir(), "Is a directory"),
-        (write_garbage, "not a sparse matrix"),
-        (write_nothing, "not a sparse matrix"),
-        (write_dense, "not a sparse matrix"),
-        (write_one_array, "not a sparse matrix"),
-        (write_negative, "row 0, column 0"),
+        (lambda file: None, "does not exist"),
+        (lambda file: file.mkdir(), "holds no matrix"),
+        (lambda file: file.write_text("these are not counts"), "not an archive"),
+        (lambda file: file.touch(), "not an archive"),
+        (write_negative, "sample 0, feature 0"),
         (write_zeros, "no counts"),
     ],
 )
 def test_unusable_data_are_one_line_on_stderr(write, message, tmp_path, capsys):
     file = tmp_path / "X.npz"
     write(file)
-    assert main(["verify", str(file)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("isotopic: error: ")
-    assert err.count("\n") == 1
-    assert str(file) in err
-    assert message in err
-
-
-def test_demo_prints_topics_and_the_trace(tmp_path, capsys):
-    place = tmp_path / "demo.html"
-    assert main(["demo", "--components", "4", "--seed", "3", "--report", str(place)]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert isotopic._core.native.level() in out
-    trace = re.findall(r"^ +(\d+) +[\d.]+ +([\d,.]+) +[\d.e+-]+$", out, flags=re.MULTILINE)
-    objectives = [float(value.replace(",", "")) for _, value in trace]
-    assert 8 <= len(trace) <= 12
-    assert objectives == sorted(objectives, reverse=True)
-    topics = re.findall(r"^ *([\d.]+)%  (.+?)  +(.+)$", out, flags=re.MULTILINE)
-    shares = [float(share) for share, _, _ in topics]
-    assert len(topics) == 4
-    assert shares == sorted(shares, reverse=True)
-    assert sum(shares) == pytest.approx(100, abs=0.3)
-    names = set(isotopic.datasets.load_kjv().sample_names)
-    assert all(set(chapters.split(", ")) <= names for _, _, chapters in topics)
-    *printed, where = out.splitlines()
-    assert max(map(len, printed)) <= 120
-    assert where.endswith(str(place))
-    assert "King James" in place.read_text(encoding="utf-8")
-
-
-def test_demo_replaces_no_report_unless_told_to(tmp_path, capsys):
-    place = tmp_path / "demo.html"
-    place.write_text("mine")
-    assert main(["demo", "--components", "2", "--report", str(place)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "exists" in err
-    assert "--force" in err
-    assert place.read_text() == "mine"
-    assert main(["demo", "--components", "2", "--report", str(place), "--force"]) == 0
-    assert place.read_text(encoding="utf-8") != "mine"
-
-
-def test_demo_says_where_it_cannot_write(tmp_path, capsys):
-    assert main(["demo", "--components", "2", "--report", str(tmp_path / "no" / "x.html")]) == 2
-    assert "cannot write" in capsys.readouterr().err
-
-
-def test_demo_is_the_same_for_the_same_seed(tmp_path, capsys):
-    def topics():
-        main(["demo", "--components", "2", "--report", str(tmp_path / "demo.html"), "--force"])
-        return capsys.readouterr().out.partition("share")[2]
-
-    assert topics() == topics()
-
-
-def test_info(capsys):
-    assert main(["info"]) == 0
-    out = capsys.readouterr().out
-    for name in ("isotopic", "python", "numpy", "scipy", "scikit-learn", "core", "threads"):
-        assert re.search(rf"^{name} +\S", out, flags=re.MULTILINE)
+    assert message in error_of(capsys, "verify", file)
+    assert main(["verify", str(file), "--json"]) == 2
+    assert message in json.loads(capsys.readouterr().out)["error"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "text"),
+    ("arguments", "message"),
     [
-        (["--version"], 0, f"isotopic {isotopic.__version__}\n"),
-        (["--help"], 0, "isotopic verify counts.npz"),
-        (["verify", "--help"], 0, "FILE.npz"),
-        ([], 2, "COMMAND"),
-        (["demo", "--components", "0"], 2, "'0' is not a positive whole number"),
-        (["verify", "--components", "many"], 2, "'many' is not a positive whole number"),
+        (["fit", "DATA", "--alpha", "0.1", "-o", "OUT"], "NMF has no alpha; these have it: LDA"),
+        (["fit", "DATA", "-k", "99", "-o", "OUT"], "n_components=99 is larger than the data"),
+        (["fit", "DATA", "--model", "LDA", "--alpha", "-1", "-o", "OUT"], "concentration"),
+        (["fit", "DATA", "--model", "LDA", "--alpha", "0.1,x", "-o", "OUT"], "is not a number"),
+        (["fit", "DATA", "--model", "LDA", "--alpha", "x", "-o", "OUT"], "'alpha' parameter"),
+        (["fit", "DATA", "--model", "SVD", "-o", "OUT"], "SVD"),
+        (["fit", "DATA", "--set", "colour=1", "-o", "OUT"], "NMF has no colour"),
+        (["fit", "DATA", "--set", "tol=1", "-o", "OUT"], "tol has an option of its own"),
+        (["fit", "DATA", "--set", "normalize=5", "-o", "OUT"], "'normalize' parameter"),
+        (["fit", "DATA", "--set", "normalize", "-o", "OUT"], "'normalize' is not NAME=VALUE"),
+        (["fit", "DATA", "--layer", "x", "-o", "OUT"], "layer is for h5ad"),
+        (["fit", "DATA", "--min-df", "1.5", "-o", "OUT"], "--min-df is a number of documents"),
+        (["fit", "DATA", "-o", "DATA"], "is a file"),
+        (["fit", "DATA"], "Missing option '-o'"),
+        (["fit", "DATA", "-o", "OUT", "--open", "--no-report"], "--open needs the report"),
+        (["select", "DATA", "-k", "5-9"], "--components is FIRST:LAST"),
+        (["select", "DATA", "-k", "99", "--repeats", "2"], "larger than the data"),
+        (["demo", "--components", "0"], "--components"),
+        (["nonsense"], "No such command 'nonsense'"),
     ],
 )
-def test_help_version_and_wrong_usage(arguments, code, text, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert stopped.value.code == code
+def test_wrong_usage_is_one_line(arguments, message, counts, tmp_path, capsys):
+    places = {"DATA": counts, "OUT": str(tmp_path / "out")}
+    assert main([places.get(argument, argument) for argument in arguments]) == 2
     out, err = capsys.readouterr()
-    assert text in (err if code else out)
-    assert (out if code else err) == ""
+    assert out == ""
+    assert message in err.splitlines()[-1]
+    assert "Traceback" not in err
 
 
-def test_python_dash_m(tmp_path):
-    def run(*arguments):
-        return subprocess.run(
-            [sys.executable, "-W", "error", "-m", "isotopic", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
+# Help, versions, completion
 
-    assert run("--version").stdout == f"isotopic {isotopic.__version__}\n"
-    missing = run("verify", "missing.npz")
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_examples_that_are_commands(command, capsys):
+    assert main([command, "--help"]) == 0
+    out = capsys.readouterr().out
+    examples = out.partition("Examples:\n")[2].splitlines()
+    assert examples
+    assert all(line.startswith(f"  isotopic {command}") for line in examples)
+    options = set(re.findall(r" (--[a-z-]+)", " ".join(examples)))
+    assert options <= set(re.findall(r"--[a-z-]+", out.partition("Examples:")[0]))
+
+
+def test_help_and_version(capsys):
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert re.findall(r"^  (\w+) {2,}[A-Z]", out, flags=re.MULTILINE) == COMMANDS
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"isotopic {isotopic.__version__}\n"
+
+
+def test_python_dash_m_and_without_the_libraries(tmp_path):
+    def run(*code):
+        command = [sys.executable, "-W", "error", *code]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    missing = run("-m", "isotopic", "info", "missing.npz")
     assert missing.returncode == 2
-    assert missing.stderr == (
-        "isotopic: error: cannot read missing.npz: No such file or directory\n"
+    assert missing.stderr.splitlines()[-1] == (
+        "isotopic: error: Invalid value for '[DATA]': Path 'missing.npz' does not exist."
     )
+    without = run(
+        "-c",
+        "import sys, importlib.util as u; find = u.find_spec; "
+        "u.find_spec = lambda name: None if name == 'click' else find(name); "
+        "from isotopic.cli import main; sys.exit(main(['info']))",
+    )
+    assert without.returncode == 2
+    assert without.stderr == (
+        "isotopic: error: the command line needs click: pip install 'isotopic[cli]'\n"
+    )
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shell_completion(shell, monkeypatch, capsys):
+    monkeypatch.setenv("_ISOTOPIC_COMPLETE", f"{shell}_source")
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    assert "_ISOTOPIC_COMPLETE" in capsys.readouterr().out
+    monkeypatch.setenv("_ISOTOPIC_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "isotopic fit --mod")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    with pytest.raises(SystemExit):
+        main([])
+    assert capsys.readouterr().out == "plain,--model\n"
+
+
+# Hostile text
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\x1b[2J\x1b]0;owned\x07",
+    "new\nline\r\ttab",
+    "x" * 10_000,
+    "👩‍👩‍👧 family",
+    "\u202eright to left\u202c",
+    "עברית",
+    "[bold red]markup[/]",
+    "\x9b31m\u2028",
+    '=cmd|" /C calc"!A0',
+    "%s {0} $(reboot) `ls`",
+    "",
+]
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    names = [f"{text}s" for text in HOSTILE]
+    table = pd.DataFrame(COUNTS[:12], index=names, columns=HOSTILE)
+    table.rename_axis("the names").to_parquet(tmp_path / "hostile.parquet")
+    return tmp_path / "hostile.parquet"
+
+
+def steering(text):
+    """Find what a terminal would obey."""
+    return [
+        letter
+        for letter in text.replace("\n", "")
+        if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") and letter != "\u200d"
+    ]
+
+
+def test_hostile_names_do_not_reach_the_terminal(hostile, tmp_path, capsys):
+    out = tmp_path / "out"
+    options = ["--name-column", "the names"]
+    commands = [
+        ["fit", hostile, "-k", "2", "-o", out, "--tol", "1e-3", *options],
+        ["info", hostile, *options],
+        ["info", out],
+        ["transform", out, hostile, "-o", tmp_path / "w.csv", *options],
+        ["report", out, "-o", tmp_path / "r.html"],
+        ["info", hostile, "--name-column", HOSTILE[1]],
+        ["info", hostile, "--name-column", "\x1b[2Jnone"],
+    ]
+    codes = [main(list(map(str, command))) for command in commands]
+    printed, said = capsys.readouterr()
+    assert codes == [0, 0, 0, 0, 0, 2, 2]
+    assert steering(printed + said) == []
+    assert max(map(len, printed.splitlines())) < 300
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+
+
+@given(st.text(), st.integers(2, 60))
+def test_nothing_steers_a_terminal(text, longest):
+    assert steering(printable(text)) == []
+    assert "\n" not in printable(text)
+    assert len(short(text, longest)) <= longest
+    plain = "".join(letter for letter in text if letter.isalnum())
+    assert printable(plain) == plain
+
+
+def test_hostile_names_of_files(tmp_path, capsys):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for name in (b"\xff.txt", b"\x1b[2J.txt", "é\n.txt".encode()):
+        (texts / os.fsdecode(name)).write_text("cat mat")
+    assert main(["fit", str(texts), "-k", "1", "-o", str(tmp_path / "o")]) == 0
+    assert steering("".join(capsys.readouterr())) == []
+    names = isotopic.read_counts(tmp_path / "o").sample_names.tolist()
+    assert sorted(names) == sorted(["\\udcff.txt", "\x1b[2J.txt", "é\n.txt"])
+    weird = tmp_path / "o" / "report.html" / os.fsdecode(b"\xfe\x1b")  # a file is no folder
+    assert main(["fit", str(texts), "-o", str(weird)]) == 2
+    printed, said = capsys.readouterr()
+    assert steering(printed + said) == []
+    assert "Not a directory" in said.splitlines()[-1]
+
+
+def test_hostile_names_survive_in_files(hostile, tmp_path, capsys):
+    options = ["--name-column", "the names", "--no-report"]
+    found = run_json(capsys, "fit", hostile, "-k", 2, "-o", tmp_path / "o", *options)
+    assert {term for topic in found["topics"] for term in topic["terms"]} <= set(HOSTILE)
+    assert pd.read_parquet(tmp_path / "o" / "topics.parquet")["feature"].tolist() == HOSTILE
+    table = pd.read_csv(tmp_path / "o" / "topics.csv", keep_default_na=False, lineterminator="\n")
+    assert table["feature"].tolist() == HOSTILE
+    data = isotopic.read_counts(tmp_path / "o")
+    assert data.sample_names.tolist() == [f"{text}s" for text in HOSTILE]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_unicode_is_no_error(hostile, tmp_path, encoding):
+    command = ["fit", hostile, "-k", "2", "-o", tmp_path / "ö", "--name-column", "the names"]
+    seen = tmp_path / "seen"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
+    browser.chmod(0o700)
+    environment = os.environ | {"PYTHONIOENCODING": encoding, "BROWSER": f"{browser} %s"}
+    process = start(*command, "--open", stdout=subprocess.DEVNULL, env=environment)
+    _, said = process.communicate()
+    assert process.returncode == 0, said
+    assert "Traceback" not in said
+    assert seen.read_text() == f"{(tmp_path / 'ö' / 'report.html').as_uri()}\n"

@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 from isotopic import (
+    ARDNMF,
     LDA,
     NMF,
     PLSA,
@@ -284,6 +285,7 @@ EVERY_PARAMETER = {
     "init": "nndsvd",
     "max_iter": 7,
     "tol": 0.5,
+    "min_gain": 1e-6,
     "n_init": 2,
     "warm_start": True,
     "fixed_topics": np.ones((1, 5)),
@@ -299,7 +301,7 @@ OWN_PARAMETERS = {
     NMF: {"normalize": False},
     PLSA: {},
     LDA: {"alpha": np.array([0.1, 0.2, 0.3]), "eta": 0.5, "estimate": "variational"},
-    GammaPoisson: {"shape": [1.0, 2.0, 3.0], "rate": 0.5},
+    GammaPoisson: {"shape": [1.0, 2.0, 3.0], "rate": 0.5, "learn": "symmetric"},
     PoissonFactorization: {
         "shape": [1.0, 2.0, 3.0],
         "rate": 0.5,
@@ -307,6 +309,7 @@ OWN_PARAMETERS = {
         "topic_rate": 0.1,
     },
     TopicModel: {"weights": Lasso(0.5), "topics": Dirichlet([0.1] * 5)},
+    ARDNMF: {"shape": 3.0, "scale": 2.0},
 }
 
 

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info
 
 from isotopic import (
+    ARDNMF,
     LDA,
     NMF,
     PLSA,
@@ -49,6 +50,7 @@ MODELS = [
     SparseNMF(3, 0.5, norm="l1", penalty="log"),
     SparseNMF(3, 0.5, norm=1.5, penalty="power"),
     PoissonFactorization(3),
+    ARDNMF(3),
     BetaNMF(3),
     BetaNMF(3, beta=0.5, normalize=False),
     BetaNMF(3, beta=1.5, penalty="log", strength=0.1),

@@ -19,12 +19,13 @@ LAYERS = [
     {"kernels"},
     {"divergences", "priors"},
     {"problem"},
+    {"blocks", "dask"},
     {"beta_problem"},
     {"init", "objectives", "solvers"},
     {"generative", "match", "responsibilities", "table"},
     {"evaluate"},
     {"estimators"},
-    {"annotated", "convert", "datasets", "resampling"},
+    {"annotated", "convert", "datasets", "io", "resampling", "select"},
     {"bootstrap", "plot", "report"},
     {"verify"},
     {"cli", "__main__"},
@@ -55,7 +56,8 @@ def test_imports_go_downwards(path):
 
 
 def test_importing_loads_nothing_heavy():
-    heavy = ("matplotlib", "pandas", "polars", "dask", "pyarrow", "anndata")
+    heavy = ("matplotlib", "pandas", "polars", "dask", "distributed", "pyarrow", "anndata")
+    heavy += ("h5py", "zarr")
     # scikit-learn itself loads pandas where it is installed.
     code = (
         "import sys, sklearn.base; before = set(sys.modules); import isotopic; "

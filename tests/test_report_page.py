@@ -140,8 +140,8 @@ def open_page(browser):
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    path = tmp_path_factory.mktemp("demo") / "demo.html"
-    assert main(["demo", "--report", str(path)]) == 0
+    path = tmp_path_factory.mktemp("demo") / "report.html"
+    assert main(["demo", "--output", str(path.parent)]) == 0
     return path
 
 

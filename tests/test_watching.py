@@ -9,7 +9,11 @@ import pytest
 from problems import paper_lda, random_counts
 from sklearn.pipeline import make_pipeline
 
-from isotopic import NMF
+from isotopic import NMF, Free, Simplex, open_blocks
+from isotopic.blocks import BlockedCounts, problem_of
+from isotopic.estimators.watching import Pace
+from isotopic.init import random_start
+from isotopic.solvers import Iteration
 
 CODE = """
 import numpy as np
@@ -124,3 +128,22 @@ def test_callbacks_reach_a_model_in_a_pipeline(rng):
     pipeline.set_callbacks(recorder).fit(random_counts(rng))
     assert recorder.calls.count("end iteration") == 3
     assert recorder.calls.count("teardown") == 1
+
+
+def test_the_pace_tells_of_an_end_that_comes_nearer():
+    pace = Pace(tokens=1000.0, max_iter=100, tol=1e-6)
+    said = [pace.look(Iteration(i, i, 2.0 * i, 1.0, 10.0**-i, None)) for i in (1, 2, 3, 4)]
+    assert all(line.startswith("5e+02 tokens/s") for line in said)
+    assert pace.iterations_left(4) == pytest.approx(2.0)  # the residual falls tenfold each time
+    assert said[-1].endswith("at most 4 s left")
+    assert Pace(1.0, 100, 0.0).look(Iteration(1, 1, 60.0, 1.0, 1.0, None)).endswith("1:39:00 left")
+
+
+def test_blocks_are_counted_while_a_fit_is_watched(rng):
+    X = random_counts(rng)
+    counts = BlockedCounts(open_blocks([X, X, X], block_entries=1))
+    seen = []
+    counts.engine.watch = lambda done, of: seen.append((done, of))
+    problem = problem_of(Free(), Simplex(), counts, 2)
+    problem.evaluate(*random_start(problem, rng), passes=0)
+    assert seen == [(1, 3), (2, 3), (3, 3)]

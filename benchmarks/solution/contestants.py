@@ -45,7 +45,7 @@ OWN = (
     Contestant("isotopic", "divergence", "isotopic", "with_isotopic:nmf"),
     Contestant("isotopic-joint", "divergence", "isotopic", "with_isotopic:nmf_joint"),
     Contestant("isotopic", "perplexity", "isotopic", "with_isotopic:lda"),
-    Contestant("isotopic-joint", "perplexity", "isotopic", "with_isotopic:lda_joint"),
+    Contestant("isotopic-variational", "perplexity", "isotopic", "with_isotopic:lda_variational"),
 )
 PEERS = (
     Contestant("sklearn-mu", "divergence", "scikit-learn", "with_sklearn:nmf"),

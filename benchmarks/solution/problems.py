@@ -110,7 +110,8 @@ class Perplexity:
         _, first, second = self.parts
         topics = _proportions(topics)
         start = np.ones((first.shape[0], self.components)), topics
-        model = LDA(self.components, alpha=self.prior, init=start, max_iter=0, tol=0)
+        settings = {"alpha": self.prior, "eta": None, "estimate": "smoothed"}
+        model = LDA(self.components, init=start, max_iter=0, tol=0, **settings)
         with warnings.catch_warnings():  # a few samples that still move change no digit here
             warnings.simplefilter("ignore", ConvergenceWarning)
             return float(np.exp(-completion_score(model.fit(first), first, second)))

@@ -1,7 +1,5 @@
 """isotopic: with its default solver, and with plain joint updates."""
 
-import numpy as np
-
 from benchmarks.solution.job import Job, Recorder
 from isotopic import LDA, NMF
 
@@ -14,19 +12,20 @@ def nmf_joint(job: Job, record: Recorder) -> None:
     nmf(job, record, "joint")
 
 
-def lda(job: Job, record: Recorder, solver: str = "auto") -> None:
-    """Fit LDA; each sample's tokens are at first shared out equally."""
-    shares = np.asarray(job.X.sum(axis=1)).reshape(-1, 1) / job.components
-    weights = job.prior + np.repeat(shares, job.components, axis=1)
-    priors = {"alpha": job.prior, "eta": job.prior}
-    _fit(LDA, (weights, job.topics), solver, job, record, **priors)
+def lda(job: Job, record: Recorder) -> None:
+    """Fit LDA as it is: it starts by itself, and learns its priors."""
+    _fit(LDA, "auto", "auto", job, record, random_state=job.seed)
 
 
-def lda_joint(job: Job, record: Recorder) -> None:
-    lda(job, record, "joint")
+def lda_variational(job: Job, record: Recorder) -> None:
+    """Fit the paper's bound, with the priors that everybody has."""
+    priors = {"alpha": job.prior, "eta": job.prior, "estimate": "variational"}
+    _fit(LDA, "auto", "auto", job, record, random_state=job.seed, **priors)
 
 
-def _fit(estimator: type, start: tuple, solver: str, job: Job, record: Recorder, **priors) -> None:
+def _fit(
+    estimator: type, start: tuple | str, solver: str, job: Job, record: Recorder, **settings
+) -> None:
     model = estimator(
         job.components,
         solver=solver,
@@ -35,7 +34,7 @@ def _fit(estimator: type, start: tuple, solver: str, job: Job, record: Recorder,
         tol=0,
         n_jobs=job.threads,
         callbacks=lambda at: record(lambda: (at.state.weights.mean, at.state.topics.mean)),
-        **priors,
+        **settings,
     )
     record.start()
     model.fit(job.X)

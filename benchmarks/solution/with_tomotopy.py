@@ -14,7 +14,7 @@ def lda(job: Job, record: Recorder) -> None:
         k=job.components, alpha=job.prior, eta=job.prior, seed=job.seed, min_cf=0, rm_top=0
     )
     model.optim_interval = 0  # the same prior as everybody's
-    for document in words(job):
+    for document in words(job.X):
         model.add_doc(document)
     model.train(0)
     columns = np.array([int(word) for word in model.used_vocabs])

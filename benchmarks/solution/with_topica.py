@@ -49,7 +49,7 @@ def online_lda(job: Job, record: Recorder) -> None:
 
 def _growing(job: Job, record: Recorder, fit: Callable[[topica.Corpus, int], Any]) -> None:
     vocabulary = [str(i) for i in range(job.X.shape[1])]
-    corpus = topica.Corpus.from_documents(words(job), vocabulary=vocabulary)
+    corpus = topica.Corpus.from_documents(words(job.X), vocabulary=vocabulary)
     iterations = 1
     while True:
         began = time.perf_counter()

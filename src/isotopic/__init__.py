@@ -10,10 +10,12 @@ from typing import Any
 
 from isotopic import datasets, evaluate, generative
 from isotopic.annotated import fit_anndata
+from isotopic.blocks import open_blocks
 from isotopic.bootstrap import Intervals, bootstrap
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.estimators import (
+    ARDNMF,
     LDA,
     NMF,
     PLSA,
@@ -26,6 +28,7 @@ from isotopic.estimators import (
     TopicModel,
     load,
 )
+from isotopic.io import read_counts
 from isotopic.kernels import Counts, expected_counts
 from isotopic.match import match
 from isotopic.objectives import (
@@ -46,7 +49,17 @@ from isotopic.priors import (
     Simplex,
     UnitNorm,
 )
-from isotopic.solvers import Accelerated, Alternating, FurtherMM, JointEM, JointMM, SequentialMM
+from isotopic.select import Selection, select_components
+from isotopic.solvers import (
+    Accelerated,
+    Alternating,
+    FurtherMM,
+    IncrementalEM,
+    JointEM,
+    JointMM,
+    OnlineEM,
+    SequentialMM,
+)
 from isotopic.verify import verify
 
 __version__ = "0.1.0"
@@ -60,6 +73,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "ARDNMF",
     "LDA",
     "NMF",
     "PLSA",
@@ -74,13 +88,16 @@ __all__ = [
     "FurtherMM",
     "Gamma",
     "GammaPoisson",
+    "IncrementalEM",
     "Intervals",
     "JointEM",
     "JointMM",
     "Lasso",
     "LogPenalty",
+    "OnlineEM",
     "PoissonFactorization",
     "PowerPenalty",
+    "Selection",
     "SequentialMM",
     "Simplex",
     "SparseNMF",
@@ -101,7 +118,10 @@ __all__ = [
     "lda_bound",
     "load",
     "match",
+    "open_blocks",
     "plot",
     "plsa_log_likelihood",
+    "read_counts",
+    "select_components",
     "verify",
 ]

@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from isotopic.estimators.base import BaseTopicModel, kept_sides
+from isotopic.estimators.attributes import kept_sides
+from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.knowledge import informed
 from isotopic.init import explained_counts
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Posterior, Prior, Simplex, Weighted
@@ -181,7 +182,7 @@ def _why_not_exact(source: Pair, target: Pair) -> str:
     if not all(p.topics.normalized or isinstance(p.weights, Free) for p in (source, target)):
         return "only free weights are equivalent when the topics carry a scale"
     if not all(_only_scales(p.weights) or p.weights.bayesian for p in (source, target)):
-        return "a concave penalty changes more than the scale of the weights"
+        return "a concave penalty, or another prior, changes more than the scale of the weights"
     if source.weights.bayesian != target.weights.bayesian:
         return "one has a prior on the weights, the other has none"
     if source.weights.bayesian and source.weights != target.weights:

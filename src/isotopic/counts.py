@@ -88,18 +88,11 @@ class CountMatrix:
             with np.errstate(over="ignore"):  # the total tells
                 self.dense = np.ascontiguousarray(given, dtype=self.dtype)
         _check_range(self.values if self.is_sparse else self.dense, self.dtype, self.total)
-        self._check_shares()
+        check_shares(self.feature_totals, self.total, self.dtype)
 
-    def _check_shares(self) -> None:
-        """Raise if a feature's share of the counts would be lost by underflow."""
-        limit, totals = _SMALLEST[self.dtype] * self.total, self.feature_totals
-        rarest = float(np.min(totals, where=totals > 0, initial=np.inf))
-        if rarest < limit:
-            raise ValueError(
-                f"the counts of X are too different for {self.dtype}: a feature has {rarest:.3g} "
-                f"of {self.total:.3g}, a share below {_SMALLEST[self.dtype]}. Leave such features "
-                "out, or scale the columns"
-            )
+    def equal_shares(self, n_components: int) -> Array:
+        """Share each sample's total equally over components."""
+        return np.repeat(self.sample_totals[:, np.newaxis] / n_components, n_components, 1)
 
     def as_sparse(self) -> "CountMatrix":
         """Give the same counts in sparse form."""
@@ -164,6 +157,30 @@ class CountMatrix:
         other.missing = X.missing
         return other
 
+    @classmethod
+    def of_canonical(cls, X: Any, dtype: DTypeLike) -> "CountMatrix":
+        """Take CSR data that was found good and canonical before, when it is read again.
+
+        Only what would lead outside of memory is looked at.
+        """
+        _check_indices(X)
+        made = cls.__new__(cls)
+        made.shape, made.dtype, made.is_sparse = X.shape, np.dtype(dtype), True
+        made._keep(
+            X.indptr.astype(np.int64, copy=False),
+            X.indices.astype(np.int32, copy=False),
+            X.data.astype(dtype, copy=False),
+        )
+        return made
+
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes, with the index by feature."""
+        if not self.is_sparse:
+            return int(self.dense.nbytes)
+        index = 6 * len(self.values)  # a short and a long whole number for each entry
+        return int(self.row_starts.nbytes + self.features.nbytes + self.values.nbytes + index)
+
     def rows(self, which: Array) -> "CountMatrix":
         """Select rows by index."""
         part = CountMatrix.__new__(CountMatrix)
@@ -193,6 +210,13 @@ class CountMatrix:
         part.missing, part.copies = self.missing, self.copies
         part._keep(before[self.row_starts], self.features[kept], self.values[kept])
         return part
+
+    def identity(self) -> list[Array]:
+        """Give the arrays that tell it from other data."""
+        parts = [self.row_starts, self.features, self.values] if self.is_sparse else [self.dense]
+        if self.missing is not None:
+            parts += [self.missing.pattern.indptr, self.missing.pattern.indices]
+        return parts
 
     @cached_property
     def by_feature(self) -> Any:
@@ -247,11 +271,27 @@ class CountMatrix:
         return (slice(begin, begin + _PART) for begin in range(0, n, _PART))
 
 
-def _check_range(values: Array, dtype: np.dtype[Any], total: float) -> None:
-    """Raise if counts are lost by overflow or underflow."""
+def check_total(total: float, dtype: np.dtype[Any]) -> None:
+    """Raise if sums of counts are lost by overflow."""
     if not total < _LARGEST_TOTAL[dtype]:
         remedy = "divide it by a number" + (", or use float64" if dtype == np.float32 else "")
         raise ValueError(f"X is too large for {dtype}: {remedy}")
+
+
+def check_shares(feature_totals: Array, total: float, dtype: np.dtype[Any]) -> None:
+    """Raise if a feature's share of the counts would be lost by underflow."""
+    rarest = float(np.min(feature_totals, where=feature_totals > 0, initial=np.inf))
+    if rarest < _SMALLEST[dtype] * total:
+        raise ValueError(
+            f"the counts of X are too different for {dtype}: a feature has {rarest:.3g} "
+            f"of {total:.3g}, a share below {_SMALLEST[dtype]}. Leave such features "
+            "out, or scale the columns"
+        )
+
+
+def _check_range(values: Array, dtype: np.dtype[Any], total: float) -> None:
+    """Raise if counts are lost by overflow or underflow."""
+    check_total(total, dtype)
     smallest, limit = float(np.min(values, where=values > 0, initial=np.inf)), _SMALLEST[dtype]
     if smallest < limit:
         raise ValueError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.kernels import Counts, one_pass, row_sums, squared_counts
+from isotopic.kernels import Counts, extrapolated, one_pass, row_sums, squared_counts
 from isotopic.missing import Missing
 from isotopic.priors import Evidence, Posterior, Prior, Totals
 
@@ -136,10 +136,7 @@ class Pair:
 
     def _scale_of(self, weights: Posterior) -> Array:
         """Sum the weights of each component over the samples, each as often as it counts."""
-        copies = self.weights.copies
-        if copies is None:
-            return row_sums(weights.mean.T)
-        return np.asarray(copies @ weights.mean.astype(np.float64, copy=False))
+        return component_sums(weights, self.weights.copies)
 
 
 @dataclass(frozen=True)
@@ -179,6 +176,10 @@ class Problem(Pair):
     def evaluate(self, weights: Posterior, topics: Posterior, passes: int) -> State:
         """Make a pass over the data at this point."""
         counts = self.expected_counts(weights, topics, weights_only=not self.topics.learned)
+        return self.state_at(weights, topics, counts, passes)
+
+    def state_at(self, weights: Posterior, topics: Posterior, counts: Counts, passes: int) -> State:
+        """Measure a point whose expected counts are known."""
         objective = self.objective(
             weights, topics, counts.log_likelihood, self.X.saturated_divergence, self.X.missing
         )
@@ -215,21 +216,28 @@ class Problem(Pair):
 
     def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
         """Make the weights, then the topics, of counts that were shared out already."""
-        weights = self.weights.absorb(weight_counts, self.topics.first_totals(topic_counts))
+        weights = self._weights_of(weight_counts, self.topics.first_totals(topic_counts))
         prior = self._topics_beside(weights)
         topics = prior.absorb(topic_counts, self.weights_totals(weights))
         return self.with_scale_of(topics, weights), topics
 
+    def weights_at(self, values: Array, totals: Totals) -> Posterior:
+        """Take ``values`` as the weights, or as their posterior's parameters."""
+        return self.weights.at(values, totals)
+
     def absorb_weights(self, counts: Array, topics: Posterior) -> Posterior:
         """Make the weights of their expected counts; these are handed over."""
-        return self.weights.absorb(counts, self.topics_totals(topics, self.X.missing))
+        return self._weights_of(counts, self.topics_totals(topics, self.X.missing))
+
+    def _weights_of(self, counts: Array, totals: Totals) -> Posterior:
+        return self.weights.absorb(counts, totals)
 
     def absorb_topics(self, counts: Array, topics: Posterior, weights: Posterior) -> Posterior:
         """Make topics of the expected counts at ``topics``, next to new ``weights``.
 
         With normalised topics the weights do not matter, unless entries are missing.
         """
-        counts = self._with_unseen(counts, weights, topics)
+        counts = self.with_unseen(counts, weights, topics)
         prior = self._topics_beside(weights)
         return prior.absorb(counts, self.weights_totals(weights, self.X.missing))
 
@@ -245,7 +253,7 @@ class Problem(Pair):
             return self.topics
         return self.topics.beside(self.weights.pull(weights))
 
-    def _with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
+    def with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
         """Add the counts that normalised topics expect where entries are missing."""
         missing, filled_in = self.X.missing, self.weights.normalized
         if missing is None or filled_in or not (self.topics.normalized and self.topics.learned):
@@ -263,11 +271,34 @@ class Problem(Pair):
         positive entries hold, and free of scale.
         """
         gaps = (
-            self.weights.gap(weights, counts.weights, self.topics_totals(topics, self.X.missing)),
+            self._weights_gap(weights, topics, counts),
             self._topics_beside(weights).gap(
                 topics,
-                self._with_unseen(counts.topics, weights, topics),
+                self.with_unseen(counts.topics, weights, topics),
                 self.weights_totals(weights, self.X.missing),
             ),
         )
         return max(gaps) / self.X.total if self.X.total > 0 else 0.0
+
+    def _weights_gap(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
+        totals = self.topics_totals(topics, self.X.missing)
+        return self.weights.gap(weights, counts.weights, totals)
+
+    def extrapolated_weights(
+        self, latest: Array, previous: Array, *, momentum: float, floor: float
+    ) -> Array:
+        """Take the weights' expected counts further; see :func:`~isotopic.kernels.extrapolated`."""
+        complete = self.X.missing is None  # else proportions have counts that were filled in too
+        totals = self.X.sample_totals if complete else row_sums(latest)
+        return extrapolated(latest, previous, totals, momentum=momentum, floor=floor)
+
+    def whole(self, weights: Posterior) -> Posterior:
+        """Give the weights of all samples as arrays."""
+        return weights
+
+
+def component_sums(weights: Posterior, copies: Array | None) -> Array:
+    """Sum the weights of each component over the samples, each as often as it counts."""
+    if copies is None:
+        return row_sums(weights.mean.T)
+    return np.asarray(copies @ weights.mean.astype(np.float64, copy=False))

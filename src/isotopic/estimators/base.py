@@ -1,12 +1,11 @@
 """What all estimators share: everything but the pair of priors."""
 
 import warnings
-from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -14,115 +13,36 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from isotopic.arrays import Array
+from isotopic.blocks import BlockedCounts, is_blocks, problem_of
 from isotopic.counts import CountMatrix
-from isotopic.estimators.checkpoint import Checkpoint, Keeper
-from isotopic.estimators.data import read_counts, read_sample_weight
+from isotopic.estimators.attributes import kept_sides, weight_attributes
+from isotopic.estimators.checkpoint import Checkpoint
+from isotopic.estimators.data import read_blocks, read_counts, read_sample_weight
 from isotopic.estimators.describing import Describing
+from isotopic.estimators.documentation import documented
 from isotopic.estimators.keeping import Keeping
 from isotopic.estimators.knowledge import informed
-from isotopic.estimators.offsets import Offsets, read_offsets
+from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets, read_offsets
+from isotopic.estimators.partial import PartialFit
 from isotopic.estimators.rearranging import Rearranging
 from isotopic.estimators.reporting import Reporting
-from isotopic.estimators.watching import CallbackSupport, Watcher, watchers, with_callbacks
+from isotopic.estimators.searching import Searching
+from isotopic.estimators.watching import CallbackSupport, watchers, with_callbacks
 from isotopic.init import (
     STRATEGIES,
-    Start,
-    start_from_arrays,
-    start_from_model,
-    strategy_start,
 )
 from isotopic.priors import Posterior, Prior, Weighted
 from isotopic.problem import Pair, Problem, State
-from isotopic.random import generator
-from isotopic.solvers import LearningState, Solution, choose_solver, solve
+from isotopic.solvers import LearningState, Solution
 from isotopic.threads import use_threads
 
-COMMON_PARAMETERS = """\
-solver : {"auto", "accelerated", "joint", "alternating", "coordinate"} or solver object
-        ``"joint"`` is the paper's update of both sides from one pass over the data, for normalised
-        topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"`` takes the joint
-        update further along its way, and is what ``"auto"``, the default, picks. ``"coordinate"``
-        makes Newton steps, one entry of a factor at a time, for points without a distribution.
-    init : {"auto", "random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
-        Where the fit starts. ``"auto"`` is ``"random"`` for factors, and for Bayesian sides
-        ``"nndsvd"`` and some passes with posterior means, which keep variational updates from
-        getting stuck. ``"spectral"`` looks for anchor words. A pair
-        ``(weights, topics)`` is taken as the factors, or for a Bayesian side as the posterior's
-        parameters. A fitted model of any kind hands over the counts that it explains, or if it
-        was fitted to another number of samples only its topics.
-    max_iter : int, default=1000
-        Most iterations.
-    tol : float, default=1e-4
-        Stop when the optimality residual, the share of all counts that an update would move, is
-        at most this. With 0, exactly ``max_iter`` iterations are made.
-    min_gain : float, default=0.0
-        Stop also when another pass would gain less than this: what the passes of the last ten
-        iterations lowered the objective by, on average and for each count of ``X`` (in nats). With
-        0, only ``tol`` decides.
-    n_init : int, default=1
-        Fits from that many independent starts; the one with the lowest objective is kept.
-    warm_start : bool, default=False
-        Whether another ``fit`` goes on from where the last one ended.
-    fixed_topics : array-like of shape (n_fixed, n_features) or None, default=None
-        The first topics, given and held; the others are learned. (Normalised like the others.)
-    seeds : dict or array-like of shape (n_components, n_features) or None, default=None
-        Counts that the topics have beforehand. ``{0: ["sea", "ship"]}`` seeds topic 0 with two
-        features, each with as many counts as it has in ``X``; ``{0: {"sea": 50.0}}`` says how
-        many. Features are column names or numbers.
-    forbidden : dict or array-like of shape (n_components, n_features) or None, default=None
-        Features that must not occur in a topic, as ``{0: ["sea"]}`` or as a mask.
-    missing : {"nan"} or None, default=None
-        Whether NaN in ``X`` is a missing entry rather than an error.
-    n_jobs : int or None, default=None
-        Threads. ``None`` uses every core: the result has the same bits for any number.
-    random_state : int, Generator, RandomState or None, default=None
-        Of the random start.
-    callbacks : callable, list of callables or None, default=None
-        Each is called with an :class:`~isotopic.solvers.Iteration` after every iteration; one that
-        returns ``True`` stops the fit. Those of scikit-learn are set with ``set_callbacks``.
-    verbose : int, default=0
-        Show progress: a live line on a terminal if tqdm is installed, else a line every so many
-        iterations."""
-
-COMMON_ATTRIBUTES = """\
-components_ : ndarray of shape (n_components, n_features)
-        The topics (the mean of a Bayesian side).
-    weights_ : ndarray of shape (n_samples, n_components)
-        The weights of the samples that were fitted (the mean of a Bayesian side); with size
-        factors, for size one.
-    weights_posterior_, components_posterior_ : ndarray
-        Parameters of a Bayesian side's posterior, of the same shape; ``None`` for a point, NaN
-        for fixed topics.
-    weights_posterior_rate_, components_posterior_rate_ : ndarray
-        Rates of a side with Gamma posteriors, whose shapes are above; ``None`` otherwise.
-    objective_ : float
-        What was minimised; see :meth:`isotopic.problem.Pair.objective`.
-    n_iter_ : int
-        Iterations made.
-    converged_ : bool
-        Whether the optimality residual reached ``tol``, or the gain of a pass ``min_gain``.
-    history_ : structured ndarray
-        A row for each iteration: ``iteration``, ``passes``, ``seconds``, ``objective``,
-        ``residual``.
-    sample_totals_ : ndarray of shape (n_samples,)
-        The sum of each sample that was fitted.
-    n_features_in_, feature_names_in_ : int, ndarray of str
-        What ``X`` had; names only if it had any."""
-
-_Class = TypeVar("_Class", bound=type)
-
-
-def documented(cls: _Class) -> _Class:
-    """Fill the shared parameters and attributes into a class's docstring."""
-    if cls.__doc__:  # absent under python -OO
-        cls.__doc__ = cls.__doc__.replace("%(parameters)s", COMMON_PARAMETERS).replace(
-            "%(attributes)s", COMMON_ATTRIBUTES
-        )
-    return cls
+__all__ = ["BaseTopicModel", "documented"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BaseTopicModel(
+    Searching,
+    PartialFit,
     Describing,
     Rearranging,
     Keeping,
@@ -189,13 +109,16 @@ class BaseTopicModel(
         checkpoint: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Non-negative counts (whole or not).
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
+            Non-negative counts (whole or not). Row blocks are a path, a list of matrices or
+            whatever else :func:`~isotopic.open_blocks` takes.
         y : ignored
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How often each sample counts. One that counts twice has the same weights, and the
@@ -211,12 +134,17 @@ class BaseTopicModel(
         fixed_weights : array-like of shape (n_samples, n_fixed) or None, default=None
             Of a Poisson model: the weights of the first components, given and held; the others are
             inferred. Together with ``fixed_topics`` they are a known background.
+        memory_limit : int, str or None, default=None
+            What a fit to row blocks may use, such as ``"2 GB"``.
+        client : distributed.Client or None, default=None
+            The Dask cluster on which a fit to row blocks works.
 
         Returns
         -------
         self
         """
-        self._fit(X, sample_weight, missing_mask, checkpoint, (size_factors, fixed_weights))
+        known = (size_factors, fixed_weights)
+        self._fit(X, sample_weight, missing_mask, checkpoint, known, memory_limit, client)
         return self
 
     def fit_transform(
@@ -229,6 +157,8 @@ class BaseTopicModel(
         checkpoint: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> Array:
         """Fit the model and return the weights of the samples.
 
@@ -237,7 +167,8 @@ class BaseTopicModel(
 
         Parameters
         ----------
-        X, y, sample_weight, missing_mask, checkpoint, size_factors, fixed_weights
+        X, y, sample_weight, missing_mask, checkpoint, size_factors, fixed_weights, memory_limit,
+        client
             As for :meth:`fit`.
 
         Returns
@@ -245,10 +176,10 @@ class BaseTopicModel(
         weights : ndarray of shape (n_samples, n_components)
         """
         known = (size_factors, fixed_weights)
-        counts = self._fit(X, sample_weight, missing_mask, checkpoint, known)
-        if self.tol == 0:
+        counts = self._fit(X, sample_weight, missing_mask, checkpoint, known, memory_limit, client)
+        if self.tol == 0 and len(self.weights_) == counts.shape[0]:
             return self.weights_
-        return self._infer(counts, self._offsets(counts, *known)).mean
+        return self._transformed(counts, *known)
 
     def transform(
         self,
@@ -257,6 +188,8 @@ class BaseTopicModel(
         missing_mask: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> Array:
         """Infer the weights of samples, the topics being as they are.
 
@@ -265,26 +198,26 @@ class BaseTopicModel(
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
         missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
             True where an entry is missing.
         size_factors, fixed_weights : array-like or None, default=None
             As for :meth:`fit`, of these samples. A model that was fitted with them needs them.
+        memory_limit, client
+            For row blocks, as for :meth:`fit`.
 
         Returns
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
-        counts = self._read_new(X, missing_mask)
-        return self._infer(counts, self._offsets(counts, size_factors, fixed_weights)).mean
+        counts = self._read_data(X, missing_mask, memory_limit, client)
+        return self._transformed(counts, size_factors, fixed_weights)
 
-    def _fit(
-        self, X: Any, sample_weight: Any, missing_mask: Any, checkpoint: Any, known: tuple[Any, Any]
-    ) -> CountMatrix:
+    def _fit(self, X: Any, *how: Any) -> CountMatrix | BlockedCounts:
         before = self.__dict__.copy()
-        counts: CountMatrix
+        counts: CountMatrix | BlockedCounts
         try:
-            counts, solution = self._solve(X, sample_weight, missing_mask, checkpoint, known)
+            counts, solution = self._solve(X, *how)
         except BaseException:  # a failed refit leaves the earlier model as it was
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -296,13 +229,26 @@ class BaseTopicModel(
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _solve(
-        self, X: Any, sample_weight: Any, missing_mask: Any, checkpoint: Any, known: tuple[Any, Any]
-    ) -> tuple[CountMatrix, Solution[State]]:
+        self,
+        X: Any,
+        sample_weight: Any,
+        missing_mask: Any,
+        checkpoint: Any,
+        known: tuple[Any, Any],
+        memory_limit: Any,
+        client: Any,
+    ) -> tuple[CountMatrix | BlockedCounts, Solution[State]]:
         self._validate_params()
-        counts = self._read(X, reset=True, missing_mask=missing_mask)
+        counts = self._read(
+            X, reset=True, missing_mask=missing_mask, memory_limit=memory_limit, client=client
+        )
         copies = read_sample_weight(sample_weight, counts.shape[0])
         weights_prior = self._own_priors()[0]
-        offsets = read_offsets(*known, counts, weights_prior, self.n_components)
+        offsets = NOTHING_KNOWN
+        if isinstance(counts, CountMatrix):
+            offsets = read_offsets(*known, counts, weights_prior, self.n_components)
+        elif any(part is not None for part in known):
+            raise ValueError("size_factors and fixed_weights need X in memory, not in row blocks")
         problem, seen = self._problem(counts, copies, offsets)
         keeper = None if checkpoint is None else Checkpoint.of(checkpoint).keeper(self, problem)
         fitted = partial(
@@ -314,17 +260,19 @@ class BaseTopicModel(
             "fixed_weights": known[1],
         }
         metadata = {name: value for name, value in given.items() if value is not None}
-        with use_threads(self.n_jobs), watchers(self, X, metadata, fitted) as watching:
+        with use_threads(self.n_jobs), watchers(self, X, counts, metadata, fitted) as watching:
             solution = self._search(problem, seen, watching, keeper)
             attributes = fitted(solution.state)
         self.__dict__.update(attributes)
+        for name in ("_topic_average", "_latest_topics", "n_samples_seen_"):  # of partial_fit
+            self.__dict__.pop(name, None)
         self.n_iter_ = len(solution.history)
         self.converged_ = solution.converged
         self.history_ = solution.history
         return counts, solution
 
     def _problem(
-        self, X: CountMatrix, copies: Array | None, offsets: Offsets
+        self, X: Any, copies: Array | None, offsets: Offsets
     ) -> tuple[Problem, Array | None]:
         """Give the problem, and which samples it sees if not all."""
         if isinstance(self.n_components, bool):
@@ -340,6 +288,10 @@ class BaseTopicModel(
         seen = None
         if copies is not None:
             if not copies.all():
+                if isinstance(X, BlockedCounts):
+                    raise ValueError(
+                        "sample_weight must be positive for row blocks: leave rows out"
+                    )
                 seen = np.flatnonzero(copies)
                 X, weights, copies = X.rows(seen), weights.rows(seen), copies[seen]
             X, weights = _repeated(X, copies), Weighted(weights, copies)
@@ -353,82 +305,46 @@ class BaseTopicModel(
             forbidden=self.forbidden,
             feature_names=getattr(self, "feature_names_in_", None),
         )
+        if offsets.n_fixed_weights and topics.learned and topics.norm not in (None, 1.0):
+            raise ValueError(
+                "fixed_weights need topics that sum to one or carry a scale: topics of another "
+                "unit norm hand their scale to the weights, which are given"
+            )
         return self._pose(weights, topics, X), seen
 
-    def _pose(self, weights: Prior, topics: Prior, X: CountMatrix) -> Problem:
+    def _pose(self, weights: Prior, topics: Prior, X: Any) -> Problem:
         """Put priors and data together."""
-        return Problem(weights, topics, X, self.n_components)
-
-    def _search(
-        self,
-        problem: Problem,
-        seen: Array | None,
-        watching: list[Watcher],
-        keeper: Keeper | None,
-    ) -> Solution[State]:
-        """Solve from every start, and keep the lowest objective; an interruption ends it."""
-        solver = choose_solver(self.solver, problem)
-        seeds = generator(self.random_state).integers(2**63, size=(self.n_init, 2))
-        best: Solution[State] | None = None
-        resumed: Solution[State] | None = None
-        first = 0
-        if keeper is not None:
-            seeds, first, best, resumed = keeper.resume(seeds)
-            watching = [*watching, keeper]
-        starts = self._starts(problem, seen, seeds)
-        for number, start in enumerate(starts[first:], first):
-            if keeper is not None:
-                keeper.begin(number, best, resumed)
-            solution = solve(
-                problem,
-                solver,
-                start() if resumed is None else resumed,  # and nobody holds on to it
-                max_iter=self.max_iter,
-                tol=self.tol,
-                min_gain=self.min_gain,
-                callbacks=watching,
-            )
-            if keeper is not None:
-                keeper.end(solution)
-            resumed = None
-            if best is None or _badness(solution) < _badness(best):
-                best = solution
-            if solution.interrupted:
-                return replace(best, interrupted=True)
-        assert best is not None
-        return best
-
-    def _starts(
-        self, problem: Problem, seen: Array | None, seeds: Array
-    ) -> list[Callable[[], Start]]:
-        """Give the starts as functions, so that nobody holds on to their arrays."""
-        if self.warm_start and hasattr(self, "components_"):
-            return [partial(start_from_model, problem, self, seen)]
-        model = self.init
-        if isinstance(model, str):
-            streams = [np.random.default_rng(seed) for seed in seeds]
-            return [
-                partial(strategy_start, problem, model, stream, number=number)
-                for number, stream in enumerate(streams)
-            ]
-        if self.n_init > 1:
-            raise ValueError(
-                f"n_init={self.n_init} fits need different starts, but this one is given; "
-                "use n_init=1, or init='random'"
-            )
-        if isinstance(model, BaseEstimator):
-            return [partial(start_from_model, problem, model, seen)]
-        if len(model) != 2:
-            raise ValueError(f"init must be a pair (weights, topics), not {len(model)} things")
-        return [partial(start_from_arrays, problem, *model)]
+        return problem_of(weights, topics, X, self.n_components)
 
     def _own_priors(self) -> tuple[Prior, Prior]:
         """Give the priors of the parameters as they are now, for good."""
         weights, topics = (_checked_prior(prior) for prior in self._priors())
         return deepcopy(weights), deepcopy(topics)
 
-    def _read(self, X: Any, *, reset: bool, missing_mask: Any = None) -> CountMatrix:
+    def _read(
+        self,
+        X: Any,
+        *,
+        reset: bool,
+        missing_mask: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
+    ) -> CountMatrix | BlockedCounts:
         nan_is_missing = self.missing == "nan"
+        if is_blocks(X):
+            return read_blocks(
+                self,
+                X,
+                reset=reset,
+                missing=nan_is_missing or missing_mask is not None,
+                memory_limit=memory_limit,
+                client=client,
+            )
+        if memory_limit is not None or client is not None:
+            raise ValueError(
+                f"memory_limit and client are for data in row blocks; X is a {type(X).__name__}. "
+                "open_blocks makes blocks of files, lists of matrices and memory maps"
+            )
         return read_counts(
             self, X, reset=reset, missing_mask=missing_mask, nan_is_missing=nan_is_missing
         )
@@ -437,13 +353,14 @@ class BaseTopicModel(
         self,
         state: State,
         *,
-        counts: CountMatrix,
+        counts: Any,
         problem: Problem,
         copies: Array | None,
         seen: Array | None,
-        offsets: Offsets,
+        offsets: Offsets = NOTHING_KNOWN,
+        topics: Posterior | None = None,
     ) -> dict[str, Any]:
-        """Give the fitted attributes of a state."""
+        """Give the fitted attributes of a state, with its topics or with those that followed."""
         weights_prior, topics_prior = self._own_priors()[0], problem.topics
         if isinstance(state, LearningState):
             learned: Any = state.weights_prior
@@ -451,9 +368,9 @@ class BaseTopicModel(
             weights_prior = weights_prior.kept(learned)
             topics_prior = topics_prior.kept(state.topics_prior)
         fitted = offsets if seen is None else offsets.rows(seen)
-        weights = fitted.unsized(weights_prior, state.weights)
+        weights = fitted.unsized(weights_prior, problem.whole(state.weights))
         attributes = {
-            **kept_sides(Pair(weights_prior, topics_prior), weights, state.topics),
+            **kept_sides(Pair(weights_prior, topics_prior), weights, topics or state.topics),
             "_copies": copies,
             "_size_factors": offsets.size_factors,
             "_n_fixed_weights": offsets.n_fixed_weights,
@@ -464,6 +381,8 @@ class BaseTopicModel(
             "_log_likelihood": state.counts.log_likelihood,
             "_saturated_divergence": problem.X.saturated_divergence,
         }
+        if len(attributes["weights_"]) == 0:  # row blocks whose weights are not kept
+            attributes |= {"_copies": None, "sample_totals_": np.empty(0)}
         if seen is None:
             return attributes
         return self._with_unseen(attributes, counts, seen, offsets)
@@ -476,7 +395,7 @@ class BaseTopicModel(
         model = type(self)(**self.get_params(deep=False))
         model.__dict__.update(attributes)
         found = model._infer(X.rows(unseen), offsets.rows(unseen), unseen)
-        for name, part in _weight_attributes(found).items():
+        for name, part in weight_attributes(found).items():
             if part is not None:
                 whole = np.empty((X.shape[0], part.shape[1]), part.dtype)
                 whole[seen], whole[unseen] = attributes[name], part
@@ -516,36 +435,6 @@ class BaseTopicModel(
         tags.input_tags.allow_nan = self.missing == "nan"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def kept_sides(pair: Pair, weights: Posterior, topics: Posterior) -> dict[str, Any]:
-    """Give what is kept of both sides."""
-    parameters, rates = topics.parameters, topics.rates
-    return {
-        **_weight_attributes(weights),
-        "_fitted_priors": (pair.weights, pair.topics),
-        "components_": np.ascontiguousarray(topics.mean),
-        "components_posterior_": None if parameters is None else np.ascontiguousarray(parameters),
-        "components_posterior_rate_": None if rates is None else np.ascontiguousarray(rates),
-        "_effective_components": pair.topics.predictive(topics),
-        "_components_explained": topics.explained,
-    }
-
-
-def _weight_attributes(weights: Posterior) -> dict[str, Any]:
-    return {
-        "weights_": weights.mean,
-        "weights_posterior_": weights.parameters,
-        "weights_posterior_rate_": weights.rates,
-        "_effective_weights": weights.effective,
-        "_weights_explained": weights.explained,
-    }
-
-
-def _badness(solution: Solution[State]) -> float:
-    """Give the objective; NaN is worse than anything."""
-    objective = solution.state.objective
-    return np.inf if np.isnan(objective) else objective
 
 
 def _repeated(X: CountMatrix, copies: Array) -> CountMatrix:

@@ -14,8 +14,9 @@ from isotopic.arrays import Array
 from isotopic.beta_problem import BetaProblem
 from isotopic.counts import CountMatrix
 from isotopic.divergences import NAMED, Beta, Sweeper
-from isotopic.estimators.base import BaseTopicModel, documented
+from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.data import read_sample_weight
+from isotopic.estimators.documentation import documented
 from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets
 from isotopic.init import uniform_start
 from isotopic.priors import Fixed, Free, Lasso, LogPenalty, Posterior, Prior, Simplex
@@ -173,6 +174,8 @@ class BetaNMF(BaseTopicModel):
         missing_mask: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> float:
         """Minus the mean divergence of an entry; with ``beta=1`` the score of NMF.
 
@@ -226,6 +229,8 @@ class BetaNMF(BaseTopicModel):
         missing_mask: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> float:
         """``exp(-score)``, with ``beta=1`` only: other divergences are of no probabilities."""
         self._check_counts("perplexity")

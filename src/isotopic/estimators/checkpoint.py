@@ -78,7 +78,9 @@ class Keeper:
             "model": type(model).__name__,
             "settings": settings,
             "start": _start_fingerprint(model if warm else model.init),
-            "data": _fingerprint(problem),
+            "data": _digest(
+                [problem.X.shape, problem.X.copies, problem.weights, *problem.X.identity()]
+            ),
         }
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"there is no folder {self.path.parent} for the checkpoint")
@@ -165,15 +167,6 @@ def _start_fingerprint(start: Any) -> str:
     if isinstance(start, BaseEstimator):
         start = [getattr(start, name, None) for name in ("weights_", "components_")]
     return _digest(start)
-
-
-def _fingerprint(problem: Problem) -> str:
-    """Tell one problem from another: its counts, and what is known of its samples."""
-    X = problem.X
-    parts: list[Any] = [X.row_starts, X.features, X.values] if X.is_sparse else [X.dense]
-    if X.missing is not None:
-        parts += [X.missing.pattern.indptr, X.missing.pattern.indices]
-    return _digest([X.shape, X.copies, problem.weights, *parts])
 
 
 def _digest(value: Any) -> str:

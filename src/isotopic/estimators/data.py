@@ -1,5 +1,6 @@
 """What a user hands to ``fit`` and ``transform``, read and checked."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
+from isotopic.blocks import BlockedCounts, Blocks, open_blocks
 from isotopic.counts import CountMatrix, read_mask
 
 
@@ -56,6 +58,53 @@ def read_counts(
     if isinstance(X, np.ndarray) and X.dtype.kind == "O":
         X = as_numbers("X", X)
     return CountMatrix(X, missing=_missing(X, missing_mask, nan_is_missing))
+
+
+def read_blocks(
+    estimator: Any, X: Any, *, reset: bool, missing: bool, memory_limit: Any, client: Any
+) -> BlockedCounts:
+    """Open data in row blocks, and check all of them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose features they must have, or with ``reset`` take over.
+    X : Blocks, or anything that :func:`~isotopic.open_blocks` takes
+    reset : bool
+    missing : bool
+        Whether entries may be missing, for which there is no form in blocks.
+    memory_limit, client
+        As for :func:`~isotopic.open_blocks`.
+    """
+    if missing:
+        raise ValueError("missing entries need the whole matrix in memory; X is in row blocks")
+    if isinstance(X, str) and not os.path.exists(X):
+        raise ValueError(f"X is the str {X!r:.200}, and there is no such file or folder")
+    if not isinstance(X, Blocks):
+        expected = None if reset else estimator.n_features_in_
+        X = open_blocks(X, memory_limit=memory_limit, client=client, n_features=expected)
+    elif memory_limit is not None or client is not None:
+        raise ValueError("memory_limit and client are for open_blocks, which made this X")
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        if X.feature_names is not None:
+            estimator.feature_names_in_ = X.feature_names
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+    else:
+        _check_features(estimator, X)
+    return BlockedCounts(X)
+
+
+def _check_features(estimator: Any, X: Blocks) -> None:
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
+        )
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and X.feature_names is not None and list(known) != list(X.feature_names):
+        raise ValueError("the feature names of X are not those that the model was fitted to")
 
 
 def read_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:

@@ -10,11 +10,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from isotopic import generative
 from isotopic.arrays import Array
+from isotopic.blocks import BlockedCounts, is_blocks
 from isotopic.counts import CountMatrix
+from isotopic.estimators.blockwise import Score, Transform, lean, score_rows
 from isotopic.estimators.data import read_sample_weight
 from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets, read_offsets
 from isotopic.init import uniform_start
-from isotopic.kernels import normalized, row_pass
+from isotopic.kernels import normalized
 from isotopic.priors import Fixed, Posterior
 from isotopic.problem import Problem
 from isotopic.random import Seed, generator
@@ -69,6 +71,8 @@ class Inference:
         missing_mask: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> float:
         r"""Mean log-likelihood of a count.
 
@@ -82,7 +86,7 @@ class Inference:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
         y : ignored
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How often each sample counts.
@@ -90,33 +94,35 @@ class Inference:
             True where an entry is missing.
         size_factors, fixed_weights : array-like or None, default=None
             As for :meth:`transform`.
+        memory_limit, client
+            For row blocks, as for :meth:`fit`.
 
         Returns
         -------
         score : float
             Higher is better.
         """
-        counts = self._read_new(X, missing_mask)
+        counts = self._read_data(X, missing_mask, memory_limit, client)
         copies = read_sample_weight(sample_weight, counts.shape[0])
         times = np.ones(counts.shape[0]) if copies is None else copies
         total = float(counts.sample_totals @ times)
         if total == 0:
             raise ValueError("X has no counts to score")
-        weights = self._infer(counts, self._offsets(counts, size_factors, fixed_weights)).mean
-        topics = self.components_.astype(counts.dtype)
-        shares = normalized(np.ascontiguousarray(weights * topics.sum(axis=1)))
-        with use_threads(self.n_jobs):
-            by_sample = row_pass(counts, shares, normalized(topics), proportions=True)[1]
-        some = times > 0
-        impossible = np.count_nonzero(np.isneginf(by_sample[some]))
-        if impossible:
+        known = (size_factors, fixed_weights)
+        if isinstance(counts, BlockedCounts):
+            _check_nothing_known(self, known)
+            scored = counts.engine.total(Score(lean(self, counts.engine), times), counts.pieces)
+        else:
+            scored = score_rows(self, counts, times, self._offsets(counts, *known))
+        if scored.impossible:
             warnings.warn(
-                f"{impossible} samples have counts of features that no topic has, so the score is "
-                "-inf. A prior on the topics, such as LDA's eta, gives every feature a chance",
+                f"{scored.impossible} samples have counts of features that no topic has, so the "
+                "score is -inf. A prior on the topics, such as LDA's eta, gives every feature a "
+                "chance",
                 UserWarning,
                 stacklevel=2,
             )
-        return float(by_sample[some] @ times[some]) / total
+        return scored.log_likelihood / total
 
     def perplexity(
         self,
@@ -127,12 +133,14 @@ class Inference:
         missing_mask: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
     ) -> float:
         """``exp(-score)``: among how many features, equally likely, a count is as good as drawn.
 
         Parameters
         ----------
-        X, y, sample_weight, missing_mask, size_factors, fixed_weights
+        X, y, sample_weight, missing_mask, size_factors, fixed_weights, memory_limit, client
             As for :meth:`score`.
 
         Returns
@@ -140,15 +148,9 @@ class Inference:
         perplexity : float
             Lower is better.
         """
-        score = self.score(
-            X,
-            y,
-            sample_weight,
-            missing_mask=missing_mask,
-            size_factors=size_factors,
-            fixed_weights=fixed_weights,
-        )
-        return float(np.exp(-score))
+        how = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
+        known = {"size_factors": size_factors, "fixed_weights": fixed_weights}
+        return float(np.exp(-self.score(X, y, sample_weight, **how, **known)))
 
     def posterior(
         self,
@@ -321,9 +323,35 @@ class Inference:
         return names
 
     def _read_new(self, X: Any, missing_mask: Any = None) -> CountMatrix:
+        """Read new samples that are to be in memory."""
+        if is_blocks(X):
+            raise TypeError(
+                "row blocks are for fit, transform, score and perplexity only; X is a "
+                f"{type(X).__name__}"
+            )
+        counts: CountMatrix = self._read_data(X, missing_mask)
+        return counts
+
+    def _read_data(
+        self, X: Any, missing_mask: Any = None, memory_limit: Any = None, client: Any = None
+    ) -> Any:
+        """Read new samples: counts in memory, or in row blocks."""
         check_is_fitted(self)
+        counts = self._read(
+            X, reset=False, missing_mask=missing_mask, memory_limit=memory_limit, client=client
+        )
         # Sparse, because its rows do not see each other.
-        return self._read(X, reset=False, missing_mask=missing_mask).as_sparse()
+        return counts if isinstance(counts, BlockedCounts) else counts.as_sparse()
+
+    def _transformed(
+        self, counts: CountMatrix | BlockedCounts, size_factors: Any, fixed_weights: Any
+    ) -> Array:
+        """Infer the weights of samples, a block at a time where there are blocks."""
+        if isinstance(counts, BlockedCounts):
+            _check_nothing_known(self, (size_factors, fixed_weights))
+            parts = counts.engine.total(Transform(lean(self, counts.engine)), counts.pieces).parts
+            return np.concatenate(parts)
+        return self._infer(counts, self._offsets(counts, size_factors, fixed_weights)).mean
 
     def _offsets(self, counts: CountMatrix, size_factors: Any, fixed_weights: Any) -> Offsets:
         """Read what is known of samples; what was known of the fitted ones is needed."""
@@ -389,5 +417,20 @@ class Inference:
     _n_fixed_weights: int = 0
     sample_totals_: Array
 
-    def _read(self, X: Any, *, reset: bool, missing_mask: Any = None) -> CountMatrix:
+    def _read(
+        self,
+        X: Any,
+        *,
+        reset: bool,
+        missing_mask: Any = None,
+        memory_limit: Any = None,
+        client: Any = None,
+    ) -> CountMatrix | BlockedCounts:
         raise NotImplementedError
+
+
+def _check_nothing_known(model: Inference, known: tuple[Any, Any]) -> None:
+    """Raise if something is known of samples in row blocks, for which there is no form."""
+    needed = model._size_factors is not None or model._n_fixed_weights > 0
+    if needed or any(part is not None for part in known):
+        raise ValueError("size_factors and fixed_weights need X in memory, not in row blocks")

@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from isotopic import archive, priors, solvers
+from isotopic import archive, blocks, priors, solvers
+from isotopic.blocks import rows, sweep
 from isotopic.kernels import Counts
 from isotopic.priors.base import Side
 from isotopic.problem import State
@@ -40,6 +41,15 @@ TYPES: dict[str, type] = {
         priors.Weighted,
         solvers.Accelerated,
         solvers.AcceleratedState,
+        solvers.IncrementalState,
+        solvers.OnlineState,
+        blocks.BlockedWeights,
+        rows.EqualShares,
+        rows.Extrapolated,
+        rows.Stored,
+        rows.Whole,
+        sweep.Recipe,
+        sweep.Sums,
         solvers.Alternating,
         solvers.CoordinateDescent,
         solvers.InTurn,
@@ -88,6 +98,7 @@ _PRIVATE = (
     "_n_fixed_weights",
     "_log_likelihood",
     "_saturated_divergence",
+    "_topic_average",
 )
 
 

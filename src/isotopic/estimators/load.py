@@ -9,6 +9,7 @@ from isotopic.estimators.beta import BetaNMF
 from isotopic.estimators.keeping import MODELS, TYPES
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson
 from isotopic.estimators.poisson import PoissonFactorization
+from isotopic.estimators.relevance import ARDNMF
 from isotopic.estimators.sparse import SparseNMF
 from isotopic.estimators.topic_model import TopicModel
 
@@ -20,6 +21,7 @@ _ALL: tuple[type[BaseTopicModel], ...] = (
     PoissonFactorization,
     SparseNMF,
     BetaNMF,
+    ARDNMF,
     TopicModel,
 )
 MODELS.update({cls.__name__: cls for cls in _ALL})

@@ -9,7 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array
-from isotopic.estimators.base import BaseTopicModel, documented
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.estimators.documentation import documented
 from isotopic.priors import ESTIMATES, Free, Gamma, Prior, Simplex
 
 _LEARNED = {"auto", "symmetric", "asymmetric"}

@@ -5,7 +5,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from isotopic.arrays import Array
-from isotopic.estimators.base import BaseTopicModel, documented
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.estimators.documentation import documented
 from isotopic.priors import Gamma, Prior
 
 

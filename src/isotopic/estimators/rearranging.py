@@ -144,7 +144,7 @@ class Rearranging:
         return new
 
     def _merged_settings(self, home: Array) -> Self:
-        """Give the unfitted model of the merged topics."""
+        """Give the unfitted model of the merged topics, with what was learned."""
         weights, topics = self._own_priors()
         now = weights.kept(self._fitted_priors[0]), topics.kept(_inside(self._fitted_priors[1]))
         new = self._copy_with(
@@ -292,10 +292,6 @@ def _inside(prior: Any) -> Any:
     return getattr(prior, "prior", prior)
 
 
-def _merged_dirichlet(prior: Any, home: Array) -> Any:
-    return replace(prior, concentration=_added_setting(prior.concentration, home), learn=None)
-
-
 def _added_setting(value: Any, home: Array) -> Array:
     """Add up what there is for each component."""
     array = np.asarray(value, np.float64)
@@ -320,8 +316,14 @@ def _merged_gamma(prior: Gamma, home: Array) -> Gamma:
     return Gamma(_added_setting(prior.shape, home), rate if rate.ndim else prior.rate)
 
 
+def _merged_dirichlet(prior: Any, home: Array) -> Any:
+    return replace(prior, concentration=_added_setting(prior.concentration, home), learn=None)
+
+
 _MERGED: dict[type, Callable[[Any, Array], Any]] = {
-    **dict.fromkeys((Dirichlet, DirichletMean, CollapsedDirichlet), _merged_dirichlet),
+    Dirichlet: _merged_dirichlet,
+    DirichletMean: _merged_dirichlet,
+    CollapsedDirichlet: _merged_dirichlet,
     Gamma: _merged_gamma,
 }
 

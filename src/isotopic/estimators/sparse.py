@@ -10,9 +10,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.estimators.base import BaseTopicModel, documented
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.estimators.documentation import documented
 from isotopic.estimators.offsets import Offsets
-from isotopic.priors import Lasso, LogPenalty, PowerPenalty, Prior, Simplex, UnitNorm
+from isotopic.priors import Lasso, LogPenalty, PowerPenalty, Prior, Simplex, UnitNorm, Weighted
 from isotopic.problem import Problem
 
 _NORMS = {"l1": 1.0, "l2": 2.0}
@@ -100,8 +101,11 @@ class SparseNMF(BaseTopicModel):
         self, X: CountMatrix, copies: Array | None, offsets: Offsets
     ) -> tuple[Problem, Array | None]:
         problem, seen = super()._problem(X, copies, offsets)
-        # With missing entries a topic's visible part is not one, and the lemma does not hold.
-        if self.penalty == "l1" and problem.topics.normalized and X.missing is None:
+        weights = (
+            problem.weights.prior if isinstance(problem.weights, Weighted) else problem.weights
+        )
+        # With missing entries, sizes or a background the lemma does not hold as it stands.
+        if isinstance(weights, Lasso) and problem.topics.normalized and X.missing is None:
             self._warn_of_lemma()
         return problem, seen
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from isotopic.estimators.base import BaseTopicModel, documented
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.estimators.documentation import documented
 from isotopic.priors import Free, Prior, Simplex
 
 

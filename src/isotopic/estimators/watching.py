@@ -5,6 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from isotopic.blocks import BlockedCounts
 from isotopic.problem import State
 from isotopic.solvers import Iteration
 
@@ -28,7 +31,11 @@ Watcher: TypeAlias = Callable[[Iteration[State]], Any]
 
 @contextmanager
 def watchers(
-    estimator: Any, X: Any, metadata: dict[str, Any], fitted: Callable[[State], dict[str, Any]]
+    estimator: Any,
+    X: Any,
+    counts: Any,
+    metadata: dict[str, Any],
+    fitted: Callable[[State], dict[str, Any]],
 ) -> Iterator[list[Watcher]]:
     """Collect who watches the fits of an estimator, and send them home afterwards.
 
@@ -38,6 +45,8 @@ def watchers(
         With ``callbacks``, ``verbose``, ``max_iter`` and ``n_init``.
     X, metadata : object, dict
         The data of the fit, as scikit-learn's callbacks are given it.
+    counts : CountMatrix or BlockedCounts
+        The data as it is worked on.
     fitted : callable
         Gives the fitted attributes that a state stands for.
     """
@@ -50,7 +59,10 @@ def watchers(
             raise TypeError(f"callbacks must be callable, not {watcher!r}")
     own: list[Any] = []
     if estimator.verbose:
-        own.append(_progress(int(estimator.verbose), estimator.max_iter))
+        pace = Pace(counts.total, estimator.max_iter, estimator.tol)
+        own.append(_progress(int(estimator.verbose), pace))
+        if isinstance(counts, BlockedCounts):
+            counts.engine.watch = own[-1].block
     if getattr(estimator, "_skl_callbacks", None):
         own.append(_ScikitLearn(estimator, X, metadata, fitted))
     failed = True
@@ -60,9 +72,58 @@ def watchers(
     finally:
         for watcher in own:
             watcher.close(failed)
+        if isinstance(counts, BlockedCounts):
+            counts.engine.watch = None
 
 
-def _progress(every: int, max_iter: int) -> Any:
+class Pace:
+    """How fast a fit is, and how long it will take.
+
+    Parameters
+    ----------
+    tokens : float
+        The sum of all counts: what a pass goes through.
+    max_iter : int
+    tol : float
+    """
+
+    def __init__(self, tokens: float, max_iter: int, tol: float) -> None:
+        self.tokens, self.max_iter, self.tol = tokens, max_iter, tol
+        self._residuals: list[float] = []
+
+    def look(self, at: Iteration[State]) -> str:
+        """Say tokens a second, and the time that is left."""
+        if at.iteration == 1:
+            self._residuals = []
+        self._residuals.append(at.residual)
+        each = at.seconds / at.iteration
+        left = self.iterations_left(at.iteration) * each
+        rate = self.tokens * at.passes / max(at.seconds, 1e-9)
+        return f"{rate:.2g} tokens/s, at most {_clock(left)} left"
+
+    def iterations_left(self, iteration: int) -> float:
+        """Estimate how many iterations are to come.
+
+        Until ``max_iter``, or until the residual is at the tolerance if it goes on falling by the
+        factor by which it fell in the later half of the iterations so far.
+        """
+        most = float(self.max_iter - iteration)
+        half = len(self._residuals) // 2
+        first, last = self._residuals[half], self._residuals[-1]
+        if self.tol <= 0 or not 0 < last < first:
+            return most
+        each = np.log(first / last) / (len(self._residuals) - 1 - half)
+        return min(most, max(0.0, float(np.log(last / self.tol) / each)))
+
+
+def _clock(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def _progress(every: int, pace: Pace) -> Any:
     """Draw a live line on a terminal, if tqdm is there; print lines otherwise."""
     if sys.stderr.isatty():
         try:
@@ -70,23 +131,28 @@ def _progress(every: int, max_iter: int) -> Any:
         except ImportError:
             pass
         else:
-            return _Bar(tqdm(total=max_iter, unit="it", file=sys.stderr, dynamic_ncols=True))
-    return _Lines(every)
+            bar = tqdm(total=pace.max_iter, unit="it", file=sys.stderr, dynamic_ncols=True)
+            return _Bar(bar, pace)
+    return _Lines(every, pace)
 
 
 class _Lines:
     """Print a line every so many iterations."""
 
-    def __init__(self, every: int) -> None:
-        self.every = every
+    def __init__(self, every: int, pace: Pace) -> None:
+        self.every, self.pace = every, pace
 
     def __call__(self, at: Iteration[State]) -> None:
+        said = self.pace.look(at)
         if at.iteration % self.every == 0:
             print(
                 f"iteration {at.iteration:5d}  passes {at.passes:5d}  {at.seconds:8.2f} s  "
-                f"objective {at.objective:.8g}  residual {at.residual:.2e}",
+                f"objective {at.objective:.8g}  residual {at.residual:.2e}  {said}",
                 flush=True,
             )
+
+    def block(self, done: int, n_blocks: int) -> None:
+        """Lines are for iterations only."""
 
     def close(self, failed: bool) -> None:
         """Nothing is left to print."""
@@ -95,16 +161,20 @@ class _Lines:
 class _Bar:
     """Keep a live progress line."""
 
-    def __init__(self, bar: Any) -> None:
-        self.bar = bar
+    def __init__(self, bar: Any, pace: Pace) -> None:
+        self.bar, self.pace = bar, pace
+        self.said = ""
 
     def __call__(self, at: Iteration[State]) -> None:
         if at.iteration <= self.bar.n:  # another start
             self.bar.reset()
-        self.bar.set_postfix_str(
-            f"objective {at.objective:.6g}, residual {at.residual:.1e}", refresh=False
-        )
+        self.said = f"objective {at.objective:.6g}, residual {at.residual:.1e}"
+        self.bar.set_postfix_str(f"{self.said}, {self.pace.look(at)}", refresh=False)
         self.bar.update(at.iteration - self.bar.n)
+
+    def block(self, done: int, n_blocks: int) -> None:
+        """Show how far the pass is."""
+        self.bar.set_postfix_str(f"{self.said}, block {done} of {n_blocks}")
 
     def close(self, failed: bool) -> None:
         """Leave the line as it is."""

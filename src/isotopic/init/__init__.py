@@ -70,9 +70,17 @@ def strategy_start(
     weights, topics : Posterior
     """
     bayesian = problem.weights.bayesian or problem.topics.bayesian
-    chosen = ("nndsvd" if bayesian and number == 0 else "random") if name == "auto" else name
+    whole = isinstance(problem.X, CountMatrix)
+    decomposed = bayesian and whole and number == 0
+    chosen = ("nndsvd" if decomposed else "random") if name == "auto" else name
     if chosen not in STRATEGIES:
         names = ", ".join(["auto", *STRATEGIES])
         raise ValueError(f"init={name!r} is not a strategy; choose one of {names}")
+    if chosen != "random" and not whole:
+        raise ValueError(
+            f"init={name!r} looks at the whole matrix, which data in row blocks does not allow: "
+            "use init='random', or init=model with a model that was fitted to a part of the data"
+        )
     counts = STRATEGIES[chosen](problem.X, problem.n_components, rng)
-    return absorbed(problem, *(rehearsed(problem, *counts) if name == "auto" else counts))
+    rehearse = name == "auto" and whole
+    return absorbed(problem, *(rehearsed(problem, *counts) if rehearse else counts))

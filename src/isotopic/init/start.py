@@ -23,12 +23,7 @@ def random_counts(
     """
     topic_counts = rng.dirichlet(np.ones(n_components), size=X.shape[1])
     topic_counts *= X.feature_totals[:, np.newaxis]
-    return equal_shares(X, n_components), topic_counts.T
-
-
-def equal_shares(X: CountMatrix, n_components: int) -> Array:
-    """Share each sample's total equally."""
-    return np.repeat(X.sample_totals[:, np.newaxis] / n_components, n_components, 1)
+    return X.equal_shares(n_components), topic_counts.T
 
 
 def random_start(problem: Problem, rng: np.random.Generator) -> Start:
@@ -51,7 +46,7 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
     if problem.weights.sizes is not None and not problem.weights.bayesian:
         weights = weights * problem.weights.sizes[:, np.newaxis]
     scaled = not (problem.topics.normalized or problem.topics.bayesian)
-    first = problem.weights.at(weights.astype(dtype), topics.sum(axis=1) if scaled else 1.0)
+    first = problem.weights_at(weights.astype(dtype), topics.sum(axis=1) if scaled else 1.0)
     second = problem.topics.at(
         np.asfortranarray(topics, dtype=dtype), problem.weights_totals(first)
     )
@@ -78,10 +73,10 @@ def start_from_model(problem: Problem, model: Any, which: Array | None = None) -
     weight_counts, topic_counts = explained_counts(model)
     if which is not None and len(weight_counts) > which[-1]:
         weight_counts = weight_counts[which]
-    if len(weight_counts) == len(totals):
-        weight_counts = weight_counts.copy("K")
-    else:  # other samples: only the topics are of use
-        weight_counts = np.zeros((len(totals), problem.n_components))
+    if len(weight_counts) != len(totals):  # other samples: only the topics are of use
+        shares = problem.X.equal_shares(problem.n_components)
+        return absorbed(problem, shares, topic_counts.copy("K"))
+    weight_counts = weight_counts.copy("K")
     # A sample that the model knew nothing of starts anywhere: from zero it could not leave.
     unknown = (weight_counts.sum(axis=1) <= 0) & (totals > 0)
     weight_counts[unknown] = totals[unknown, np.newaxis] / problem.n_components
@@ -107,6 +102,9 @@ def explained_counts(model: Any) -> tuple[Array, Array]:
         model.components_, model._effective_components, explained=model._components_explained
     )
     weight_counts = weights_prior.implied(weights, model.sample_totals_, pair.topics_totals(topics))
+    if len(weight_counts) == 0:  # they were not kept: each topic explains as much as any other
+        even = np.full(len(model.components_), model._feature_totals.sum() / len(model.components_))
+        return weight_counts, topics_prior.implied(topics, even, even[:, np.newaxis])
     copies = np.ones(len(model.weights_)) if model._copies is None else model._copies
     scale = np.asarray(copies @ weights.mean)[:, np.newaxis]
     topic_counts = topics_prior.implied(topics, copies @ weight_counts, scale)
@@ -116,14 +114,14 @@ def explained_counts(model: Any) -> tuple[Array, Array]:
 def absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> Start:
     """Let the priors absorb counts that were shared out."""
     dtype = problem.X.dtype
-    return problem.absorb(
-        np.ascontiguousarray(weight_counts, dtype), np.asfortranarray(topic_counts, dtype)
-    )
+    if isinstance(weight_counts, np.ndarray):  # data in blocks has a form of its own
+        weight_counts = np.ascontiguousarray(weight_counts, dtype)
+    return problem.absorb(weight_counts, np.asfortranarray(topic_counts, dtype))
 
 
 def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:
     """Share each sample's total equally: where the inference for new samples begins."""
-    counts = equal_shares(X, problem.n_components)
+    counts = X.equal_shares(problem.n_components)
     totals = problem.topics_totals(topics, X.missing)
     weights = problem.weights.absorb(counts.astype(X.dtype), totals)
     return weights, topics

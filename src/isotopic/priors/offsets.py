@@ -59,6 +59,10 @@ class Sized(Around):
         """Find the prior's counts."""
         return self.prior.implied(self.unsized(posterior), mass, self._seen(totals))
 
+    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+        """Pull at the weights for size one."""
+        return self.prior.pull(self.unsized(posterior), copies)
+
     def relearned(self, evidence: Evidence) -> Self:
         """Let the prior learn for size one."""
         seen = evidence._replace(totals=self._seen(evidence.totals))

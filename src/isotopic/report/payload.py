@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel
+from isotopic.evaluate import proportions
 from isotopic.init import explained_counts
 from isotopic.kernels import normalized
 from isotopic.priors import Posterior
@@ -51,8 +52,7 @@ class Material:
         self.is_fitted_data = _has_totals_of(model, self.X)
         self.explained, weights = self._explained()
         self.effective_weights = weights.effective
-        mass = weights.mean * model.components_.sum(axis=1)
-        self.proportions = normalized(np.ascontiguousarray(mass))
+        self.proportions = proportions(weights.mean, model.components_)
         self.readings = readings(model)
 
     def _explained(self) -> tuple[Array, Posterior]:

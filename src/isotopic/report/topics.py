@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.match import hellinger_similarity
 
 # The values of the relevance slider: whatever it is set to, the best terms are in the report.
 SLIDER = np.linspace(0, 1, 101)
@@ -62,14 +63,6 @@ def _relevant(shares: Array, frequencies: Array, n: int) -> Array:
         values = relevance(shares[possible], frequencies[possible], float(weight))
         chosen[np.argpartition(-values, n - 1)[:n]] = True
     return possible[chosen]
-
-
-def hellinger(topics: Array) -> Array:
-    r"""Compute the distances :math:`\sqrt{1 - \sum_v \sqrt{p_v q_v}}` between distributions."""
-    roots = np.sqrt(topics.astype(np.float64, copy=False))
-    overlap = np.minimum(roots @ roots.T, 1.0)  # above one by rounding only
-    np.fill_diagonal(overlap, 1.0)
-    return np.asarray(np.sqrt(1.0 - overlap))
 
 
 def plane(distances: Array) -> tuple[Array, float]:
@@ -137,7 +130,7 @@ def described(topics: Array, explained: Array, frequencies: Array, n: int) -> di
         Terms shown of a topic.
     """
     terms = relevant_terms(topics, frequencies, n)
-    distances = hellinger(topics)
+    distances = 1 - hellinger_similarity(topics, topics)
     points, shown = plane(distances)
     near, far = nearest(distances, _NEAREST)
     distinct = np.unique(np.concatenate(terms))

@@ -8,8 +8,10 @@ from isotopic.solvers.beta_mm import FurtherMM, FurtherMMState, JointMM, JointMM
 from isotopic.solvers.choose import BETA_SOLVERS, SOLVERS, choose_solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.fold_in import FoldIn
+from isotopic.solvers.incremental import IncrementalEM, IncrementalState
 from isotopic.solvers.joint import InTurn, JointEM
 from isotopic.solvers.learning import Learning, LearningState
+from isotopic.solvers.online import OnlineEM, OnlineState
 from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 
 __all__ = [
@@ -25,12 +27,16 @@ __all__ = [
     "FurtherMM",
     "FurtherMMState",
     "InTurn",
+    "IncrementalEM",
+    "IncrementalState",
     "Iteration",
     "JointEM",
     "JointMM",
     "JointMMState",
     "Learning",
     "LearningState",
+    "OnlineEM",
+    "OnlineState",
     "Progress",
     "SequentialMM",
     "Solution",

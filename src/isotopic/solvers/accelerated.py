@@ -101,20 +101,18 @@ def _taken_further(problem: Problem, state: AcceleratedState) -> Counts:
         return counts._replace(
             weights=counts.weights.copy(order="K"), topics=counts.topics.copy(order="K")
         )
-    complete = X.missing is None  # else proportions have counts that were filled in as well
-    sample_totals = X.sample_totals if complete else row_sums(counts.weights)
-    feature_totals = X.feature_totals if complete else row_sums(counts.topics.T)
     weights_floor = _BAYESIAN_WEIGHTS_FLOOR if problem.weights.bayesian else FLOOR
     by_component = state.floor / problem.n_components
-    weights = extrapolated(
+    weights = problem.extrapolated_weights(
         counts.weights,
         state.previous.weights,
-        sample_totals,
         momentum=state.momentum,
         floor=weights_floor * by_component,
     )
     if not problem.topics.learned:
         return counts._replace(weights=weights)
+    complete = X.missing is None  # else proportions have counts that were filled in as well
+    feature_totals = X.feature_totals if complete else row_sums(counts.topics.T)
     topics = extrapolated(
         counts.topics.T,
         state.previous.topics.T,

@@ -9,8 +9,10 @@ from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
 from isotopic.solvers.beta_mm import FurtherMM, JointMM, SequentialMM
 from isotopic.solvers.coordinate_descent import CoordinateDescent
+from isotopic.solvers.incremental import IncrementalEM
 from isotopic.solvers.joint import JointEM
 from isotopic.solvers.learning import Learning
+from isotopic.solvers.online import OnlineEM
 
 SOLVERS: dict[str, Solver[Any]] = {
     "auto": Accelerated(),
@@ -18,6 +20,8 @@ SOLVERS: dict[str, Solver[Any]] = {
     "joint": JointEM(),
     "alternating": Alternating(),
     "coordinate": Accelerated(CoordinateDescent()),
+    "online": cast(Any, OnlineEM()),
+    "incremental": cast(Any, IncrementalEM()),
 }
 
 # For divergences that the main kernel does not know.

@@ -127,7 +127,7 @@ def solve(
 
     def settled() -> bool:
         small = tol > 0 and state.residual <= tol
-        return bool(small or 0 <= _gain(rows) < min_gain * problem.X.total)
+        return bool(small or (min_gain > 0 and 0 <= _gain(rows) < min_gain * problem.X.total))
 
     converged = bool(rows) and settled()
     interrupted = False

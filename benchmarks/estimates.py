@@ -1,0 +1,154 @@
+"""How well each estimate of LDA predicts, by document completion, and how fast it gets there.
+
+The peers are collapsed Gibbs samplers with learned priors, if they are installed.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from benchmarks import data
+from benchmarks.solution.tokens import words
+from benchmarks.table import Row, Section, Settings
+from isotopic import LDA
+from isotopic.evaluate import completion_score, split_counts
+
+COMPONENTS = 20
+QUICK = ("kjv", "ap")
+FULL = ("kjv", "ap", "20news_pruned", "pbmc_facs")
+SWEEPS = 1000
+TEST_SHARE = 0.1
+
+# Both learned, and given: of the proportions, and of the topics.
+CONCENTRATIONS: tuple[tuple[Any, Any], ...] = (
+    ("auto", "auto"),
+    (0.1, 0.05),
+    (0.05, 0.01),
+    (0.5, 0.1),
+)
+# The mode needs concentrations above one, or it does without most of what it has seen.
+MODES: tuple[tuple[Any, Any], ...] = ((1.1, 1.05), (1.05, 1.01), (1.5, 1.1))
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training samples, and two halves of the counts of others."""
+
+    train: sparse.csr_array
+    seen: sparse.csr_array
+    hidden: sparse.csr_array
+
+
+def _judged(topics: np.ndarray, alpha: np.ndarray, seen: sparse.csr_array) -> LDA:
+    """Give topics that somebody found the face of a model, to be judged like one of ours."""
+    start = np.ones((seen.shape[0], len(topics))), topics
+    settings = {"alpha": alpha, "eta": None, "estimate": "smoothed"}
+    return LDA(len(topics), init=start, max_iter=0, **settings).fit(seen)
+
+
+def measure(settings: Settings) -> Iterator[Row]:
+    for name in QUICK if settings.quick else FULL:
+        counts = data.dataset(name)
+        if counts is None:
+            yield Row(name, detail="not found; ISOTOPIC_DATA names the folder of the data")
+            continue
+        split = _split(counts)
+        yield from _own(split, name, settings.repetitions(3))
+        yield from _peers(split, name)
+
+
+def _split(counts: sparse.csr_array) -> Split:
+    rng = np.random.default_rng(0)
+    order = rng.permutation(counts.shape[0])
+    n_test = max(1, round(TEST_SHARE * len(order)))
+    train = counts[np.sort(order[n_test:])]
+    known = np.flatnonzero(train.sum(axis=0))  # nobody can know the other features
+    seen, hidden = split_counts(counts[np.sort(order[:n_test])][:, known], random_state=0)
+    return Split(train[:, known].astype(np.float64), seen, hidden)
+
+
+def _own(split: Split, name: str, repetitions: int) -> Iterator[Row]:
+    for estimate in ("cvb0", "smoothed", "variational", "map"):
+        for alpha, eta in MODES if estimate == "map" else CONCENTRATIONS:
+            settings = {"estimate": estimate, "alpha": alpha, "eta": eta}
+            results = [_fit(split, seed, **settings) for seed in range(repetitions)]
+            perplexities, seconds, passes = np.transpose(results)
+            yield Row(
+                f"{name}, {estimate}, alpha={alpha}, eta={eta}",
+                float(np.mean(perplexities)),
+                spread=(min(perplexities), max(perplexities)),
+                detail=f"{np.mean(seconds):.2f} s of one core, {np.mean(passes):.0f} passes",
+            )
+
+
+def _fit(split: Split, seed: int, **settings) -> tuple[float, float, int]:
+    began = time.process_time()
+    model = LDA(COMPONENTS, n_jobs=1, random_state=seed, **settings).fit(split.train)
+    seconds = time.process_time() - began
+    return _perplexity(model, split), seconds, int(model.history_["passes"][-1])
+
+
+def _perplexity(model: Any, split: Split) -> float:
+    return float(np.exp(-completion_score(model, split.seen, split.hidden)))
+
+
+def _peers(split: Split, name: str) -> Iterator[Row]:
+    for peer, load in (("tomotopy", _tomotopy), ("topica", _topica)):
+        what = f"{name}, {peer}, {SWEEPS:,} Gibbs sweeps, learned priors"
+        try:
+            fit = load()
+        except ImportError:
+            yield Row(what, detail="not installed; pip install 'isotopic[bench]'")
+            continue
+        began = time.process_time()
+        topics, alpha = fit(words(split.train), split.train.shape[1])
+        seconds = time.process_time() - began
+        model = _judged(topics, alpha, split.seen)
+        yield Row(what, _perplexity(model, split), detail=f"{seconds:.2f} s of one core")
+
+
+# From documents and the number of features to topics and a concentration.
+Fit = Callable[[list[list[str]], int], tuple[np.ndarray, np.ndarray]]
+
+
+def _tomotopy() -> Fit:
+    import tomotopy  # noqa: PLC0415 - a peer
+
+    def fit(texts: list[list[str]], n_features: int) -> tuple[np.ndarray, np.ndarray]:
+        model = tomotopy.LDAModel(k=COMPONENTS, alpha=0.1, eta=0.01, seed=1, min_cf=0, rm_top=0)
+        for text in texts:
+            model.add_doc(text)
+        model.train(SWEEPS, workers=1)
+        topics = np.zeros((COMPONENTS, n_features))
+        columns = [int(word) for word in model.used_vocabs]
+        topics[:, columns] = [model.get_topic_word_dist(k) for k in range(COMPONENTS)]
+        return topics, np.asarray(model.alpha, np.float64)
+
+    return fit
+
+
+def _topica() -> Fit:
+    import topica  # noqa: PLC0415 - a peer
+
+    def fit(texts: list[list[str]], n_features: int) -> tuple[np.ndarray, np.ndarray]:
+        vocabulary = [str(i) for i in range(n_features)]
+        corpus = topica.Corpus.from_documents(texts, vocabulary=vocabulary)
+        model = topica.LDA(COMPONENTS, seed=1, num_threads=1).fit(corpus, iters=SWEEPS)
+        return np.asarray(model.topic_word), np.asarray(model.alpha, np.float64)
+
+    return fit
+
+
+SECTION = Section(
+    "estimates",
+    f"Perplexity of the estimates of LDA, {COMPONENTS} components",
+    measure,
+    (
+        "A tenth of the samples is held out, half of their counts are hidden: their perplexity,",
+        "given the other half. Mean over starts, least and most. Lower is better; one thread.",
+    ),
+)

@@ -1,0 +1,24 @@
+"""Data in row blocks: what does not fit into memory, or is on other machines.
+
+Expected counts add up over rows. So a pass over the data is a task for each block and a sum in a
+fixed order, wherever the blocks are; and all solvers go on as if the data were one matrix.
+"""
+
+from isotopic.blocks.block import Block, BlockError
+from isotopic.blocks.counts import BlockedCounts
+from isotopic.blocks.opening import Blocks, is_blocks, open_blocks
+from isotopic.blocks.pieces import Piece
+from isotopic.blocks.problem import BlockedProblem, BlockedWeights, problem_of
+
+__all__ = [
+    "Block",
+    "BlockError",
+    "BlockedCounts",
+    "BlockedProblem",
+    "BlockedWeights",
+    "Blocks",
+    "Piece",
+    "is_blocks",
+    "open_blocks",
+    "problem_of",
+]

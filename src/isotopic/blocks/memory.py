@@ -1,0 +1,105 @@
+"""How a limit on memory is kept: what stays, what goes to files, what is read again."""
+
+import os
+import weakref
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.blocks.counts import BlockedCounts
+from isotopic.blocks.engine import LocalEngine
+from isotopic.blocks.rows import FolderStore, MemoryStore, Store
+
+# Arrays of the size of the topics that a fit holds at most: those of both sides of a step, the
+# pass's own copies, and the sums of a few subtrees of blocks.
+_TOPICS = 20
+
+# Arrays with a row for each sample: the last three expected counts, and the new ones.
+_ROWS = 4
+
+# Arrays that a fitted model keeps of the weights: a point is one, a posterior has parameters too.
+_KEPT_OF_POINTS, _KEPT_OF_POSTERIORS = 1, 5
+
+# Python, NumPy, SciPy and scikit-learn themselves.
+_LIBRARIES = 150 * 10**6
+
+# Blocks that are there at a time besides those that stay: one that is worked on, and one that is
+# read, in the form of its files, joined, converted and indexed; and what the allocator holds.
+_IN_PASSING = 6
+
+
+class Memory:
+    """What one fit may use.
+
+    Parameters
+    ----------
+    X : BlockedCounts
+    n_components : int
+    bayesian : bool
+        Whether the weights are distributions.
+
+    Attributes
+    ----------
+    store : Store
+        For what the samples need from one pass to the next.
+
+    Raises
+    ------
+    ValueError
+        If the limit is too small for the topics and the blocks, with what it would need.
+    """
+
+    def __init__(self, X: BlockedCounts, n_components: int, bayesian: bool) -> None:
+        self.X = X
+        limit, on_disk, room = X.blocks.memory_limit, X.blocks.scratch is not None, None
+        if limit is not None and not X.engine.shared:
+            each = X.shape[0] * n_components * X.dtype.itemsize
+            kept = each * (_KEPT_OF_POSTERIORS if bayesian else _KEPT_OF_POINTS)
+            if on_disk or not X.blocks.keep_weights:
+                kept = 0
+            needed = _needed(X, n_components)
+            _check_limit(limit, needed, kept)
+            on_disk = on_disk or needed + kept + _ROWS * each > limit
+            room = max(0, limit - needed - kept - (0 if on_disk else _ROWS * each))
+        if isinstance(X.engine, LocalEngine):
+            X.engine.room.size = room
+        self.store: Store = MemoryStore()
+        if on_disk or X.engine.shared:
+            folder = FolderStore.new(X.blocks.scratch)
+            self.store = folder
+            weakref.finalize(self, folder.close)
+            X.engine.check_sees(folder.folder)
+
+    def kept(self, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
+        """Give an array for the fitted weights: in the scratch folder if there is one."""
+        if self.X.blocks.scratch is None:
+            return np.empty(shape, dtype)
+        # Under a new name: an earlier model may still look at the files of its fit.
+        path = os.path.join(self.X.blocks.scratch, f"weights-{name}-{uuid4().hex}.npy")
+        mapped: Array = np.lib.format.open_memmap(path, "w+", dtype, shape)
+        return mapped
+
+
+def _needed(X: BlockedCounts, n_components: int) -> int:
+    """Add up what a fit cannot do without."""
+    topics = _TOPICS * X.shape[1] * n_components * X.dtype.itemsize
+    passing = _IN_PASSING * X.largest_block + 2 * X.sample_totals.nbytes
+    return int(_LIBRARIES + topics + passing)
+
+
+def _check_limit(limit: int, needed: int, kept: int) -> None:
+    """Raise if a limit cannot be kept."""
+    if needed > limit:
+        raise ValueError(
+            f"memory_limit={limit:,} bytes is too small: topics and blocks of this fit need "
+            f"about {needed:,}. Raise it, use fewer components or float32, or cut the data into "
+            "smaller blocks"
+        )
+    if needed + kept > limit:
+        raise ValueError(
+            f"memory_limit={limit:,} bytes is too small for weights_, which take {kept:,} besides "
+            f"the {needed:,} of the fit. Open the blocks with keep_weights=False, or with a "
+            "scratch= folder for them"
+        )

@@ -1,0 +1,61 @@
+"""Which blocks, and which indexes of blocks, stay in memory."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from isotopic.blocks.pieces import Piece
+from isotopic.counts import CountMatrix
+
+_INDEX_BYTES = 6  # of an entry in the index by feature: a short and a long whole number
+
+
+class Room:
+    """Memory for blocks between passes.
+
+    The indexes by feature come first if there is room for all of them, because they take longer
+    to make than the counts to read. Then the first blocks: every pass goes through all of them,
+    so that those that were used last would always be gone when their turn comes.
+
+    Parameters
+    ----------
+    size : int or None
+        In bytes; ``None``: everything stays.
+    """
+
+    def __init__(self, size: int | None) -> None:
+        self.size = size
+        self._blocks: dict[int, CountMatrix] = {}
+        self._indexes: dict[int, Any] = {}
+        self._used = self._reserved = 0
+
+    def expect(self, pieces: Sequence[Piece]) -> None:
+        """Get ready for a pass over these blocks."""
+        new = (p for p in pieces if p.number not in self._blocks and p.number not in self._indexes)
+        wanted = sum(_INDEX_BYTES * piece.form.entries for piece in new if piece.form is not None)
+        fits = self.size is None or self._used + wanted <= self.size
+        self._reserved = wanted if fits else 0
+
+    def block(self, piece: Piece) -> CountMatrix | None:
+        """Give a block that stayed."""
+        return self._blocks.get(piece.number)
+
+    def index(self, piece: Piece) -> Any:
+        """Give the index of a block that stayed."""
+        return self._indexes.get(piece.number)
+
+    def offer(self, piece: Piece, X: CountMatrix) -> None:
+        """Keep a block or its index, if there is room."""
+        index = _INDEX_BYTES * len(X.values) if X.is_sparse else 0
+        known = piece.number in self._indexes
+        if not known:
+            self._reserved = max(0, self._reserved - index)
+        if self._fits(X.nbytes - (index if known else 0) + self._reserved):
+            self._used += X.nbytes - (index if known else 0)
+            self._indexes.pop(piece.number, None)
+            self._blocks[piece.number] = X
+        elif X.is_sparse and not known and self._fits(index + self._reserved):
+            self._used += index
+            self._indexes[piece.number] = X.by_feature
+
+    def _fits(self, more: int) -> bool:
+        return self.size is None or self._used + more <= self.size

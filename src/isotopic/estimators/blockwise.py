@@ -1,0 +1,110 @@
+"""What a fitted model does with new samples, block by block."""
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.blocks import Piece
+from isotopic.blocks.engine import Engine
+from isotopic.counts import CountMatrix
+from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets
+from isotopic.kernels import normalized, row_pass
+from isotopic.threads import use_threads
+
+_OF_SAMPLES = (
+    "weights_",
+    "weights_posterior_",
+    "weights_posterior_rate_",
+    "_effective_weights",
+    "_weights_explained",
+    "sample_totals_",
+    "_copies",
+)
+
+
+def lean(model: Any, engine: Engine) -> Any:
+    """Copy a model, for a task, without what it knows of the samples that it was fitted to."""
+    other = copy(model)
+    other.callbacks = None
+    if engine.shared:  # the threads of a worker are for its tasks
+        other.n_jobs = 1
+    for name in _OF_SAMPLES:
+        setattr(other, name, None)
+    return other
+
+
+@dataclass
+class Stacked:
+    """Arrays of rows, one below the other."""
+
+    parts: list[Array]
+
+    def plus(self, later: Self) -> Self:
+        """Put later rows below."""
+        return type(self)(self.parts + later.parts)
+
+
+@dataclass(frozen=True)
+class Transform:
+    """The task of inferring weights."""
+
+    model: Any
+
+    def __call__(self, piece: Piece, X: CountMatrix) -> Stacked:
+        """Do it for one block."""
+        return Stacked([self.model._infer(X, which=piece.row_numbers).mean])
+
+
+@dataclass
+class Scored:
+    """The log-likelihood of some samples, and how many of them are impossible."""
+
+    log_likelihood: float
+    impossible: int
+
+    def plus(self, later: Self) -> Self:
+        """Add those of other samples."""
+        return type(self)(
+            self.log_likelihood + later.log_likelihood, self.impossible + later.impossible
+        )
+
+
+@dataclass(frozen=True)
+class Score:
+    """The task of scoring.
+
+    Parameters
+    ----------
+    model : fitted model
+    times : ndarray of shape (samples,)
+        How often each sample counts.
+    """
+
+    model: Any
+    times: Array
+
+    def __call__(self, piece: Piece, X: CountMatrix) -> Scored:
+        """Do it for one block."""
+        return score_rows(
+            self.model, X.as_sparse(), self.times[piece.rows], which=piece.row_numbers
+        )
+
+
+def score_rows(
+    model: Any,
+    X: CountMatrix,
+    times: Array,
+    offsets: Offsets = NOTHING_KNOWN,
+    which: Array | None = None,
+) -> Scored:
+    """Infer the weights of samples, and give their features probabilities by them."""
+    weights, topics = model._infer(X, offsets, which).mean, model.components_.astype(X.dtype)
+    shares = normalized(np.ascontiguousarray(weights * topics.sum(axis=1)))
+    with use_threads(model.n_jobs):
+        by_sample = row_pass(X, shares, normalized(topics), proportions=True)[1]
+    some = times > 0
+    impossible = int(np.count_nonzero(np.isneginf(by_sample[some])))
+    return Scored(float(by_sample[some] @ times[some]), impossible)

@@ -1,0 +1,228 @@
+"""partial_fit: learning from samples as they come."""
+
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from isotopic.arrays import Array
+from isotopic.blocks import BlockedCounts
+from isotopic.counts import CountMatrix
+from isotopic.estimators.data import read_sample_weight
+from isotopic.estimators.offsets import NOTHING_KNOWN
+from isotopic.init import explained_counts
+from isotopic.kernels import Counts
+from isotopic.priors import Posterior, Prior
+from isotopic.problem import Pair, Problem
+from isotopic.random import generator
+from isotopic.solvers import HISTORY, OnlineEM
+from isotopic.solvers.batches import sensible_size
+from isotopic.threads import use_threads
+
+# Updates of the weights of new samples before the topics absorb their counts.
+_WEIGHT_PASSES = 8
+
+
+class Seen(NamedTuple):
+    """What the topics remember.
+
+    Attributes
+    ----------
+    average : ndarray of shape (components, features)
+        Expected counts of a sample, averaged over batches.
+    samples : float
+        How many samples there were.
+    steps : int
+        In how many batches.
+    """
+
+    average: Array
+    samples: float
+    steps: int
+
+
+def _has_normalised_topics(estimator: Any) -> bool:
+    if not Pair(*estimator._priors()).topics.normalized:
+        raise AttributeError(
+            "partial_fit needs normalised topics (Simplex or Dirichlet): others depend on the "
+            "weights of all samples at once"
+        )
+    return True
+
+
+class PartialFit:
+    """A model that can go on learning."""
+
+    n_jobs: int | None
+    solver: Any
+    random_state: Any
+
+    @available_if(_has_normalised_topics)  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, missing_mask: Any = None
+    ) -> Self:
+        """Learn from more samples, which are not looked at again.
+
+        The topics absorb an average over all batches so far, in which later ones have as much of a
+        part as :class:`~isotopic.solvers.OnlineEM` says (with its settings, if that is the
+        ``solver``). After ``fit``, the samples of the fit are what came before. ``weights_`` and
+        ``objective_`` are those of the last batch.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
+            A batch; more samples than a batch should have are learned from one part after the
+            other, and so are row blocks.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each sample counts.
+        missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
+            True where an entry is missing.
+
+        Returns
+        -------
+        self
+        """
+        before = self.__dict__.copy()
+        try:
+            self._validate_params()
+            first = not hasattr(self, "components_")
+            counts = self._read(X, reset=first, missing_mask=missing_mask)
+            copies = read_sample_weight(sample_weight, counts.shape[0])
+            with use_threads(self.n_jobs):
+                for batch, part in self._batches(counts, copies):
+                    self._learn(batch, part)
+        except BaseException:  # a failed call leaves the earlier model as it was
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _batches(self, X: Any, copies: Array | None) -> Iterator[tuple[CountMatrix, Array | None]]:
+        """Cut into batches, in the order in which the samples stand."""
+        if isinstance(X, BlockedCounts):
+            for piece, block in X.loaded():
+                part = None if copies is None else copies[piece.rows]
+                yield from self._batches(block, part)
+            return
+        size = getattr(self.solver, "batch_size", None) or sensible_size(X)
+        n_batches = max(1, round(X.shape[0] / size))
+        for rows in np.array_split(np.arange(X.shape[0]), n_batches):
+            whole = n_batches == 1
+            part = copies if copies is None or whole else copies[rows]
+            if part is None or part.any():
+                yield (X if whole else X.rows(rows)), part
+
+    def _learn(self, X: CountMatrix, copies: Array | None) -> None:
+        """Take a step with a batch."""
+        began = time.perf_counter()
+        problem, seen_rows = self._problem(X, copies, NOTHING_KNOWN)
+        seen = self._seen_so_far(problem)
+        if hasattr(self, "_fitted_priors"):  # what is known of the topics was said at first
+            problem = Problem(
+                problem.weights, self._fitted_priors[1], problem.X, problem.n_components
+            )
+        topics = self._topics_for(problem, seen)
+        weights, counts = _explained(problem, topics)
+        n_samples = float(X.shape[0] if copies is None else copies.sum())
+        average = problem.with_unseen(counts.topics, weights, topics) / n_samples
+        rate = 1.0
+        if seen is not None:
+            rate = self._online_settings().step_size(seen.steps)
+            average = (1 - rate) * seen.average + rate * average
+        now = Seen(
+            average, n_samples + (seen.samples if seen else 0), 1 + (seen.steps if seen else 0)
+        )
+        state = problem.state_at(weights, topics, counts, _WEIGHT_PASSES + 1)
+        absorbed = problem.topics.absorb(_counts_of(now, problem), 1.0)
+        attributes = self._fitted(
+            state, counts=X, problem=problem, copies=copies, seen=seen_rows, topics=absorbed
+        )
+        if seen is not None:
+            attributes["_feature_totals"] = self._feature_totals + problem.X.feature_totals
+        self.__dict__.update(attributes)
+        self._latest_topics = absorbed
+        self._remember(now, state, time.perf_counter() - began)
+
+    def _seen_so_far(self, problem: Problem) -> Seen | None:
+        """Give what the topics remember: of earlier batches, of a fit, or nothing."""
+        if hasattr(self, "_topic_average"):
+            return Seen(self._topic_average, self.n_samples_seen_, self.n_iter_)
+        if not hasattr(self, "components_"):
+            return None
+        copies = self._copies
+        samples = float(len(self.weights_) if copies is None else copies.sum())
+        counts = explained_counts(self)[1]
+        steps = max(1, round(samples / problem.X.shape[0]))
+        return Seen(counts / samples, samples, steps)
+
+    def _topics_for(self, problem: Problem, seen: Seen | None) -> Posterior:
+        """Give the topics to explain a batch with: at first those of a start."""
+        seeds = generator(self.random_state).integers(2**63, size=(1, 2))
+        if seen is None:
+            start: tuple[Posterior, Posterior] = self._starts(problem, None, seeds)[0]()
+            return start[1]
+        latest: Posterior | None = getattr(self, "_latest_topics", None)
+        if latest is None or latest.mean.dtype != problem.X.dtype:
+            latest = problem.topics.absorb(_counts_of(seen, problem), 1.0)
+        topics, totals = latest, problem.X.feature_totals
+        new = (totals > 0) & ~np.any(topics.effective, axis=0)
+        if not new.any():
+            return topics
+        # Features that occur for the first time are shared out at random, as at a start.
+        counts = _counts_of(seen, problem)
+        rng = np.random.default_rng([*seeds[0].tolist(), seen.steps])
+        shares = rng.dirichlet(np.ones(len(counts)), size=np.count_nonzero(new))
+        counts[:, new] = (shares * totals[new, np.newaxis]).T
+        return problem.topics.absorb(counts, 1.0)
+
+    def _online_settings(self) -> OnlineEM:
+        return self.solver if isinstance(self.solver, OnlineEM) else OnlineEM()
+
+    def _remember(self, seen: Seen, state: Any, seconds: float) -> None:
+        earlier = self.history_ if hasattr(self, "_topic_average") else np.empty(0, HISTORY)
+        last = (0, 0, 0.0) if len(earlier) == 0 else earlier[-1].item()
+        row = (
+            seen.steps,
+            last[1] + state.passes,
+            last[2] + seconds,
+            state.objective,
+            state.residual,
+        )
+        self.history_ = np.append(earlier, np.array([row], HISTORY))
+        self._topic_average, self.n_samples_seen_ = seen.average, seen.samples
+        self.n_iter_, self.converged_ = seen.steps, False
+
+    # What the estimator itself has.
+    _fitted_priors: tuple[Prior, Prior]
+    _feature_totals: Array
+    _copies: Array | None
+    _topic_average: Array
+    _latest_topics: Posterior
+    n_samples_seen_: float
+    n_iter_: int
+    history_: Array
+    components_: Array
+    weights_: Array
+    _validate_params: Any
+    _read: Any
+    _problem: Any
+    _starts: Any
+    _fitted: Any
+
+
+def _explained(problem: Problem, topics: Posterior) -> tuple[Posterior, Counts]:
+    """Infer weights in a few updates, and share the counts out by them."""
+    shares = problem.X.equal_shares(problem.n_components).astype(problem.X.dtype)
+    weights = problem.absorb_weights(shares, topics)
+    for _ in range(_WEIGHT_PASSES):
+        counts = problem.expected_counts(weights, topics, weights_only=True)
+        weights = problem.absorb_weights(counts.weights, topics)
+    return weights, problem.expected_counts(weights, topics)
+
+
+def _counts_of(seen: Seen, problem: Problem) -> Array:
+    """Give the topics' counts of all samples so far."""
+    return np.array(seen.average * seen.samples, dtype=problem.X.dtype, order="F")

@@ -1,0 +1,120 @@
+"""Files as streams, whether they are compressed or not."""
+
+import bz2
+import gzip
+import io
+import lzma
+import shutil
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from isotopic.io.extras import extra
+
+# What a damaged or cut compressed file raises when it is read.
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+
+
+def _zstd(path: Path) -> IO[bytes]:
+    arrow = extra("pyarrow", "parquet")
+    return io.BufferedReader(arrow.input_stream(str(path), compression="zstd"))
+
+
+# By their first bytes; the names are what files end with.
+_COMPRESSIONS: dict[bytes, Callable[[Path], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": _zstd,
+}
+_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+
+# Bytes that are looked at to recognise a file.
+_HEAD = 2**16
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file, decompressing it if its first bytes say so."""
+    with path.open("rb") as file:
+        start = file.read(6)
+    for magic, opened in _COMPRESSIONS.items():
+        if start.startswith(magic):
+            stream: IO[bytes] = opened(path)
+            return stream
+    return path.open("rb")
+
+
+@contextmanager
+def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
+    """Open a file of text; lines end where the file says, and a byte order mark is no letter."""
+    encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    with (
+        open_bytes(path) as binary,
+        io.TextIOWrapper(binary, encoding=encoding, newline="") as stream,
+    ):
+        try:
+            yield stream
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"line {_undecodable_line(path, encoding)} is not {error.encoding} (byte "
+                f"0x{error.object[error.start]:02x}: {error.reason}); name the encoding, such as "
+                "latin-1"
+            ) from error
+
+
+def _undecodable_line(path: Path, encoding: str) -> int:
+    """Find the first line that is no text in the encoding."""
+    number = 0
+    with open_bytes(path) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode(encoding)
+            except UnicodeDecodeError:
+                return number
+    return number  # cut off in the middle of a character
+
+
+@contextmanager
+def open_seekable(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file in which one can go back and forth; a compressed one is unpacked aside."""
+    with open_bytes(path) as stream:
+        if isinstance(stream, io.BufferedReader) and not stream.raw.isatty() and _is_plain(stream):
+            yield stream
+            return
+        with tempfile.TemporaryFile() as unpacked:
+            shutil.copyfileobj(stream, unpacked)
+            unpacked.seek(0)
+            yield unpacked
+
+
+def _is_plain(stream: io.BufferedReader) -> bool:
+    return isinstance(stream.raw, io.FileIO)
+
+
+def head_of(path: Path) -> bytes:
+    """Give the first bytes of the (decompressed) file."""
+    with open_bytes(path) as stream:
+        return stream.read(_HEAD)
+
+
+def bare_suffix(path: Path) -> str:
+    """Give the last suffix but that of a compression, in lower case."""
+    return bare(path).suffix.lower()
+
+
+def bare(path: Path) -> Path:
+    """Take the suffix of a compression away."""
+    return path.with_suffix("") if path.suffix.lower() in _SUFFIXES else path
+
+
+def beside(path: Path, *names: str) -> Path | None:
+    """Find the first of these files, compressed or not, in the folder of another."""
+    for name in names:
+        for suffix in ("", *_SUFFIXES):
+            found = path.parent / f"{name}{suffix}"
+            if found.is_file() and found != path:
+                return found
+    return None

@@ -1,0 +1,86 @@
+"""Tables in Parquet."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.io.extras import extra
+from isotopic.io.opening import open_seekable
+
+_CELLS = 2**20
+_HEAD = 20
+
+
+@dataclass(frozen=True)
+class ParquetChunk:
+    """Some rows, the first of which has the given number in the file."""
+
+    batch: Any
+    first: int
+    names: Sequence[str]
+
+    def __len__(self) -> int:
+        return int(self.batch.num_rows)
+
+    def where(self, row: int, column: int) -> str:
+        """Say where a cell is."""
+        return f"row {self.first + row}, column {self.names[column]!r}"
+
+    def text(self, column: int) -> list[str]:
+        """Give a column as text."""
+        cells = self.batch.column(column).to_pylist()
+        if None in cells:
+            raise ValueError(f"{self.where(cells.index(None), column)} is missing")
+        return [cell if isinstance(cell, str) else str(cell) for cell in cells]
+
+    def numbers(self, columns: Sequence[int]) -> Array:
+        """Give columns as numbers (rows x columns)."""
+        found = np.empty((len(self), len(columns)))
+        for place, column in enumerate(columns):
+            cells = self.batch.column(column)
+            if cells.null_count:
+                row = int(np.argmax(cells.is_null().to_numpy(zero_copy_only=False)))
+                raise ValueError(f"{self.where(row, column)} is missing; counts are at least 0")
+            try:
+                found[:, place] = cells.to_numpy(zero_copy_only=False)
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"column {self.names[column]!r} holds {cells.type}, not numbers"
+                ) from error
+        return found
+
+
+class ParquetTable:
+    """A file whose columns have names and types."""
+
+    has_header = True
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with ExitStack() as stack:
+            file = self._open(stack)
+            self.names: list[str] = [str(name) for name in file.schema_arrow.names]
+            batch = next(file.iter_batches(batch_size=_HEAD), None)
+        rows = [] if batch is None else zip(*batch.to_pydict().values(), strict=True)
+        self.head = [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+    def chunks(self) -> Iterator[ParquetChunk]:
+        """Give the rows, some at a time."""
+        first = 0
+        with ExitStack() as stack:
+            file = self._open(stack)
+            for batch in file.iter_batches(batch_size=max(1, _CELLS // max(1, len(self.names)))):
+                yield ParquetChunk(batch, first, self.names)
+                first += batch.num_rows
+
+    def _open(self, stack: ExitStack) -> Any:
+        parquet = extra("pyarrow.parquet", "parquet")
+        try:
+            return parquet.ParquetFile(stack.enter_context(open_seekable(self.path)))
+        except extra("pyarrow", "parquet").ArrowInvalid as error:
+            raise ValueError(f"this is not Parquet: {error}") from error

@@ -1,0 +1,108 @@
+"""Which format a file or folder has: its first bytes, its name, its first lines."""
+
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from isotopic.io import counts_file
+from isotopic.io.catalogue import looks_like_catalogue
+from isotopic.io.docword import looks_like_docword
+from isotopic.io.long import is_called_long, looks_long
+from isotopic.io.opening import bare_suffix, head_of, open_seekable
+from isotopic.io.options import Options
+from isotopic.io.pairs import looks_like_ldac, looks_like_pairs
+from isotopic.io.tables import open_table, text_columns
+from isotopic.io.tenx import find_10x
+from isotopic.io.text_folder import text_files
+
+_LINES = 20
+
+_BY_MAGIC = {b"%%MatrixMarket": "mtx", b"\x89HDF\r\n": "h5ad"}
+
+# Of files whose content does not say it.
+_BY_SUFFIX = {
+    ".mtx": "mtx",
+    ".npz": "npz",
+    ".h5ad": "h5ad",
+    ".isotopic": "isotopic",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".ldac": "ldac",
+    ".lda-c": "ldac",
+}
+_TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq")
+
+
+def recognise(path: Path, options: Options) -> str:
+    """Name the format; raise if none fits."""
+    if path.is_dir():
+        return _of_folder(path)
+    head, suffix = head_of(path), bare_suffix(path)
+    if head.startswith(b"PK\x03\x04"):
+        return _of_archive(path)
+    for magic, name in _BY_MAGIC.items():
+        if head.startswith(magic):
+            return name
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
+    if suffix in _TABLES or head.startswith(b"PAR1"):
+        return _of_table(path, options)
+    return _of_lines(path, head, options)
+
+
+def _of_folder(path: Path) -> str:
+    if (path / counts_file.IN_FOLDER).is_file():
+        return "isotopic"
+    if find_10x(path) is not None:
+        return "10x"
+    if text_files(path):
+        return "text-folder"
+    raise ValueError(
+        "the folder holds no matrix.mtx with its names (10x Genomics), no .txt files, and no fit"
+    )
+
+
+def _of_archive(path: Path) -> str:
+    try:
+        with open_seekable(path) as stream, ZipFile(stream) as archive:
+            return "isotopic" if "manifest.json" in archive.namelist() else "npz"
+    except (BadZipFile, NotImplementedError) as error:
+        raise ValueError(f"the archive is damaged: {error}") from error
+
+
+def _of_table(path: Path, options: Options) -> str:
+    table = open_table(path, options)
+    if options.text_column is not None:
+        return "text-table"
+    if looks_like_catalogue(table):
+        return "catalogue"
+    if is_called_long(table):
+        return "long"
+    text, _ = text_columns(table, options)
+    if text is not None and any(len(row) > text and " " in row[text].strip() for row in table.head):
+        return "text-table"
+    return "long" if looks_long(table) else "wide"
+
+
+def _of_lines(path: Path, head: bytes, options: Options) -> str:
+    text = head.decode(options.encoding, errors="replace")
+    if "\0" in text:
+        raise ValueError("the content is binary and of no format that is known here; name it")
+    lines = text.splitlines()
+    whole = lines[:-1] if len(lines) > 1 and len(head) == 2**16 else lines  # the last may be cut
+    lines = whole[:_LINES]
+    if looks_like_docword(lines):
+        return "docword"
+    if looks_like_ldac(lines):
+        return "ldac"
+    if looks_like_pairs(lines):
+        return "svmlight"
+    if lines and lines[0].startswith("{"):
+        return "jsonl"
+    if lines and "\t" in lines[0] and looks_like_catalogue(open_table(path, options)):
+        return "catalogue"
+    if bare_suffix(path) == ".txt":
+        return "text-lines"
+    raise ValueError("neither the name nor the content says which format this is; name it")

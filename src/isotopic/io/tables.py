@@ -1,0 +1,102 @@
+"""Tables, whatever they are stored in, and what their columns mean."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from isotopic.arrays import Array
+from isotopic.io.delimited import DelimitedTable, is_number
+from isotopic.io.opening import head_of
+from isotopic.io.options import Options
+from isotopic.io.parquet import ParquetTable
+
+# What pandas calls an index without a name.
+_INDEX = ("", "index", "__index_level_0__", "Unnamed: 0")
+
+# Names of the columns that hold documents, and of those that name the rows.
+TEXT_COLUMNS = ("text", "document", "content", "body", "abstract")
+NAME_COLUMNS = ("id", "name", "sample", "doc_id", "title", "file", *_INDEX)
+
+
+class Chunk(Protocol):
+    """Some rows of a table."""
+
+    def __len__(self) -> int: ...
+
+    def where(self, row: int, column: int) -> str:
+        """Say where a cell is in the file."""
+
+    def text(self, column: int) -> list[str]:
+        """Give a column as text."""
+
+    def numbers(self, columns: Sequence[int]) -> Array:
+        """Give columns as numbers, or say which cell is none."""
+
+
+class Table(Protocol):
+    """Rows of cells under names of columns."""
+
+    names: list[str]
+    head: list[list[str]]
+    has_header: bool
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Give the rows, some at a time."""
+
+
+def open_table(path: Path, options: Options) -> Table:
+    """Open CSV, TSV or Parquet, whichever it is."""
+    if head_of(path)[:4] == b"PAR1":
+        return ParquetTable(path)
+    return DelimitedTable(path, options.encoding)
+
+
+def counts_of(chunk: Chunk, columns: Sequence[int]) -> Array:
+    """Give columns as counts; raise for what is negative, infinite or not a number."""
+    found = chunk.numbers(columns)
+    bad = ~((found >= 0) & (found < float("inf")))
+    if bad.any():
+        row, place = divmod(int(bad.argmax()), found.shape[1])
+        raise ValueError(
+            f"{chunk.where(row, columns[place])}: {found[row, place]:g} is no count; counts are "
+            "finite and at least 0"
+        )
+    return found
+
+
+def column_of(table: Table, name: str) -> int:
+    """Find a column by its name."""
+    if name not in table.names:
+        known = ", ".join(repr(known) for known in table.names[:20])
+        raise ValueError(f"there is no column {name!r}; the columns are {known}")
+    return table.names.index(name)
+
+
+def is_numeric(table: Table, column: int) -> bool:
+    """Whether the first cells of a column are numbers."""
+    return all(len(row) > column and is_number(row[column]) for row in table.head)
+
+
+def label_column(table: Table, options: Options) -> int | None:
+    """Find the column that names the rows: text at the beginning, or the index of pandas."""
+    if options.name_column is not None:
+        return column_of(table, options.name_column)
+    for name in _INDEX:
+        if table.has_header and name in table.names:
+            return table.names.index(name)
+    return 0 if table.names and not is_numeric(table, 0) else None
+
+
+def text_columns(table: Table, options: Options) -> tuple[int | None, int | None]:
+    """Find the column of the documents, and that of their names."""
+    return (
+        _column(table, options.text_column, TEXT_COLUMNS),
+        _column(table, options.name_column, NAME_COLUMNS),
+    )
+
+
+def _column(table: Table, given: str | None, usual: Sequence[str]) -> int | None:
+    if given is not None:
+        return column_of(table, given)
+    lowered = [name.lower() for name in table.names]
+    return next((lowered.index(name) for name in usual if name in lowered), None)

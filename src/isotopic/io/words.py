@@ -1,0 +1,33 @@
+"""Documents become counts of their words."""
+
+from collections.abc import Iterable, Iterator
+
+from isotopic.io.data import Content
+from isotopic.io.options import Options
+
+
+def count_words(documents: Iterable[str], options: Options, names: list[str] | None) -> Content:
+    """Count the words of documents that are looked at one by one."""
+    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - slow to load
+
+    words = options.stop_words
+    vectorizer = CountVectorizer(
+        stop_words=words if words is None or isinstance(words, str) else list(words),
+        min_df=options.min_df,
+        max_df=options.max_df,
+        max_features=options.max_features,
+        vocabulary=options.vocabulary,
+    )
+    kept: list[str] = []
+    if options.keep_text:
+        documents = _noted(documents, options.keep_text, kept)
+    counts = vectorizer.fit_transform(documents)
+    features = vectorizer.get_feature_names_out()
+    return Content(counts, names, features, kept if options.keep_text else None)
+
+
+def _noted(documents: Iterable[str], length: int, kept: list[str]) -> Iterator[str]:
+    """Note the beginning of each document that passes."""
+    for document in documents:
+        kept.append(document[:length])
+        yield document

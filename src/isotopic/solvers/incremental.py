@@ -1,0 +1,113 @@
+"""IncrementalEM: updates from mini-batches whose counts are remembered."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.kernels import Counts
+from isotopic.priors import Posterior
+from isotopic.problem import Problem, State
+from isotopic.solvers.batches import Batch, batches_of, check_batch_size, check_joint, stacked
+
+
+@dataclass(frozen=True)
+class IncrementalState(State):
+    """A point, and the topics' expected counts there, of each batch.
+
+    Attributes
+    ----------
+    by_batch : list of ndarray of shape (components, features)
+    """
+
+    by_batch: list[Array]
+
+
+@dataclass(frozen=True)
+class IncrementalEM:
+    r"""Update the topics after each mini-batch, from the latest counts of all (Neal & Hinton).
+
+    The expected counts :math:`c_b` of every batch :math:`b` are remembered. When its turn comes
+    they are made anew, at the topics as they are by then, its weights absorb theirs, and the
+    topics absorb :math:`\sum_b c_b`. Each of these steps lowers the same free energy, which is the
+    objective wherever all counts are new: so no iteration raises the objective, with a constant
+    step. For every pair of priors with normalised topics.
+
+    An iteration goes through all batches, and evaluates where that led: two passes. It costs
+    memory of the size of the topics for each batch. With a single batch it is
+    :class:`~isotopic.solvers.JointEM`.
+
+    Parameters
+    ----------
+    batch_size : int or None, default=None
+        Samples in a batch; by default as many as have eight counts for each feature.
+    seed : int, default=0
+        Of the batches.
+    """
+
+    batch_size: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_batch_size(self.batch_size)
+
+    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> IncrementalState:
+        """Evaluate the starting point."""
+        check_joint(problem, "IncrementalEM")
+        return self._evaluated(problem, weights, topics, passes=0)
+
+    def step(self, problem: Problem, state: IncrementalState) -> IncrementalState:
+        """Go through all batches, then evaluate."""
+        batches = batches_of(problem, self.batch_size, self.seed)
+        topics = state.topics
+        remembered = [
+            batch.problem.with_unseen(counts, batch.weights(state.weights), topics)
+            for batch, counts in zip(batches, state.by_batch, strict=True)
+        ]
+        total = _sum(remembered)
+        parts = []
+        for number, (batch, old) in enumerate(zip(batches, remembered, strict=True)):
+            own = batch.problem
+            if number == 0:  # nothing has changed since its counts were made
+                weight_counts, new = state.counts.weights[batch.rows], state.by_batch[0]
+            else:
+                counts = _counts(batch, state.weights, topics)
+                weight_counts, new = counts.weights, counts.topics
+            weights = own.absorb_weights(weight_counts, topics)
+            new = own.with_unseen(new, weights, topics)
+            # Never below zero but for rounding.
+            total = np.maximum(total - old, 0) + new if len(batches) > 1 else new
+            topics = problem.topics.absorb(np.array(total, order="F"), 1.0)
+            parts.append(weights)
+        made = 1 if len(batches) == 1 else 2
+        return self._evaluated(problem, stacked(batches, parts), topics, state.passes + made)
+
+    def _evaluated(
+        self, problem: Problem, weights: Posterior, topics: Posterior, passes: int
+    ) -> IncrementalState:
+        """Make a pass over the data at this point, and keep what each batch adds."""
+        batches = batches_of(problem, self.batch_size, self.seed)
+        counts = [_counts(batch, weights, topics) for batch in batches]
+        weight_counts = np.empty_like(weights.mean)
+        for batch, part in zip(batches, counts, strict=True):
+            weight_counts[batch.rows] = part.weights
+        whole = Counts(
+            weight_counts,
+            _sum([part.topics for part in counts]),
+            sum(part.log_likelihood for part in counts),
+        )
+        state = problem.state_at(weights, topics, whole, passes)
+        return IncrementalState(**vars(state), by_batch=[part.topics for part in counts])
+
+
+def _counts(batch: Batch, weights: Posterior, topics: Posterior) -> Counts:
+    own = batch.problem
+    return own.expected_counts(batch.weights(weights), topics, weights_only=not own.topics.learned)
+
+
+def _sum(arrays: list[Array]) -> Array:
+    """Add up; a single one is copied, because sums are taken over."""
+    total = np.array(arrays[0], order="F")
+    for array in arrays[1:]:
+        total += array
+    return total

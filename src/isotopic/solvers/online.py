@@ -1,0 +1,129 @@
+"""OnlineEM: stochastic updates from mini-batches."""
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.priors import Posterior
+from isotopic.problem import Problem, State
+from isotopic.solvers.batches import (
+    Batch,
+    batches_of,
+    check_batch_size,
+    check_joint,
+    stacked,
+)
+
+
+@dataclass(frozen=True)
+class OnlineState(State):
+    """A point, and what the topics remember of the batches before.
+
+    Attributes
+    ----------
+    statistics : ndarray of shape (components, features)
+        The average of the expected counts of the topics, each as if all data were like its batch.
+    steps : int
+        Batches seen.
+    """
+
+    statistics: Array
+    steps: int
+
+
+@dataclass(frozen=True)
+class OnlineEM:
+    r"""Let the topics absorb an average over mini-batches (Hoffman, Blei & Bach; Cappé & Moulines).
+
+    With the topics' expected counts :math:`c_t` of the :math:`t`-th batch, of :math:`n_t` of all
+    :math:`n` samples, the topics absorb
+
+    .. math:: s_t = (1 - \rho_t) s_{t-1} + \rho_t \frac{n}{n_t} c_t, \qquad
+        \rho_t = (\text{delay} + t)^{-\text{forgetting}}
+
+    and the batch's weights absorb theirs. The start, :math:`s_0`, is that of all samples. For
+    every pair of priors with normalised topics: for Dirichlet topics this is stochastic
+    variational inference. An iteration goes once through all batches, and evaluates where that
+    led: two passes. If a single batch has all samples there is nothing to average, and the
+    iteration is that of :class:`~isotopic.solvers.JointEM`.
+
+    Parameters
+    ----------
+    batch_size : int or None, default=None
+        Samples in a batch; by default as many as have eight counts for each feature.
+    delay : float, default=1.0
+        At least 1; more slows the first steps down.
+    forgetting : float, default=0.51
+        Above 0.5 and at most 1, so that the steps become small, but not too soon: the first counts
+        are those of topics that know nothing yet.
+    seed : int, default=0
+        Of the batches and of their order.
+    """
+
+    batch_size: int | None = None
+    delay: float = 1.0
+    forgetting: float = 0.51
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_batch_size(self.batch_size)
+        if not (isinstance(self.delay, Real) and 1 <= self.delay < np.inf):
+            raise ValueError(f"delay must be a number of at least 1, not {self.delay!r}")
+        if not (isinstance(self.forgetting, Real) and 0.5 < self.forgetting <= 1):
+            raise ValueError(f"forgetting must lie in (0.5, 1], not {self.forgetting!r}")
+
+    def step_size(self, steps: int) -> float:
+        """Give the part that the next batch has in the average, after so many."""
+        return float((self.delay + steps) ** -self.forgetting)
+
+    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> OnlineState:
+        """Evaluate the starting point."""
+        check_joint(problem, "OnlineEM")
+        batches_of(problem, self.batch_size, self.seed)
+        start = problem.evaluate(weights, topics, passes=0)
+        # The first look is at all samples: no batch alone knows of every feature.
+        statistics = start.counts.topics.copy("K")
+        return OnlineState(**vars(start), statistics=statistics, steps=1)
+
+    def step(self, problem: Problem, state: OnlineState) -> OnlineState:
+        """Go through all batches, then evaluate."""
+        batches = batches_of(problem, self.batch_size, self.seed)
+        if len(batches) == 1:
+            return self._whole(problem, state)
+        topics, statistics, steps = state.topics, state.statistics, state.steps
+        order = np.random.default_rng((self.seed, steps)).permutation(len(batches))
+        parts: dict[int, Posterior] = {}
+        for number in order.tolist():
+            batch = batches[number]
+            parts[number], counts = _updated(batch, state.weights, topics)
+            rate = self.step_size(steps)
+            scale = problem.X.shape[0] / len(batch.rows)
+            statistics = (1 - rate) * statistics + rate * scale * counts
+            topics = problem.topics.absorb(_as_counts(statistics, state), 1.0)
+            steps += 1
+        weights = stacked(batches, [parts[i] for i in range(len(batches))])
+        new = problem.evaluate(weights, topics, state.passes + 2)
+        return OnlineState(**vars(new), statistics=statistics, steps=steps)
+
+    def _whole(self, problem: Problem, state: OnlineState) -> OnlineState:
+        weights = problem.absorb_weights(state.counts.weights, state.topics)
+        topics = problem.absorb_topics(state.counts.topics, state.topics, weights)
+        new = problem.evaluate(weights, topics, state.passes + 1)
+        return OnlineState(**vars(new), statistics=state.statistics, steps=state.steps + 1)
+
+
+def _updated(batch: Batch, weights: Posterior, topics: Posterior) -> tuple[Posterior, Array]:
+    """Share out the counts of a batch; give its new weights and the topics' counts."""
+    own = batch.problem
+    counts = own.expected_counts(
+        batch.weights(weights), topics, weights_only=not own.topics.learned
+    )
+    new = own.absorb_weights(counts.weights, topics)
+    return new, own.with_unseen(counts.topics, new, topics)
+
+
+def _as_counts(statistics: Array, state: State) -> Array:
+    """Copy the statistics in the precision and layout of counts, which are taken over."""
+    return np.array(statistics, dtype=state.topics.mean.dtype, order="F")

@@ -1,0 +1,523 @@
+"""Data in row blocks: the same fits, from every format, within a limit on memory."""
+
+import pickle
+import signal
+import threading
+import warnings
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import paper_lda, random_counts, sparse_counts
+from scipy import io, sparse
+
+from isotopic import (
+    NMF,
+    PLSA,
+    Dirichlet,
+    Free,
+    Gamma,
+    GammaPoisson,
+    Lasso,
+    Simplex,
+    TopicModel,
+    load,
+    open_blocks,
+)
+from isotopic.blocks import Blocks
+from isotopic.blocks.engine import LocalEngine
+from isotopic.blocks.pieces import Form, Piece, TreeSum
+
+PAIRS = [
+    (Free(), Free()),
+    (Free(), Simplex()),
+    (Lasso(0.7), Dirichlet(0.4)),
+    (Simplex(), Simplex()),
+    (Dirichlet(0.3), Simplex()),
+    (Dirichlet([0.2, 0.5, 0.3]), Dirichlet(0.4)),
+    (Gamma(0.4, 2.0), Dirichlet(0.4)),
+    (Gamma(0.4, 2.0), Gamma(0.4, 2.0)),
+]
+
+
+@pytest.fixture
+def X(rng):  # noqa: N802
+    return sparse_counts(rng, 60, 40, 0.3)
+
+
+def cut(X, *edges, **how):
+    """Rows in blocks that are not joined, however small they are."""
+    edges = [0, *(edges or (7, 8, 40)), X.shape[0]]
+    parts = [X[a:b] for a, b in pairwise(edges)]
+    return open_blocks(parts, block_entries=1, **how)
+
+
+def assert_same_fit(one, other):
+    for name in ("components_", "weights_"):
+        a, b = getattr(one, name), getattr(other, name)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * np.max(b))
+    np.testing.assert_allclose(one.history_["objective"], other.history_["objective"], rtol=1e-12)
+    np.testing.assert_allclose(
+        one.history_["residual"], other.history_["residual"], rtol=1e-6, atol=1e-13
+    )
+
+
+def assert_same_bits(one, other):
+    assert np.array_equal(one.components_, other.components_)
+    assert np.array_equal(one.weights_, other.weights_)
+    assert one.objective_ == other.objective_
+
+
+@pytest.mark.parametrize(("weights", "topics"), PAIRS, ids=str)
+@pytest.mark.parametrize("solver", ["joint", "alternating", "accelerated"])
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_fit_to_blocks_is_the_fit_to_the_matrix(X, weights, topics, solver, dense):
+    if solver == "joint" and not topics.normalized:
+        return
+    X = X.toarray() if dense else X
+    model = TopicModel(3, weights=weights, topics=topics, solver=solver, max_iter=12, tol=0)
+    model.set_params(random_state=0, init="random")
+    whole = pickle.loads(pickle.dumps(model.fit(X)))
+    assert_same_fit(model.fit(cut(X)), whole)
+    np.testing.assert_allclose(
+        model.transform(cut(X)), whole.transform(X), rtol=1e-6, atol=1e-9 * whole.weights_.max()
+    )
+    if not topics.normalized or topics.bayesian:
+        np.testing.assert_allclose(model.score(cut(X)), whole.score(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", [NMF(3), paper_lda(3, alpha=0.3, eta=0.1)], ids=str)
+def test_sample_weights_starts_and_knowledge(rng, X, model):
+    model.set_params(max_iter=10, tol=0, random_state=0)
+    copies = rng.uniform(0.5, 3, 60)
+    whole = pickle.loads(pickle.dumps(model.fit(X, sample_weight=copies)))
+    assert_same_fit(model.fit(cut(X), sample_weight=copies), whole)
+    start = rng.gamma(2.0, size=(60, 3)) + 0.1, rng.gamma(2.0, size=(3, 40)) + 0.1
+    for settings in ({"init": start}, {"init": whole}, {"seeds": {0: [3]}, "forbidden": {1: [2]}}):
+        model.set_params(**{"init": "random", "seeds": None, "forbidden": None} | settings)
+        whole_again = pickle.loads(pickle.dumps(model.fit(X)))
+        assert_same_fit(model.fit(cut(X)), whole_again)
+
+
+def test_a_model_of_a_part_is_a_start_for_all(X):
+    part = paper_lda(3, alpha=0.3, eta=0.1, max_iter=5, tol=0, random_state=0).fit(X[:20])
+    model = paper_lda(3, alpha=0.3, eta=0.1, init=part, max_iter=5, tol=0)
+    whole = pickle.loads(pickle.dumps(model.fit(X)))
+    assert_same_fit(model.fit(cut(X)), whole)
+    with pytest.raises(ValueError, match=r"init='nndsvd' looks at the whole matrix.*init=model"):
+        NMF(3, init="nndsvd").fit(cut(X))
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_bits_do_not_depend_on_threads_or_on_where_rows_are_kept(X, tmp_path, threads):
+    model = paper_lda(3, alpha=0.3, eta=0.1, max_iter=10, tol=0, random_state=0, n_jobs=1)
+    one = pickle.loads(pickle.dumps(model.fit(cut(X))))
+    model.set_params(n_jobs=threads)
+    assert_same_bits(model.fit(cut(X)), one)
+    assert_same_bits(model.fit(cut(X, scratch=tmp_path)), one)
+    assert isinstance(model.weights_, np.memmap)
+    assert {path.name.split("-")[0] for path in tmp_path.iterdir()} == {"weights"}
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=70), st.integers(0, 4))
+def test_groups_of_blocks_add_up_to_the_same_bits(values, height):
+    @dataclass
+    class Number:
+        value: float
+
+        def plus(self, later):
+            return Number(self.value + later.value)
+
+    size = 2**height
+    groups = [values[i : i + size] for i in range(0, len(values), size)]
+    by_group = [TreeSum(map(Number, group)).total() for group in groups]
+    assert TreeSum(by_group).total() == TreeSum(map(Number, values)).total()
+    while len(by_group) > 1:  # as a cluster adds
+        pairs = [by_group[i : i + 2] for i in range(0, len(by_group), 2)]
+        by_group = [TreeSum(pair).total() for pair in pairs]
+    assert by_group[0] == TreeSum(map(Number, values)).total()
+
+
+# Formats
+
+
+def write_npz(X, path):
+    (path / "shards").mkdir()
+    sparse.save_npz(path / "shards" / "0.npz", X[:20])
+    sparse.save_npz(path / "shards" / "1.npz", X[20:].tocsc(), compressed=False)
+    return path / "shards"
+
+
+def write_npy(X, path):
+    np.save(path / "X.npy", X.toarray())
+    return path / "X.npy"
+
+
+def write_mtx(X, path):
+    io.mmwrite(path / "a.mtx", sparse.coo_matrix(X[:30]))
+    io.mmwrite(path / "b.mtx", sparse.coo_matrix(X[30:]))
+    return [path / "a.mtx", str(path / "b.mtx")]
+
+
+def write_parts(X, path):
+    for name in ("data", "indices", "indptr"):
+        np.save(path / f"{name}.npy", getattr(X, name))
+    np.save(path / "shape.npy", X.shape)
+    return path
+
+
+def annotated(X):
+    anndata = pytest.importorskip("anndata")
+    anndata.settings.allow_write_nullable_strings = True  # pandas has no others any more
+    return anndata.AnnData(sparse.csr_matrix(X))
+
+
+def write_h5ad(X, path):
+    annotated(X).write_h5ad(path / "x.h5ad")
+    return path / "x.h5ad"
+
+
+def write_backed(X, path):
+    anndata = pytest.importorskip("anndata")
+    return anndata.read_h5ad(write_h5ad(X, path), backed="r")
+
+
+def write_dense_h5(X, path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path / "x.h5", "w") as file:
+        file["X"], file["other"] = X.toarray(), np.ones(3)
+    return path / "x.h5"
+
+
+def write_zarr(X, path):
+    pytest.importorskip("zarr")
+    annotated(X).write_zarr(path / "x.zarr")
+    return path / "x.zarr"
+
+
+def write_zarr_array(X, path):
+    zarr = pytest.importorskip("zarr")
+    array = zarr.create_array(str(path / "a.zarr"), shape=X.shape, chunks=(20, 40), dtype="f8")
+    array[:] = X.toarray()
+    return array
+
+
+def write_parquet(X, path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    coo = sparse.coo_array(X)
+    order = np.argsort(coo.row, kind="stable")
+    columns = {"cell": coo.row[order], "gene": coo.col[order], "n": coo.data[order]}
+    pq.write_table(pa.table(columns), path / "x.parquet", row_group_size=100)
+    return path / "x.parquet"
+
+
+def write_memmap(X, path):
+    mapped = np.memmap(path / "x.bin", "float64", "w+", offset=64, shape=(70, 40))
+    mapped[10:] = X.toarray()
+    mapped.flush()
+    return mapped[10:]
+
+
+def make_list(X, path):
+    return [X[:10], X[10:].toarray()]
+
+
+def make_generator(X, path):
+    return (X[i : i + 6] for i in range(0, 60, 6))
+
+
+WRITERS = [
+    write_npz,
+    write_npy,
+    write_mtx,
+    write_parts,
+    write_h5ad,
+    write_backed,
+    write_dense_h5,
+    write_zarr,
+    write_zarr_array,
+    write_parquet,
+    write_memmap,
+    make_list,
+    make_generator,
+]
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda w: w.__name__)
+@pytest.mark.parametrize("entries", [None, 150])
+def test_every_format_holds_the_same_counts(X, tmp_path, write, entries):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the libraries say of each other
+        written = write(X, tmp_path)
+    blocks = open_blocks(written, n_features=40, block_entries=entries)
+    assert blocks.shape == X.shape
+    assert len(blocks.blocks) > 1 or entries is None
+    loaded = [pickle.loads(pickle.dumps(block)).load() for block in blocks.blocks]
+    assert [part.shape for part in loaded] == [block.shape for block in blocks.blocks]
+    together = sparse.vstack([sparse.csr_array(part) for part in loaded])
+    assert np.array_equal(together.toarray(), X.toarray())
+    fitted = PLSA(2, max_iter=3, tol=0, random_state=0).fit(blocks)
+    assert_same_fit(fitted, PLSA(2, max_iter=3, tol=0, random_state=0).fit(X))
+
+
+@pytest.mark.filterwarnings("ignore")  # what the libraries say of each other
+def test_names_of_features_come_with_anndata(X):
+    data = annotated(X)
+    data.var_names = [f"gene{i}" for i in range(40)]
+    model = NMF(2, max_iter=3, tol=0).fit(data)
+    assert list(model.feature_names_in_[:2]) == ["gene0", "gene1"]
+    assert model.top_terms(1)["term"][0].startswith("gene")
+    data.var_names = [f"other{i}" for i in range(40)]
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(data)
+
+
+# What can be wrong
+
+
+@pytest.fixture
+def shards(X, tmp_path):
+    for i in range(4):
+        sparse.save_npz(tmp_path / f"{i}.npz", X[15 * i : 15 * (i + 1)])
+    return tmp_path
+
+
+def test_a_corrupt_block_is_named_before_the_first_pass(shards):
+    blocks = open_blocks(shards, block_entries=1)
+    content = bytearray((shards / "2.npz").read_bytes())
+    content[150:400] = bytes(250)
+    (shards / "2.npz").write_bytes(content)
+    passes = []
+    model = NMF(2, callbacks=passes.append)
+    with pytest.raises(ValueError, match=r"2\.npz"):
+        model.fit(blocks)
+    (shards / "2.npz").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"2\.npz cannot be read"):
+        model.fit(shards)
+    assert passes == []
+
+
+def test_a_missing_block_is_named_before_the_first_pass(shards):
+    blocks = open_blocks(shards, block_entries=1)
+    (shards / "1.npz").unlink()
+    with pytest.raises(FileNotFoundError, match=r"the block .*1\.npz is missing"):
+        NMF(2).fit(blocks)
+    with pytest.raises(FileNotFoundError, match=r"there is no .*1\.npz"):
+        NMF(2).fit([shards / "0.npz", shards / "1.npz"])
+
+
+def test_bad_counts_are_named_with_their_block(X, shards):
+    bad = X[:15].copy()
+    bad.data[3] = -1
+    sparse.save_npz(shards / "3.npz", bad)
+    with pytest.raises(ValueError, match=r"3\.npz is not good: .*-1"):
+        NMF(2).fit(shards)
+    sparse.save_npz(shards / "3.npz", X[:15, :30])
+    with pytest.raises(ValueError, match=r"differ in their number of features.*3\.npz has 30"):
+        NMF(2).fit(shards)
+
+
+def test_a_block_that_changes_during_a_fit_is_named(X, shards):
+    def change(at):
+        sparse.save_npz(shards / "1.npz", X[:15] * (X[:15] > 1))
+
+    blocks = open_blocks(shards, block_entries=1)
+    blocks = Blocks(blocks.blocks, memory_limit=160_000_000)
+    engine_keeps_nothing = NMF(2, callbacks=change, solver="joint")
+    with pytest.raises(ValueError, match=r"1\.npz is not good: it has changed"):
+        engine_keeps_nothing.fit(Blocks(blocks.blocks, memory_limit=_least(NMF(2), blocks)))
+
+
+def _least(model, blocks):
+    """The smallest limit that a fit accepts, which leaves no room for blocks to stay."""
+    with pytest.raises(ValueError, match="too small") as error:
+        model.fit(Blocks(blocks.blocks, memory_limit=1000))
+    needed = int(str(error.value).split("need about ")[1].split(".")[0].replace(",", ""))
+    with pytest.raises(ValueError, match=r"too small for weights_.*keep_weights=False") as error:
+        model.fit(Blocks(blocks.blocks, memory_limit=needed))
+    kept = int(str(error.value).split("which take ")[1].split(" ")[0].replace(",", ""))
+    assert kept == 8 * blocks.shape[0] * model.n_components
+    return needed + kept
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "message"),
+    [
+        ("/nowhere/at/all", FileNotFoundError, "there is no /nowhere"),
+        ([], ValueError, "no row blocks"),
+        (3.0, TypeError, "float is nothing"),
+        ([np.ones((2, 2)), 3.0], TypeError, "block 1 is a float"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_opened(source, error, message):
+    with pytest.raises(error, match=message):
+        open_blocks(source)
+
+
+def test_wrong_settings(X, tmp_path):
+    parts = [X[:10], X[10:]]
+    for limit in ("2 parsecs", -1, 0, True, "nan GB"):
+        with pytest.raises(ValueError, match="memory_limit"):
+            open_blocks(parts, memory_limit=limit)
+    with pytest.raises(FileNotFoundError, match="scratch"):
+        open_blocks(parts, scratch=tmp_path / "absent")
+    with pytest.raises(ValueError, match="row blocks"):
+        NMF(2).fit(X, memory_limit="1 GB")
+    with pytest.raises(ValueError, match="open_blocks"):
+        NMF(2).fit(open_blocks(parts), memory_limit="1 GB")
+    with pytest.raises(ValueError, match="missing entries"):
+        NMF(2, missing="nan").fit(parts)
+    with pytest.raises(ValueError, match="must be positive for row blocks"):
+        NMF(2).fit(parts, sample_weight=np.arange(60))
+    with pytest.raises(ValueError, match="30 features"):
+        NMF(2, max_iter=1, tol=0).fit(X).transform([X[:, :30]])
+    with pytest.raises(TypeError, match="row blocks are for fit"):
+        NMF(2, max_iter=1, tol=0).fit(X).posterior(parts)
+    (tmp_path / "a.txt").write_text("no counts")
+    with pytest.raises(ValueError, match="no blocks"):
+        open_blocks(tmp_path)
+
+
+# Memory
+
+
+@dataclass(frozen=True)
+class CountedBlock:
+    """A block of a user's own making, which counts how often it is loaded."""
+
+    X: object
+    loads: list = field(default_factory=list)
+    name = "counted"
+
+    @property
+    def shape(self):
+        return self.X.shape
+
+    @property
+    def entries(self):
+        return self.X.nnz
+
+    def load(self):
+        self.loads.append(1)
+        return self.X
+
+
+def test_blocks_stay_while_there_is_room(X):
+    model = NMF(3, max_iter=5, tol=0, random_state=0, solver="joint")
+    blocks = [CountedBlock(X[i : i + 20]) for i in (0, 20, 40)]
+    one = pickle.loads(pickle.dumps(model.fit(Blocks(tuple(blocks)))))
+    assert [len(block.loads) for block in blocks] == [2, 2, 2]  # checked, then kept
+    least = _least(NMF(3), Blocks(tuple(blocks)))
+    for block in blocks:
+        block.loads.clear()
+    assert_same_bits(model.fit(Blocks(tuple(blocks), memory_limit=least)), one)
+    assert [len(block.loads) for block in blocks] == [7, 7, 7]  # checked, and 6 passes
+    for block in blocks:
+        block.loads.clear()
+    # Room for one block, and for the indexes by feature of all.
+    room = 12 * blocks[0].X.nnz + 21 * 8 + 6 * X.nnz
+    assert_same_bits(model.fit(Blocks(tuple(blocks), memory_limit=least + room)), one)
+    assert [len(block.loads) for block in blocks] == [2, 7, 7]
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=8), st.integers(0, 3000))
+def test_what_stays_never_exceeds_the_room(sizes, room):
+    engine = LocalEngine(room)
+    blocks = [sparse.csr_array(np.ones((1, size))) for size in sizes]
+    pieces = [
+        Piece(i, i, i + 1, CountedBlock(X), Form("float64", True, X.nnz))
+        for i, X in enumerate(blocks)
+    ]
+    for _ in range(3):
+        for piece, X in engine.blocks(pieces):
+            assert len(X.by_feature[3]) == piece.form.entries
+        kept = sum(X.nbytes for X in engine.room._blocks.values())
+        kept += sum(6 * len(index[3]) for index in engine.room._indexes.values())
+        assert kept == engine.room._used <= room
+    if room >= 6 * sum(sizes):
+        assert len(engine.room._blocks) + len(engine.room._indexes) == len(sizes)
+
+
+def test_the_next_block_is_read_while_one_is_worked_on(X):
+    second_was_read = threading.Event()
+
+    @dataclass(frozen=True)
+    class Second(CountedBlock):
+        def load(self):
+            second_was_read.set()
+            return self.X
+
+    @dataclass
+    class Nothing:
+        def plus(self, later):
+            return self
+
+    def work(piece, counts):
+        assert second_was_read.wait(20)
+        return Nothing()
+
+    pieces = [Piece(0, 0, 20, CountedBlock(X[:20])), Piece(1, 20, 60, Second(X[20:]))]
+    LocalEngine(None).total(work, pieces)
+
+
+def test_weights_that_are_not_kept(X, tmp_path):
+    model = paper_lda(3, alpha=0.3, max_iter=10, tol=0, random_state=0)
+    kept = pickle.loads(pickle.dumps(model.fit(cut(X))))
+    model.fit(cut(X, keep_weights=False))
+    assert model.weights_.shape == (0, 3)
+    assert np.array_equal(model.components_, kept.components_)
+    assert np.array_equal(model.transform(X), kept.transform(X))
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert np.array_equal(again.transform(X), kept.transform(X))
+    started = NMF(3, init=again, max_iter=0, tol=0).fit(X)
+    np.testing.assert_allclose(started.components_, kept.components_, rtol=1e-6, atol=1e-9)
+    weights = model.fit_transform(cut(X, keep_weights=False))
+    assert weights.shape == (60, 3)
+
+
+@pytest.mark.parametrize("model", [NMF(3), GammaPoisson(3, init="random")], ids=str)
+def test_a_fit_goes_on_from_its_checkpoint(X, tmp_path, model):
+    model.set_params(max_iter=12, tol=0, random_state=0)
+    straight = pickle.loads(pickle.dumps(model.fit(cut(X))))
+
+    def stop(at):
+        return at.iteration == 5
+
+    model.set_params(callbacks=stop).fit(cut(X), checkpoint=tmp_path / "fit")
+    assert model.n_iter_ == 5
+    model.set_params(callbacks=None).fit(cut(X, scratch=tmp_path), checkpoint=tmp_path / "fit")
+    assert_same_bits(model, straight)
+    other = X.copy()
+    other.data[0] += 1
+    with pytest.raises(ValueError, match="other data"):
+        model.fit(cut(other), checkpoint=tmp_path / "fit")
+
+
+def test_an_interrupted_fit_leaves_a_model(X):
+    def interrupt(at):
+        if at.iteration == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    model = NMF(3, max_iter=12, tol=0, random_state=0, callbacks=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(cut(X))
+    assert model.n_iter_ == 3
+    assert model.weights_.shape == (60, 3)
+
+
+def test_single_precision_and_empty_rows(rng):
+    X = random_counts(rng, 30, 9).astype(np.float32)
+    X[5:12] = 0
+    model = PLSA(2, max_iter=8, tol=0, random_state=0)
+    whole = pickle.loads(pickle.dumps(model.fit(X)))
+    model.fit(cut(X, 5, 12))
+    assert model.components_.dtype == np.float32
+    np.testing.assert_allclose(model.components_, whole.components_, rtol=1e-3, atol=1e-5)
+    mixed = [X[:10], X[10:].astype(float)]
+    assert model.fit(mixed).components_.dtype == np.float64

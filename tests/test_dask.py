@@ -1,0 +1,182 @@
+"""A cluster: the same bits for any number of workers, whoever dies."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from problems import paper_lda, sparse_counts
+from scipy import sparse
+
+from isotopic import NMF, PLSA, Checkpoint, GammaPoisson, open_blocks
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+array, bag = pytest.importorskip("dask.array"), pytest.importorskip("dask.bag")
+
+# Dask's own complaints: a port that is taken, a worker that was killed on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def X():  # noqa: N802
+    return sparse_counts(np.random.default_rng(0), 160, 60, 0.3)
+
+
+@pytest.fixture(scope="module")
+def shards(X, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shards")
+    for i in range(8):
+        sparse.save_npz(folder / f"{i}.npz", X[20 * i : 20 * (i + 1)])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+def blocks(shards, client=None):
+    return open_blocks(shards, client=client, block_entries=1)
+
+
+def same_bits(one, other):
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for name in ("components_", "weights_", "objective_")
+    )
+
+
+def copied(model):
+    return pickle.loads(pickle.dumps(model))
+
+
+MODELS = [
+    NMF(3),
+    NMF(3, normalize=False),
+    PLSA(3, solver="joint"),
+    paper_lda(3, alpha=0.3, eta=0.1),
+    GammaPoisson(3, solver="alternating", init="random"),
+]
+
+
+def test_same_bits_for_any_number_of_workers(cluster, client, shards, X):
+    fitted = [m.set_params(max_iter=6, tol=0, random_state=0).fit(blocks(shards)) for m in MODELS]
+    alone = [copied(model) for model in fitted]
+    for workers in (1, 2, 4):
+        cluster.scale(workers)
+        client.wait_for_workers(workers, timeout=120)
+        for model, one in zip(MODELS, alone, strict=True):
+            assert same_bits(model.fit(blocks(shards, client)), one)
+    for model, one in zip(MODELS, alone, strict=True):
+        model.fit(X)
+        np.testing.assert_allclose(one.components_, model.components_, rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(one.objective_, model.objective_, rtol=1e-12)
+
+
+def test_transform_and_score(client, shards, X):
+    model = paper_lda(3, alpha=0.3, eta=0.1, max_iter=5, tol=0, random_state=0).fit(X)
+    assert np.array_equal(model.transform(shards, client=client), model.transform(X))
+    np.testing.assert_allclose(model.score(shards, client=client), model.score(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["array", "persisted", "delayed", "bag"])
+def test_dask_collections(client, X, kind):
+    dense = array.from_array(X.toarray(), chunks=(50, 60))
+    collection = {
+        "array": lambda: dense.rechunk((50, 20)),
+        "persisted": dense.persist,
+        "delayed": lambda: [dask.delayed(X[i : i + 40]) for i in range(0, 160, 40)],
+        "bag": lambda: bag.from_sequence([X[i : i + 40] for i in range(0, 160, 40)], npartitions=2),
+    }[kind]()
+    model = PLSA(3, max_iter=5, tol=0, random_state=0)
+    whole = copied(model.fit(X))
+    model.fit(collection)  # with the current client
+    np.testing.assert_allclose(model.components_, whole.components_, rtol=1e-8, atol=1e-12)
+    weights = model.transform(collection, client=client)
+    np.testing.assert_allclose(weights, whole.transform(X), rtol=1e-5, atol=1e-8)
+
+
+def test_a_killed_worker_changes_nothing(client, shards):
+    model = paper_lda(3, alpha=0.3, max_iter=12, tol=0, random_state=0)
+    undisturbed = copied(model.fit(blocks(shards)))
+    victims = list(client.run(os.getpid).values())
+
+    def kill(at):
+        if at.iteration == 3:
+            threading.Timer(0.02, os.kill, (victims[0], signal.SIGKILL)).start()
+
+    model.set_params(callbacks=kill).fit(blocks(shards, client))
+    model.callbacks = None
+    assert same_bits(model, undisturbed)
+
+
+def test_bad_blocks_are_named_before_the_first_pass(client, X, tmp_path):
+    for i in range(2):
+        sparse.save_npz(tmp_path / f"{i}.npz", X[20 * i : 20 * (i + 1)])
+    opened = blocks(tmp_path, client)
+    (tmp_path / "1.npz").write_bytes((tmp_path / "1.npz").read_bytes()[:300])
+    with pytest.raises(ValueError, match=r"1\.npz cannot be read"):
+        NMF(2).fit(opened)
+    (tmp_path / "1.npz").unlink()
+    with pytest.raises(FileNotFoundError, match=r"1\.npz is missing"):
+        NMF(2).fit(opened)
+
+
+def test_wrong_clients(shards):
+    with pytest.raises(TypeError, match=r"distributed\.Client"):
+        NMF(2).fit(shards, client="localhost")
+
+
+def started(*arguments):
+    command = [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def test_a_lost_scheduler_is_survived_by_the_checkpoint(shards, tmp_path, client):
+    address = str(tmp_path / "scheduler.json")
+    scheduler = started("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", address)
+    worker = started("worker", "--no-nanny", "--no-dashboard", "--scheduler-file", address)
+    model = NMF(3, max_iter=10, tol=0, random_state=0)
+    undisturbed = copied(model.fit(blocks(shards)))
+    checkpoint = Checkpoint(tmp_path / "fit", seconds=0)
+
+    def kill(at):
+        if at.iteration == 4:
+            scheduler.kill()
+
+    while not os.path.exists(address):
+        assert scheduler.poll() is None
+        time.sleep(0.05)
+    try:
+        with (
+            dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
+            distributed.Client(scheduler_file=address, set_as_default=False, timeout=6) as doomed,
+        ):
+            model.set_params(callbacks=kill)
+            with pytest.raises(ConnectionError, match="checkpoint= goes on"):
+                model.fit(blocks(shards, doomed), checkpoint=checkpoint)
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+    iterations = []
+    model.set_params(callbacks=lambda at: iterations.append(at.iteration))
+    model.fit(blocks(shards, client), checkpoint=checkpoint)
+    model.callbacks = None
+    assert iterations == [5, 6, 7, 8, 9, 10]
+    assert same_bits(model, undisturbed)
