@@ -109,14 +109,16 @@ class Dirichlet(Bayesian):
 
     def _hyperprior(self) -> float:
         """Give what a concentration that is learned costs beforehand."""
-        return RATE * float(np.sum(self.concentration)) if self.learning else 0.0
+        return RATE * float(np.sum(self.concentration))
 
     def _occurrence(self, evidence: Evidence) -> Occurrence:
         return certain(evidence.counts.astype(np.float64, copy=False))
 
     def kept(self, learned: Any) -> Self:
-        """Take the concentration that was learned."""
-        return replace(self, concentration=learned.concentration) if self.learning else self
+        """Take the concentration that was learned, for good."""
+        if self.learn is None:
+            return self
+        return replace(self, concentration=learned.concentration, learn=None)
 
     def rows(self, which: Array) -> Self:
         """Give the prior of some rows only."""
@@ -185,7 +187,8 @@ class Dirichlet(Bayesian):
         effective, entries = effective_factor(_with_ones(parameters, absent), counts, digamma)
         _clear(absent, effective)
         rows = digamma * (sums - prior_sums) - log_gamma + prior_constants
-        rows = rows - self._hyperprior() / len(rows)
+        if self.learning:
+            rows = rows - self._hyperprior() / len(rows)
         terms = -_in_parts(entries, rows)
         return Posterior(normalized(parameters), effective, terms, parameters, explained=counts)
 
@@ -253,8 +256,10 @@ class Gamma(Bayesian):
         return replace(self, shape=shape, rate=rate)
 
     def kept(self, learned: Any) -> Self:
-        """Take the shape and rate that were learned."""
-        return replace(self, shape=learned.shape, rate=learned.rate) if self.learning else self
+        """Take the shape and rate that were learned, for good."""
+        if self.learn is None:
+            return self
+        return replace(self, shape=learned.shape, rate=learned.rate, learn=None)
 
     def rows(self, which: Array) -> Self:
         """Give the prior of some rows only."""
