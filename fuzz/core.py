@@ -256,6 +256,23 @@ def a_descent_agrees(case: Counts) -> None:
     assert np.all(np.isinf(after) == np.isinf(expected)), (after, expected)
 
 
+def squared_counts_agree(case: Counts) -> None:
+    """Compare the squares with NumPy's; none is above its count, which are those of a pass."""
+    X, weights, topics = case.make()
+    with use_threads(case.threads):
+        ours, theirs = twice(kernels.squared_counts, X, weights, topics)
+    with use_threads(1):
+        alone = kernels.squared_counts(X, weights, topics)
+    passed = kernels.one_pass(X, weights, topics)
+    close = 1e-4 if case.dtype == "float32" else 1e-10
+    smallest = float(np.finfo(case.dtype).tiny) / np.finfo(case.dtype).eps
+    for part, expected, same, counts in zip(ours, theirs, alone, passed[:2], strict=True):
+        np.testing.assert_array_equal(part, same)
+        scale = float(counts.max(initial=0.0))
+        np.testing.assert_allclose(part, expected, close, close * scale + smallest)
+        assert np.all(part <= counts * (1 + close) + close * scale + smallest)
+
+
 def an_effective_factor_agrees(case: Table) -> None:
     """Compare effective factors and terms with those of NumPy; proportions are at most one."""
     parameters, shares, *_ = case.make()
@@ -314,6 +331,7 @@ def _calls(rng: np.random.Generator) -> dict[str, list[Any]]:
         "distance": [table, table, rows, np.ones(7), 2],
         "extrapolate": [table, table, rows, 0.9 * rows, 1e-6 * rows, table.copy(), 2],
         "descend": [*passed[:3], topics, np.ones(3), rows, 2, weights, np.empty_like(weights), 2],
+        "squared_shares": [*passed[:3], weights, topics, np.empty_like(X.values), 2],
         "sums": [table, False, rows, 2],
         "normalize": [table, True, np.ones(7), table.copy(), 2],
         "gamma_functions": [rows, rows.copy(), rows.copy()],
@@ -386,6 +404,7 @@ PROPERTIES = [
     Property(normalized_rows_agree, tables()),
     Property(an_extrapolation_agrees, tables()),
     Property(a_descent_agrees, counts),
+    Property(squared_counts_agree, counts),
     Property(an_effective_factor_agrees, tables(zeros=False)),
     Property(gamma_functions_agree, st.lists(positive, max_size=40)),
 ]

@@ -221,7 +221,7 @@ sys.path.insert(0, {tests!r})
 from problems import random_factors, sparse_counts
 from isotopic import LDA, CountMatrix, expected_counts
 from isotopic._core import native
-from isotopic.kernels import descended
+from isotopic.kernels import descended, squared_counts
 assert native.level() == {level!r}, native.level()
 rng = np.random.default_rng(1)
 X = sparse_counts(rng, 400, 300, 0.1)
@@ -229,7 +229,8 @@ model = LDA(37, solver="joint", max_iter=3, tol=0, random_state=0).fit(X)
 counts = expected_counts(X, *random_factors(rng, 400, 37, 300))
 weights, topics = random_factors(rng, 400, 37, 300)
 descent = descended(CountMatrix(X), weights, topics.T, np.ones(37), sweeps=2)
-np.savez({out!r}, model.weights_, model.components_, model.objective_, *counts, descent)
+squares = squared_counts(CountMatrix(X), weights, topics)
+np.savez({out!r}, model.weights_, model.components_, model.objective_, *counts, descent, *squares)
 """
 
 

@@ -221,7 +221,11 @@ def in_waves(compute: Callable[[slice], Found], blocks: list[slice]) -> Iterator
 def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array, Array]:
     r"""Sum the squared responsibilities, for each side.
 
-    .. math:: \sum_v x_{dv} \phi_{dkv}^2, \qquad \sum_d x_{dv} \phi_{dkv}^2
+    .. math:: \sum_v x_{dv} u_{dv} \phi_{dkv}^2, \qquad \sum_d x_{dv} u_{dv} \phi_{dkv}^2,
+        \qquad u_{dv} = \min(x_{dv}, 1)
+
+    A count is so many draws of one, or one draw of less: what a draw finds of itself among the
+    counts of its sample and component is :math:`u \phi`.
 
     This is the kernel's own work once more: the squared shares of a count, divided by their sum,
     are the responsibilities of the squared factors.
@@ -237,6 +241,7 @@ def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array
     native.squared_shares(
         X.row_starts, X.features, X.values, weights, by_feature, values, current_threads()
     )
+    values *= _draw_sizes(X)
     squares = by_feature / by_feature.max(axis=1, keepdims=True, initial=_TINY)  # or underflow
     weight_squares, topic_squares = np.empty_like(weights), np.empty_like(by_feature)
     native.expected_counts(
@@ -254,6 +259,17 @@ def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array
         current_threads(),
     )
     return weight_squares, topic_squares.T
+
+
+def _draw_sizes(X: CountMatrix) -> Array:
+    """Give the size of a draw of each count: one, or the count itself if it is less.
+
+    A sample that counts several times draws as often; one that counts less than once, less.
+    """
+    if X.copies is None:
+        return np.minimum(X.values, 1)
+    copies = np.repeat(X.copies, np.diff(X.row_starts)).astype(X.dtype)
+    return np.asarray(np.minimum(X.values, copies) / np.maximum(copies, 1))
 
 
 def table(array: Array) -> tuple[Array, bool]:

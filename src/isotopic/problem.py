@@ -125,6 +125,8 @@ class Pair:
         (Lasso), minus the log-likelihood (PLSA), minus the variational bound (LDA, Gamma-Poisson).
         """
         value = -log_likelihood + weights.term + topics.term
+        value += self.weights.settings_cost(weights.mean.shape[1])
+        value += self.topics.settings_cost(topics.mean.shape[1])
         totals = self.topics_totals(topics, missing)
         if np.ndim(totals) == 2:  # for each sample
             value += float(self._scale_of(replace(weights, mean=weights.mean * totals)).sum())

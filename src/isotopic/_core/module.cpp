@@ -246,6 +246,9 @@ template <class T> void bind_elementwise(nb::module_& m) {
             require(row_starts.size() == n_samples + 1 && ascends(row_starts, values.size()) &&
                         features.size() == values.size() && to.size() == values.size(),
                     "row_starts, features, values and the result do not fit");
+            require(std::all_of(features.data(), features.data() + features.size(),
+                                [&](int32_t v) { return v >= 0 && size_t(v) < topics.shape(0); }),
+                    "features are not among those of the topics");
             run([&] {
                 return squared_shares<T>({int64_t(components), row_starts.data(), features.data(), values.data(), weights.data(),
                                           topics.data(), to.data()},

@@ -16,8 +16,9 @@ from sklearn.base import BaseEstimator
 from isotopic import archive
 from isotopic.arrays import Array
 from isotopic.estimators.keeping import TYPES
+from isotopic.kernels import Counts
 from isotopic.problem import Problem, State
-from isotopic.solvers import HISTORY, Iteration, Solution
+from isotopic.solvers import HISTORY, Iteration, LearningState, Solution
 
 # Settings that do not change the path of a fit, or are looked at otherwise.
 _NOT_COMPARED = {"n_jobs", "callbacks", "verbose", "random_state", "init", "warm_start"}
@@ -121,7 +122,7 @@ class Keeper:
         state = solution.state
         if solution.interrupted:  # the step that was broken off may have taken over the counts
             counts = self.problem.evaluate(state.weights, state.topics, state.passes).counts
-            state = replace(state, counts=counts)
+            state = _with_counts(state, counts)
         self._write(replace(solution, state=state))
 
     def _write(self, here: Solution[State]) -> None:
@@ -153,6 +154,12 @@ class Keeper:
             raise ValueError(f"{self.path} is the checkpoint of a fit to other data{advice}")
         if theirs["start"] != ours["start"]:
             raise ValueError(f"{self.path} is the checkpoint of a fit from another start{advice}")
+
+
+def _with_counts(state: Any, counts: Counts) -> Any:
+    if isinstance(state, LearningState):
+        return replace(state, inner=_with_counts(state.inner, counts))
+    return replace(state, counts=counts)
 
 
 def _start_fingerprint(start: Any) -> str:

@@ -144,11 +144,11 @@ class Rearranging:
         return new
 
     def _merged_settings(self, home: Array) -> Self:
-        """Give the unfitted model of the merged topics; what was learned of the weights is kept."""
+        """Give the unfitted model of the merged topics, with what was learned."""
         weights, topics = self._own_priors()
-        learned = weights.kept(self._fitted_priors[0])
+        now = weights.kept(self._fitted_priors[0]), topics.kept(_inside(self._fitted_priors[1]))
         new = self._copy_with(
-            (weights, topics), (_merged_columns(learned, home), _merged_rows(topics, home))
+            (weights, topics), (_merged_columns(now[0], home), _merged_rows(now[1], home))
         )
         new.n_components = int(home.max()) + 1
         if not isinstance(self.init, str):
@@ -287,9 +287,16 @@ def _merged_columns(prior: Prior, home: Array) -> Any:
     return _MERGED[type(prior)](prior, home)
 
 
+def _inside(prior: Any) -> Any:
+    """Give the prior of the topics that are not held."""
+    return getattr(prior, "prior", prior)
+
+
 def _added_setting(value: Any, home: Array) -> Array:
     """Add up what there is for each component."""
     array = np.asarray(value, np.float64)
+    if array.ndim == 2 and len(array) == 1:  # as it is learned
+        array = array[0]
     if array.ndim < 2:
         return _added(np.broadcast_to(array, home.shape)[:, np.newaxis], home)[:, 0]
     return _added(np.broadcast_to(array, (len(array), len(home))).T, home).T

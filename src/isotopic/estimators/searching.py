@@ -77,7 +77,10 @@ class Searching:
         model = self.init
         if isinstance(model, str):
             streams = [np.random.default_rng(seed) for seed in seeds]
-            return [partial(strategy_start, problem, model, stream) for stream in streams]
+            return [
+                partial(strategy_start, problem, model, stream, number=number)
+                for number, stream in enumerate(streams)
+            ]
         if self.n_init > 1:
             raise ValueError(
                 f"n_init={self.n_init} fits need different starts, but this one is given; "

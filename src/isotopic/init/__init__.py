@@ -50,7 +50,9 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def strategy_start(problem: Problem, name: str, rng: np.random.Generator) -> Start:
+def strategy_start(
+    problem: Problem, name: str, rng: np.random.Generator, *, number: int = 0
+) -> Start:
     """Share the counts out by a named strategy, and let the priors absorb them.
 
     Parameters
@@ -59,6 +61,9 @@ def strategy_start(problem: Problem, name: str, rng: np.random.Generator) -> Sta
     name : {"auto", "random", "nndsvd", "spectral", "kmeans"}
     rng : Generator
         Moves on. The start is the same for the same state of it, with any number of threads.
+    number : int, default=0
+        Of several starts, which one. Under ``"auto"`` all but the first are random: a
+        decomposition would find the same again.
 
     Returns
     -------
@@ -66,7 +71,8 @@ def strategy_start(problem: Problem, name: str, rng: np.random.Generator) -> Sta
     """
     bayesian = problem.weights.bayesian or problem.topics.bayesian
     whole = isinstance(problem.X, CountMatrix)
-    chosen = ("nndsvd" if bayesian and whole else "random") if name == "auto" else name
+    decomposed = bayesian and whole and number == 0
+    chosen = ("nndsvd" if decomposed else "random") if name == "auto" else name
     if chosen not in STRATEGIES:
         names = ", ".join(["auto", *STRATEGIES])
         raise ValueError(f"init={name!r} is not a strategy; choose one of {names}")

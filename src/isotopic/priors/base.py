@@ -139,6 +139,9 @@ class Prior(Protocol):
     def relearned(self, evidence: Evidence) -> "Prior":
         """Give the prior with the settings that the counts speak for."""
 
+    def settings_cost(self, columns: int) -> float:
+        """Give what settings that are learned add to the objective, for so many columns."""
+
     def kept(self, learned: "Prior") -> "Prior":
         """Give this prior with what ``learned``, which is of the same kind, has learned."""
 
@@ -188,6 +191,10 @@ class Side:
     def relearned(self, evidence: Evidence) -> Any:
         """Nothing to learn."""
         return self
+
+    def settings_cost(self, columns: int) -> float:
+        """Nothing is learned, so nothing was expected of it."""
+        return 0.0
 
     def kept(self, learned: Prior) -> Any:
         """Nothing was learned."""

@@ -93,23 +93,23 @@ class Dirichlet(Bayesian):
         """Learn the concentration that makes the counts most likely."""
         if self.learn is None:
             return self
-        votes = None
-        for own in (self.forbidden, self.seeds):
-            if own is not None:
-                votes = (np.asarray(own) == 0) & (True if votes is None else votes)
         concentration = learned_concentration(
-            self._prior_counts() if votes is None else self._whole_prior(evidence.counts.shape),
+            np.asarray(self.concentration, np.float64),
             self._occurrence(evidence),
             row_sums(evidence.counts),
             symmetric=self.learn == "symmetric",
-            votes=votes,
+            seeds=None if self.seeds is None else np.asarray(self.seeds, np.float64),
+            forbidden=None if self.forbidden is None else np.asarray(self.forbidden),
             copies=evidence.copies,
         )
         return replace(self, concentration=concentration)
 
-    def _hyperprior(self) -> float:
-        """Give what a concentration that is learned costs beforehand."""
-        return RATE * float(np.sum(self.concentration))
+    def settings_cost(self, columns: int) -> float:
+        """Give minus the log-density of a concentration that is learned: it is exponential."""
+        if self.learn is None:
+            return 0.0
+        numbers = 1 if self.learn == "symmetric" else columns
+        return RATE * numbers * float(np.asarray(self.concentration, np.float64).mean())
 
     def _occurrence(self, evidence: Evidence) -> Occurrence:
         return certain(evidence.counts.astype(np.float64, copy=False))
@@ -187,8 +187,6 @@ class Dirichlet(Bayesian):
         effective, entries = effective_factor(_with_ones(parameters, absent), counts, digamma)
         _clear(absent, effective)
         rows = digamma * (sums - prior_sums) - log_gamma + prior_constants
-        if self.learning:
-            rows = rows - self._hyperprior() / len(rows)
         terms = -_in_parts(entries, rows)
         return Posterior(normalized(parameters), effective, terms, parameters, explained=counts)
 

@@ -59,29 +59,34 @@ def learned_concentration(
     totals: Array,
     *,
     symmetric: bool,
-    votes: Array | None = None,
+    seeds: Array | None = None,
+    forbidden: Array | None = None,
     copies: Array | None = None,
 ) -> Array:
     r"""Raise the probability of the concentration, given all counts (Minka's fixed point).
 
-    .. math:: \alpha_j \leftarrow \alpha_j
-        \frac{\sum_i p_{ij} (\psi(\alpha_j + n_{ij}) - \psi(\alpha_j))}
-             {r + \sum_i \psi(\sum_l \alpha_l + N_i) - \psi(\sum_l \alpha_l)}
+    .. math:: \alpha_j \leftarrow
+        \frac{\sum_i \alpha_j p_{ij} (\psi(\alpha_j + s_{ij} + n_{ij}) - \psi(\alpha_j + s_{ij}))}
+             {r + \sum_i \psi(A_i + N_i) - \psi(A_i)}, \qquad
+        A_i = \sum_j \alpha_j + s_{ij}
 
-    with the rate :math:`r` of its exponential prior. Each update maximises a lower bound that
-    touches the posterior, so it never lowers it.
+    with the rate :math:`r` of its exponential prior and the counts :math:`s` that were seen
+    beforehand. Each update maximises a lower bound that touches the posterior, so it never lowers
+    it.
 
     Parameters
     ----------
     concentration : ndarray that broadcasts to (rows, columns)
-        What the entries have now, one number or one for each column where they vote.
+        Where it starts.
     occurrence : Occurrence
     totals : ndarray of shape (rows,)
         The counts of each row.
     symmetric : bool
         Whether all columns share one number.
-    votes : ndarray of bool of shape (rows, columns) or None
-        The entries that have this concentration; others have one of their own.
+    seeds : ndarray of shape (rows, columns) or None
+        Counts that were seen beforehand.
+    forbidden : ndarray of bool of shape (rows, columns) or None
+        Entries that are not there.
     copies : ndarray of shape (rows,) or None
         How often each row counts.
 
@@ -89,29 +94,22 @@ def learned_concentration(
     -------
     concentration : ndarray of shape (1, 1) or (1, columns)
     """
-    shape = occurrence.size.shape
-    voting = np.ones((1, 1)) if votes is None else votes.astype(np.float64)
-    by_row = voting if copies is None else voting * copies[:, np.newaxis]
-    axis = None if symmetric else 0
+    shape, axis = occurrence.size.shape, None if symmetric else 0
+    there = np.ones((1, 1)) if forbidden is None else ~forbidden
+    by_row = there if copies is None else there * copies[:, np.newaxis]
     now = np.atleast_2d(np.asarray(concentration, np.float64))
-    learned = now
     for _ in range(_UPDATES):
-        there = now if votes is None else np.where(now > 0, now, 1)  # or forbidden
-        rises = gamma_functions(there + occurrence.size)[0] - gamma_functions(there)[0]
-        sums = np.broadcast_to(now, shape).sum(axis=1)
+        prior = now if seeds is None else now + seeds
+        rises = gamma_functions(prior + occurrence.size)[0] - gamma_functions(prior)[0]
+        sums = np.broadcast_to(prior * there, shape).sum(axis=1)
         push = gamma_functions(sums + totals)[0] - gamma_functions(sums)[0]
         pulled = (by_row * now * occurrence.probability * rises).sum(axis=axis, keepdims=True)
         pushed = np.broadcast_to(by_row * push[:, np.newaxis], shape)
         pushed = pushed.sum(axis=axis, keepdims=True)
-        before, learned = (
-            learned,
-            pulled / (pushed + RATE),
-        )
-        learned = np.maximum(learned, LEAST)
-        now = learned if votes is None else np.where(votes, learned, now)
-        if np.all(np.abs(learned - before) <= _LITTLE * learned):
+        before, now = now, np.maximum(pulled / (pushed + RATE), LEAST)
+        if np.all(np.abs(now - before) <= _LITTLE * now):
             break
-    return learned
+    return now
 
 
 def learned_gamma(

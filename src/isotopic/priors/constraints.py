@@ -97,6 +97,10 @@ class Around(Side):
         """Let the prior learn."""
         return self.around(self.prior.relearned(evidence))
 
+    def settings_cost(self, columns: int) -> float:
+        """Give the prior's."""
+        return self.prior.settings_cost(columns)
+
     def kept(self, learned: Any) -> Self:
         """Take what the prior has learned."""
         return self.around(self.prior.kept(learned.prior))

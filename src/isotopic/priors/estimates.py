@@ -28,13 +28,24 @@ class DirichletMode(Dirichlet):
     .. math:: \max(\text{counts} + \alpha - 1, 0), \text{ normalised}
 
     With a concentration below one, entries become exactly zero. Its density is infinite there, so
-    in the objective the smallest number stands for zero.
+    in the objective the smallest number stands for zero. For the same reason the concentration
+    cannot be learned. A row of which nothing is left has all on its largest parameter.
     """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.learn is not None:
+            raise ValueError(
+                "the mode of a posterior tells nothing of the concentration, so that it cannot be "
+                "learned: give a number (above 1, or entries become zero)"
+            )
 
     def _posterior(self, parameters: Array, counts: Array) -> Posterior:
         self._clear(parameters, counts)
-        mode = normalized(np.maximum(parameters - 1, 0))
-        self._clear(mode)
+        above = np.maximum(parameters - 1, 0)
+        lost = ~np.any(above, axis=1)
+        above[lost] = parameters[lost] == parameters[lost].max(axis=1, keepdims=True)
+        mode = normalized(above)
         prior = self._whole_prior(parameters.shape)
         pull = prior - 1 if self.forbidden is None else np.where(self.forbidden, 0.0, prior - 1)
         seen = np.maximum(mode, np.finfo(mode.dtype).tiny)
@@ -67,9 +78,13 @@ class DirichletMean(Dirichlet):
 
     def _effective(self, parameters: Array, counts: Array, mean: Array) -> tuple[Array, Array]:
         """Give the effective factor, and what it adds to the objective."""
-        prior = self._whole_prior(parameters.shape)
-        rise = parameters / _positive(prior, parameters.dtype)
-        return mean, self._terms(rise, prior, parameters)
+        prior = self._compact_prior(parameters)
+        return mean, self._terms(parameters / _positive(prior), prior, parameters)
+
+    def _compact_prior(self, like: Array) -> Array:
+        """Give the prior in as few numbers as broadcast to the side."""
+        prior = self._prior_counts() if self.forbidden is None else self._whole_prior(like.shape)
+        return prior.astype(like.dtype)
 
     def _terms(self, rise: Array, exponents: Array, parameters: Array) -> Array:
         r"""Give :math:`A \log(\sum \text{parameters}/A) - \sum \text{exponents} \log \text{rise}`.
@@ -95,7 +110,7 @@ class CollapsedDirichlet(DirichletMean):
     A count is shared out by what the *other* counts say:
 
     .. math:: \text{counts} \cdot (1 - \text{own}) + \alpha, \qquad
-        \text{own}_k = \sum x \phi_k^2 \Big/ \Big(\sum x \phi_k\Big)^2
+        \text{own}_k = \sum x u \phi_k^2 \Big/ \Big(\sum x \phi_k\Big)^2, \quad u = \min(x, 1)
 
     where own is what a count on average finds of itself among the counts of its component. It is
     learned from the squares of the responsibilities from time to time. In between, the objective
@@ -115,8 +130,11 @@ class CollapsedDirichlet(DirichletMean):
         """Learn how much of itself each count finds."""
         assert evidence.squares is not None
         squares, counts = evidence.squares, evidence.counts
-        own = np.divide(squares, counts**2, out=np.zeros_like(counts), where=counts > 0)
-        return replace(super().relearned(evidence), own=np.minimum(own, _MOST_OWN))
+        some = counts > 0
+        share = np.divide(squares, counts, out=np.zeros_like(counts), where=some)
+        share = np.minimum(share, _MOST_OWN * counts)  # first, since a quotient might overflow
+        own = np.divide(share, counts, out=share, where=some)
+        return replace(super().relearned(evidence), own=own)
 
     def kept(self, learned: Any) -> Self:
         """Take the concentration; what counts find of themselves is theirs alone."""
@@ -135,16 +153,17 @@ class CollapsedDirichlet(DirichletMean):
         if self.own is None:
             return super()._effective(parameters, counts, mean)
         others = 1 - np.asarray(self.own)
-        prior = self._whole_prior(parameters.shape)
-        factor = (counts * others + prior).astype(parameters.dtype)
-        sums = row_sums(parameters)[:, np.newaxis].astype(parameters.dtype)
-        rise = factor / _positive(prior, parameters.dtype)
-        return factor / sums, self._terms(rise, prior / others, parameters)
+        prior = self._compact_prior(parameters)
+        factor = counts * others
+        factor += prior
+        terms = self._terms(factor / _positive(prior), prior / others, parameters)
+        factor /= row_sums(parameters)[:, np.newaxis]
+        return factor, terms
 
 
-def _positive(prior: Array, dtype: Any) -> Array:
+def _positive(prior: Array) -> Array:
     """Put one where an entry is forbidden, to divide by."""
-    return np.asarray(np.where(prior > 0, prior, 1), dtype)
+    return np.asarray(np.where(prior > 0, prior, 1), prior.dtype)
 
 
 def _row_sums(values: Array) -> Array:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
+from isotopic.solvers.joint import InTurn
 
 
 @dataclass(frozen=True)
@@ -26,4 +27,6 @@ class Alternating:
         weights = problem.absorb_weights(counts.weights, topics)
         return problem.evaluate(weights, topics, state.passes + 2)
 
-    plain_step = step
+    def plain_step(self, problem: Problem, state: State) -> State:
+        """Let both sides absorb the counts of this point."""
+        return InTurn().step(problem, state)
