@@ -39,7 +39,7 @@ MODELS = [
     PLSA(3),
     paper_lda(3),
     paper_lda(3, eta=0.1),
-    LDA(3),
+    LDA(3, alpha=0.3, eta=0.2),
     LDA(3, estimate="variational"),
     LDA(3, estimate="smoothed", alpha=0.2, eta="asymmetric"),
     LDA(3, estimate="map", alpha=1.5, eta=1.2),

@@ -115,8 +115,10 @@ class Dirichlet(Bayesian):
         return certain(evidence.counts.astype(np.float64, copy=False))
 
     def kept(self, learned: Any) -> Self:
-        """Take the concentration that was learned."""
-        return replace(self, concentration=learned.concentration) if self.learning else self
+        """Take the concentration that was learned, for good."""
+        if self.learn is None:
+            return self
+        return replace(self, concentration=learned.concentration, learn=None)
 
     def rows(self, which: Array) -> Self:
         """Give the prior of some rows only."""
@@ -252,8 +254,10 @@ class Gamma(Bayesian):
         return replace(self, shape=shape, rate=rate)
 
     def kept(self, learned: Any) -> Self:
-        """Take the shape and rate that were learned."""
-        return replace(self, shape=learned.shape, rate=learned.rate) if self.learning else self
+        """Take the shape and rate that were learned, for good."""
+        if self.learn is None:
+            return self
+        return replace(self, shape=learned.shape, rate=learned.rate, learn=None)
 
     def rows(self, which: Array) -> Self:
         """Give the prior of some rows only."""

@@ -78,9 +78,13 @@ class DirichletMean(Dirichlet):
 
     def _effective(self, parameters: Array, counts: Array, mean: Array) -> tuple[Array, Array]:
         """Give the effective factor, and what it adds to the objective."""
-        prior = self._whole_prior(parameters.shape)
-        rise = parameters / _positive(prior, parameters.dtype)
-        return mean, self._terms(rise, prior, parameters)
+        prior = self._compact_prior(parameters)
+        return mean, self._terms(parameters / _positive(prior), prior, parameters)
+
+    def _compact_prior(self, like: Array) -> Array:
+        """Give the prior in as few numbers as broadcast to the side."""
+        prior = self._prior_counts() if self.forbidden is None else self._whole_prior(like.shape)
+        return prior.astype(like.dtype)
 
     def _terms(self, rise: Array, exponents: Array, parameters: Array) -> Array:
         r"""Give :math:`A \log(\sum \text{parameters}/A) - \sum \text{exponents} \log \text{rise}`.
@@ -149,16 +153,17 @@ class CollapsedDirichlet(DirichletMean):
         if self.own is None:
             return super()._effective(parameters, counts, mean)
         others = 1 - np.asarray(self.own)
-        prior = self._whole_prior(parameters.shape)
-        factor = (counts * others + prior).astype(parameters.dtype)
-        sums = row_sums(parameters)[:, np.newaxis].astype(parameters.dtype)
-        rise = factor / _positive(prior, parameters.dtype)
-        return factor / sums, self._terms(rise, prior / others, parameters)
+        prior = self._compact_prior(parameters)
+        factor = counts * others
+        factor += prior
+        terms = self._terms(factor / _positive(prior), prior / others, parameters)
+        factor /= row_sums(parameters)[:, np.newaxis]
+        return factor, terms
 
 
-def _positive(prior: Array, dtype: Any) -> Array:
+def _positive(prior: Array) -> Array:
     """Put one where an entry is forbidden, to divide by."""
-    return np.asarray(np.where(prior > 0, prior, 1), dtype)
+    return np.asarray(np.where(prior > 0, prior, 1), prior.dtype)
 
 
 def _row_sums(values: Array) -> Array:
