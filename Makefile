@@ -20,7 +20,7 @@ demo: $(VENV)/.built
 	$(BIN)/isotopic demo --output build/demo --force
 
 test: $(VENV)/.test
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest  # some of scikit-learn's checks wait for it
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto --dist worksteal  # some of scikit-learn's checks wait for it
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
