@@ -532,7 +532,7 @@ BAD_PRIORS: dict[str, tuple[str, dict[str, Any], str]] = {
     **_bad_priors("smoothed-lda", "eta", "eta|concentration"),
     **_bad_priors("gamma-poisson", "shape", "shape", none=None),
     **_bad_priors("gamma-poisson", "rate", "rate", none=None),
-    "lda-estimate-unknown": ("lda", {"estimate": "map"}, "estimate"),
+    "lda-estimate-unknown": ("lda", {"estimate": "gibbs"}, "estimate"),
     "nmf-normalize-text": ("nmf", {"normalize": "yes"}, "normalize"),
     "nmf-normalize-none": ("nmf", {"normalize": None}, "normalize"),
     "nmf-seeds-with-scale": ("nmf-with-scale", {"seeds": {0: ["ark"]}}, "seeds"),
