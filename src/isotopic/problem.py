@@ -125,8 +125,9 @@ class Pair:
         (Lasso), minus the log-likelihood (PLSA), minus the variational bound (LDA, Gamma-Poisson).
         """
         value = -log_likelihood + weights.term + topics.term
-        value += self.weights.settings_cost(weights.mean.shape[1])
-        value += self.topics.settings_cost(topics.mean.shape[1])
+        n_components, n_features = topics.mean.shape
+        value += self.weights.settings_cost(n_components)
+        value += self.topics.settings_cost(n_features)
         totals = self.topics_totals(topics, missing)
         if np.ndim(totals) == 2:  # for each sample
             value += float(self._scale_of(replace(weights, mean=weights.mean * totals)).sum())
