@@ -691,8 +691,9 @@ def test_topics_do_not_depend_on_the_scale_of_counts(name, scale, kind):
 def test_float32_at_its_extremes_agrees_with_float64(name, scale, kind):
     skip_if_unrepresentable(name, counts() * scale)
     X = (counts() * scale).astype(np.float32)
-    single = model_of(name).fit(kind(X))
-    double = model_of(name).fit(kind(X.astype(np.float64)))
+    # A decomposition of such data starts elsewhere after the last digit.
+    single = model_of(name, init="random").fit(kind(X))
+    double = model_of(name, init="random").fit(kind(X.astype(np.float64)))
     assert single.weights_.dtype == single.components_.dtype == np.float32
     for attribute in ("weights_", "components_"):
         one, two = getattr(single, attribute), getattr(double, attribute)
