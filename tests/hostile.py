@@ -225,7 +225,7 @@ BAD_TYPES = {
     "none": Bad(lambda: None, "NoneType|None|2D"),
     "text": Bad(lambda: "counts", "2D|str"),
     "bytes": Bad(lambda: b"counts", "2D|bytes"),
-    "list-of-texts": Bad(lambda: ["the sea", "the ship"], "2D|string"),
+    "list-of-texts": Bad(lambda: ["the sea", "the ship"], "2D|string|row blocks"),
     "table-of-texts": Bad(lambda: [["sea", "ship"], ["sun", "sky"]], "string"),
     "table-of-digits-as-text": Bad(lambda: counts().astype(str), "string"),
     "object-array-with-text": Bad(lambda: _object_with("many"), "text"),
