@@ -533,6 +533,22 @@ def test_shapes_and_rates_are_recovered():
     assert_never_rises(model.history_["objective"])
 
 
+def test_a_component_that_says_nothing_keeps_its_gamma(rng):
+    X = rng.poisson(3.0, (30, 8)).astype(float)
+    model = GammaPoisson(3, shape=0.5, rate=0.2, learn="asymmetric", max_iter=45, tol=0)
+    model.fit(X, fixed_weights=np.ones((30, 1)))
+    prior = model._fitted_priors[0]
+    assert (prior.shape[0, 0], prior.rate[0, 0]) == pytest.approx((0.5, 0.2))
+    assert np.all(prior.shape[0, 1:] != 0.5)
+    forbidden = np.zeros((3, 8), bool)
+    forbidden[:, 4] = forbidden[1, 5] = True
+    X[:, 4] = 0
+    topics = Gamma(0.1, 1.0, learn="asymmetric")
+    model = TopicModel(3, weights=Gamma(), topics=topics, forbidden=forbidden, max_iter=45, tol=0)
+    assert_never_rises(model.fit(X).history_["objective"])
+    assert np.all(model.components_[:, 4] == 0)
+
+
 def test_what_is_given_is_not_learned(corpus):
     model = LDA(3, alpha=[0.1, 0.2, 0.3], eta=0.05, max_iter=60, tol=0).fit(corpus)
     np.testing.assert_array_equal(model.alpha_, [0.1, 0.2, 0.3])

@@ -59,8 +59,9 @@ class BlockedProblem(Problem):
         super().__post_init__()
         if self.weights.learning or self.topics.learning:
             raise ValueError(
-                "priors that learn settings of their own, such as alpha='auto', need X in memory: "
-                "for row blocks give numbers, such as alpha=0.1"
+                "priors that learn settings of their own, such as alpha='auto' or those of "
+                "estimate='cvb0', need X in memory: for row blocks give numbers, such as "
+                "alpha=0.1, and estimate='smoothed' or 'variational'"
             )
         if self.topics.learned and self.topics.norm not in (None, 1.0):
             raise ValueError("topics of a unit norm other than their sum need X in memory")

@@ -120,7 +120,8 @@ class LDA(BaseTopicModel):
         ``exp(digamma)`` underflows below 0.0014 (0.0115 in float32), and rare features can be lost.
     estimate : {"cvb0", "smoothed", "variational", "map"}, default="cvb0"
         What a Dirichlet side makes of its counts: what the other counts say, integrated out to
-        order zero; the posterior's mean; the paper's ``exp(E[log])``; or the posterior's mode.
+        order zero; the posterior's mean; the paper's ``exp(E[log])``; or the posterior's mode,
+        which needs ``alpha`` and ``eta`` given.
     %(parameters)s
 
     Attributes
@@ -130,6 +131,17 @@ class LDA(BaseTopicModel):
         The concentration of the proportions, as given or learned.
     eta_ : ndarray or None
         The concentration of the topics, as given or learned.
+
+    Notes
+    -----
+    What is learned is learned after the first 20 passes, and then every 10. When it changes, so
+    does what is minimised: only under the variational estimate is ``objective_`` a bound that
+    includes it, and never rises.
+
+    References
+    ----------
+    A. Asuncion, M. Welling, P. Smyth & Y. W. Teh (2009). On smoothing and inference for topic
+    models. UAI. T. P. Minka (2000). Estimating a Dirichlet distribution.
 
     Examples
     --------

@@ -131,7 +131,7 @@ def learned_gamma(
     symmetric : bool
         Whether all entries share them, or only those of a column.
     votes : ndarray of bool or None
-        The entries that count.
+        The entries that count. A column of which none does keeps what it has.
 
     Returns
     -------
@@ -146,16 +146,19 @@ def learned_gamma(
         whole = np.broadcast_to(values, counts.shape) * weight
         return np.asarray(whole.sum(axis=None if symmetric else 0, keepdims=True))
 
-    def mean(values: Array) -> Array:
-        return summed(values) / summed(np.ones((1, 1)))
-
-    shape, rate = mean(shape), mean(rate)
+    axis = None if symmetric else 0
+    shape, rate = (
+        np.broadcast_to(setting, counts.shape).mean(axis=axis, keepdims=True)
+        for setting in (shape, rate)
+    )
+    heard = summed(totals) > 0  # the others stay as they are
     for _ in range(_UPDATES):
         rises = gamma_functions(counts + shape)[0] - gamma_functions(shape)[0]
-        before = shape
-        shape = np.maximum(summed(shape * rises) / summed(np.log1p(totals / rate)), LEAST)
+        before, falls = shape, summed(np.log1p(totals / rate))
+        learned = np.divide(summed(shape * rises), falls, out=np.ones_like(falls), where=heard)
+        shape = np.where(heard, np.maximum(learned, LEAST), shape)
         expected = summed((shape + counts) / (rate + totals))
-        rate = summed(shape) / expected
+        rate = np.divide(summed(shape), expected, out=rate.copy(), where=heard)
         if np.all(np.abs(shape - before) <= _LITTLE * shape):
             break
     return shape, rate

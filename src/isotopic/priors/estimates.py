@@ -114,7 +114,7 @@ class CollapsedDirichlet(DirichletMean):
 
     where own is what a count on average finds of itself among the counts of its component. It is
     learned from the squares of the responsibilities from time to time. In between, the objective
-    is the one that these shares make: the majorizer of the collapsed bound.
+    is the one whose stationary points are the fixed points of these updates.
 
     Parameters
     ----------
