@@ -27,15 +27,22 @@ def test_a_tiny_race_leaves_snapshots_ratios_and_figures(tmp_path):
     assert "no_such_function" in rows.pop("kjv_small, K=3, 1 thread: broken").detail
     assert "did not run" in rows.pop("kjv_small, K=3, 1 thread: broken, joint").detail
     rows.pop("figures", None)
-    peers = ("sklearn-mu", "sklearn-lda-batch")
+    peers = {"sklearn-mu": "joint", "sklearn-lda-batch": "variational"}
     assert set(rows) == {
-        f"kjv_small, K=3, 1 thread: {peer}{way}" for peer in peers for way in ("", ", joint")
+        f"kjv_small, K=3, 1 thread: {peer}{way}"
+        for peer, other in peers.items()
+        for way in ("", f", {other}")
     }
     assert all(row.value is not None and np.isfinite(row.value) for row in rows.values())
     assert rows["kjv_small, K=3, 1 thread: sklearn-mu"].value > 0
     with (tmp_path / SNAPSHOTS).open() as file:
         snapshots = list(csv.DictReader(file))
-    assert {s["contestant"] for s in snapshots} == {"isotopic", "isotopic-joint", *peers}
+    assert {s["contestant"] for s in snapshots} == {
+        "isotopic",
+        "isotopic-joint",
+        "isotopic-variational",
+        *peers,
+    }
     assert all(float(s["seconds"]) > 0 and float(s["objective"]) > 0 for s in snapshots)
     if find_spec("matplotlib"):
         drawn = {file.name for file in tmp_path.glob("*.png")}

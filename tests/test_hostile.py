@@ -691,7 +691,7 @@ def test_topics_do_not_depend_on_the_scale_of_counts(name, scale, kind):
 def test_float32_at_its_extremes_agrees_with_float64(name, scale, kind):
     skip_if_unrepresentable(name, counts() * scale)
     X = (counts() * scale).astype(np.float32)
-    # From one start: next to nothing, a decomposition rounds differently, and nothing mends it.
+    # A decomposition of such data starts elsewhere after the last digit.
     single = model_of(name, init="random").fit(kind(X))
     double = model_of(name, init="random").fit(kind(X.astype(np.float64)))
     assert single.weights_.dtype == single.components_.dtype == np.float32

@@ -109,7 +109,18 @@ def _in_memory(source: Any, how: Reading) -> Sequence[Block]:
         parts = list(source)
     except TypeError:
         raise TypeError(f"{type(source).__name__} is nothing that row blocks are read of") from None
+    _check_paths(parts)
     return [block for i, part in enumerate(parts) for block in _in_part(i, part, how)]
+
+
+def _check_paths(parts: list[Any]) -> None:
+    """Raise if texts were meant where files could have been."""
+    texts = [part for part in parts if isinstance(part, str)]
+    if texts and len(texts) == len(parts) and not any(map(os.path.exists, texts)):
+        raise ValueError(
+            f"X is a list of {len(texts)} strings, none of which is the path of a row block. Texts "
+            "must be counted first: with isotopic.read_counts or scikit-learn's CountVectorizer"
+        )
 
 
 def _in_part(number: int, part: Any, how: Reading) -> Sequence[Block]:
@@ -124,7 +135,7 @@ def _in_part(number: int, part: Any, how: Reading) -> Sequence[Block]:
 
 def _in_path(path: str, how: Reading) -> Sequence[Block]:
     if not os.path.exists(path):
-        raise FileNotFoundError(f"there is no {path}")
+        raise FileNotFoundError(f"there is no file or folder {path!r}")
     suffix = suffix_of(path)
     if suffix == ".npy":
         mapped: Any = np.load(path, mmap_mode="r")

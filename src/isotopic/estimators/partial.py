@@ -49,6 +49,8 @@ def _has_normalised_topics(estimator: Any) -> bool:
             "partial_fit needs normalised topics (Simplex or Dirichlet): others depend on the "
             "weights of all samples at once"
         )
+    if estimator._beta != 1:
+        raise AttributeError("partial_fit adds up counts, and only beta=1 knows counts")
     return True
 
 

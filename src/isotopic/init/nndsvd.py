@@ -48,7 +48,10 @@ def _singular_topics(X: CountMatrix, n_components: int, rng: np.random.Generator
     with one_blas_thread:
         equal_noise = sparse.diags_array(np.sqrt(X.sample_totals / X.total)) @ profiles(X)
         left, values, right = randomized_svd(
-            equal_noise, min(n_components, *X.shape), random_state=seed
+            equal_noise,
+            min(n_components, *X.shape),
+            power_iteration_normalizer="QR",  # the same for every kind of array
+            random_state=seed,
         )
     rank = np.count_nonzero(values > values[0] * max(X.shape) * np.finfo(np.float64).eps)
     return _larger_parts(left[:, :rank].T, right[:rank])
