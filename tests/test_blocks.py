@@ -347,7 +347,7 @@ def _least(model, blocks):
 @pytest.mark.parametrize(
     ("source", "error", "message"),
     [
-        ("/nowhere/at/all", FileNotFoundError, "there is no /nowhere"),
+        ("/nowhere/at/all", FileNotFoundError, "there is no file or folder '/nowhere"),
         ([], ValueError, "no row blocks"),
         (3.0, TypeError, "float is nothing"),
         ([np.ones((2, 2)), 3.0], TypeError, "block 1 is a float"),
