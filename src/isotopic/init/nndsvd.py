@@ -38,7 +38,8 @@ def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
         See :func:`~isotopic.init.sharing.counts_from_topics`.
     """
     empty = np.zeros((0, X.shape[1]))
-    topics = _singular_topics(X, n_components, rng) if X.total > 0 else empty
+    # Sparse, whatever X is: singular vectors of equal values are chosen by the last digit.
+    topics = _singular_topics(X.as_sparse(), n_components, rng) if X.total > 0 else empty
     return counts_from_topics(X, topics, n_components, rng)
 
 
