@@ -19,7 +19,7 @@ solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online",
         was fitted to another number of samples only its topics.
     max_iter : int, default=1000
         Most iterations.
-    tol : float, default=1e-4 (of LDA 1e-3)
+    tol : float, default=1e-4 (of LDA 3e-3)
         Stop when the optimality residual, the share of all counts that an update would move, is
         at most this. With 0, exactly ``max_iter`` iterations are made.
     min_gain : float, default=0.0

@@ -155,7 +155,7 @@ class LDA(BaseTopicModel):
     alpha: float | Array | str | None = "auto"
     eta: float | Array | str | None = "auto"
     estimate: str = "cvb0"
-    tol: float = 1e-3
+    tol: float = 3e-3
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseTopicModel._parameter_constraints,
