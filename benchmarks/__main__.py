@@ -87,7 +87,7 @@ def _measure(name: str, sections: list[Section], facts: dict[str, str], settings
 
 def _plan(arguments: argparse.Namespace) -> solution.Plan:
     """Take the plan, or the quick one, with what was asked for instead."""
-    wanted = ("data", "components", "seconds", "repetitions", "peers")
+    wanted = ("data", "components", "threads", "seconds", "repetitions", "peers")
     given = {name: getattr(arguments, name) for name in wanted}
     plan = solution.QUICK if arguments.quick else solution.Plan()
     return replace(plan, **{name: value for name, value in given.items() if value is not None})
@@ -108,6 +108,7 @@ def _arguments() -> argparse.Namespace:
     races = parser.add_argument_group(SOLUTION)
     races.add_argument("--data", type=_texts, metavar="NAMES", help=", ".join(solution.DATA))
     races.add_argument("--components", type=_whole_numbers, metavar="NUMBERS", help="20,100")
+    races.add_argument("--threads", type=_whole_numbers, metavar="NUMBERS", help="1 and all")
     races.add_argument("--seconds", type=_positive, help="for each contestant; 60")
     races.add_argument("--repetitions", type=_count, help="from different starts; 3")
     races.add_argument(
