@@ -1,6 +1,7 @@
 """CountMatrix: the data, validated once, cut into row blocks."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +24,34 @@ _PART = 2**14
 # Sums of counts, and their products with factors, must stay finite, and shares of them positive.
 _LARGEST_TOTAL = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e305}
 _SMALLEST = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-300}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of sparse counts, whose entries stay where they are.
+
+    Attributes
+    ----------
+    starts, ends : ndarray of int
+        Where each row's entries begin and end.
+    features, values : ndarray
+        The entries of all rows of the matrix.
+    n_features : int
+    sample_totals : ndarray
+        The sum of each row.
+    missing : Missing or None
+    has_tiny_samples : bool
+        Whether the matrix has some.
+    """
+
+    starts: Array
+    ends: Array
+    features: Array
+    values: Array
+    n_features: int
+    sample_totals: Array
+    missing: Missing | None
+    has_tiny_samples: bool
 
 
 class CountMatrix:
@@ -198,6 +227,20 @@ class CountMatrix:
         else:
             part.dense = self.dense[which]
         return part
+
+    def view(self, which: Array | slice = slice(None)) -> Rows:
+        """Look at some rows of sparse data, by index, without a copy of their entries."""
+        whole = isinstance(which, slice) or self.missing is None
+        return Rows(
+            self.row_starts[:-1][which],
+            self.row_starts[1:][which],
+            self.features,
+            self.values,
+            self.shape[1],
+            self.sample_totals[which],
+            self.missing if self.missing is None or whole else self.missing.rows(which),
+            self.has_tiny_samples,
+        )
 
     def only_features(self, which: Array) -> "CountMatrix":
         """Leave all counts of other features out (of sparse data); the shape stays."""

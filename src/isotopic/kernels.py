@@ -7,6 +7,7 @@ Other layouts are copied into these.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from isotopic._core import native
 from isotopic.arrays import Array
-from isotopic.counts import CountMatrix
+from isotopic.counts import CountMatrix, Rows
 from isotopic.missing import fill_in
 from isotopic.threads import current_threads, one_blas_thread
 
@@ -105,33 +106,66 @@ def one_pass(
     the weights are ``proportions`` matters to missing entries only: these are filled in then.
     """
     by_feature = np.ascontiguousarray(topics.T)
-    topic_counts = np.empty_like(by_feature[:0] if weights_only else by_feature)
-    weight_counts, log_likelihoods = _pass(X, weights, by_feature, topic_counts, proportions)
-    return Counts(weight_counts, topic_counts.T, float(log_likelihoods.sum()))
+    topic_counts = None if weights_only else np.empty_like(by_feature)
+    kernel = partial(_sparse_pass if X.is_sparse else _dense_pass, X, by_feature, topic_counts)
+    weight_counts, log_likelihoods = _pass(
+        kernel, X, weights, by_feature.T, topic_counts=topic_counts, proportions=proportions
+    )
+    found = by_feature[:0] if topic_counts is None else topic_counts
+    return Counts(weight_counts, found.T, float(log_likelihoods.sum()))
+
+
+class ReadyTopics(NamedTuple):
+    """Topics for many row passes: as they are, and as the core reads them."""
+
+    topics: Array
+    padded: Array
+
+
+def ready(topics: Array) -> ReadyTopics:
+    """Make topics ready for row passes, each of which does it else."""
+    by_feature = np.ascontiguousarray(topics.T)
+    return ReadyTopics(by_feature.T, native.padded(by_feature, current_threads()))
 
 
 def row_pass(
     X: CountMatrix, weights: Array, topics: Array, *, proportions: bool = False
 ) -> tuple[Array, Array]:
     """Compute the weights' expected counts and the log-likelihood of each row on its own."""
+    if X.is_sparse:
+        return rows_pass(X.view(), weights, ready(topics), proportions=proportions)
     by_feature = np.ascontiguousarray(topics.T)
-    return _pass(X, weights, by_feature, by_feature[:0], proportions)
+    kernel = partial(_dense_pass, X, by_feature, None)
+    return _pass(kernel, X, weights, by_feature.T, proportions=proportions)
+
+
+def rows_pass(
+    X: Rows, weights: Array, topics: ReadyTopics, *, proportions: bool = False
+) -> tuple[Array, Array]:
+    """Compute :func:`row_pass` of some rows of sparse data, with topics that are ready."""
+    _check_features(X.n_features, topics.topics.shape[1])
+    kernel = partial(_rows_pass, X, topics.padded)
+    return _pass(kernel, X, weights, topics.topics, proportions=proportions)
 
 
 def _pass(
-    X: CountMatrix, weights: Array, by_feature: Array, topic_counts: Array, proportions: bool
+    kernel: Callable[[Array, Array, Array], None],
+    X: CountMatrix | Rows,
+    weights: Array,
+    topics: Array,
+    *,
+    topic_counts: Array | None = None,
+    proportions: bool,
 ) -> tuple[Array, Array]:
-    """Fill ``topic_counts`` unless it is empty; return the weights' counts and log-likelihoods."""
-    kernel = _sparse_pass if X.is_sparse else _dense_pass
+    """Let the kernel fill the weights' counts, and the log-likelihood of each row."""
     weights = np.ascontiguousarray(weights)
-    weight_counts, log_likelihoods = np.empty_like(weights), np.empty(X.shape[0])
-    wanted = topic_counts if len(topic_counts) else None
+    weight_counts, log_likelihoods = np.empty_like(weights), np.empty(len(weights))
     scale = None
     if X.has_tiny_samples:  # how a sample's counts are shared does not depend on its scale
         # By a power of two, which changes no digit.
         scale = np.ldexp(weights.dtype.type(1), np.frexp(weights.max(axis=1))[1])
         weights = weights / scale[:, np.newaxis]
-    kernel(X, weights, by_feature, weight_counts, wanted, log_likelihoods)
+    kernel(weights, weight_counts, log_likelihoods)
     if scale is not None:
         log_likelihoods += X.sample_totals * np.log(scale, dtype=np.float64)
     if proportions and X.missing is not None:
@@ -139,26 +173,45 @@ def _pass(
             X.missing,
             X.sample_totals,
             weights,
-            by_feature.T,
+            topics,
             weight_counts,
-            None if wanted is None else wanted.T,
+            None if topic_counts is None else topic_counts.T,
             log_likelihoods,
         )
     return weight_counts, log_likelihoods
 
 
+def _check_features(of_counts: int, of_topics: int) -> None:
+    """Raise if they differ: the core believes the features of the counts."""
+    if of_counts != of_topics:
+        raise ValueError(f"topics of {of_topics} features do not fit X, which has {of_counts}")
+
+
+def _rows_pass(
+    X: Rows, padded: Array, weights: Array, weight_counts: Array, log_likelihoods: Array
+) -> None:
+    native.row_pass(
+        X.starts,
+        X.ends,
+        X.features,
+        X.values,
+        weights,
+        padded,
+        weight_counts,
+        log_likelihoods,
+        current_threads(),
+    )
+
+
 def _sparse_pass(
     X: CountMatrix,
-    weights: Array,
     by_feature: Array,
-    weight_counts: Array,
     topic_counts: Array | None,
+    weights: Array,
+    weight_counts: Array,
     log_likelihoods: Array,
 ) -> None:
-    if len(by_feature) != X.shape[1]:  # the core believes the features of X
-        raise ValueError(
-            f"topics of {len(by_feature)} features do not fit X, which has {X.shape[1]}"
-        )
+    _check_features(X.shape[1], len(by_feature))
     native.expected_counts(
         X.row_starts,
         X.features,
@@ -177,10 +230,10 @@ def _sparse_pass(
 
 def _dense_pass(
     X: CountMatrix,
-    weights: Array,
     by_feature: Array,
-    weight_counts: Array,
     topic_counts: Array | None,
+    weights: Array,
+    weight_counts: Array,
     log_likelihoods: Array,
 ) -> None:
     """Three matrix products on each row block, and one sweep that divides and takes logarithms.

@@ -37,7 +37,10 @@ class Missing:
 
     def rows(self, which: Array) -> "Missing":
         """Select samples by index."""
-        return Missing(self.pattern[which])
+        part = Missing(self.pattern[which])
+        if self._last is not None:
+            part._last = self._last[0], self._last[1][which]
+        return part
 
     def reach(self, topics: Array) -> Array:
         """Give the part of each topic that each sample cannot show (samples x components)."""

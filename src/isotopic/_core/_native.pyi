@@ -22,6 +22,18 @@ def expected_counts(
     workspace: Workspace,
     threads: int,
 ) -> None: ...
+def padded(topics: NDArray[Any], threads: int) -> NDArray[Any]: ...
+def row_pass(
+    row_starts: NDArray[np.int64],
+    row_ends: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: NDArray[Any],
+    weights: NDArray[Any],
+    topics: NDArray[Any],
+    weight_counts: NDArray[Any],
+    log_likelihoods: _Doubles,
+    threads: int,
+) -> None: ...
 def column_index(
     n_features: int,
     block_rows: NDArray[np.int64],

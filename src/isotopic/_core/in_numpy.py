@@ -13,6 +13,9 @@ from scipy import sparse, special
 
 Array = NDArray[Any]
 
+# Rows are shared out so many at a time.
+_ROWS_AT_A_TIME = 1024
+
 # A weight falls to no less than this part of itself at a time, unless to zero.
 _LEAST_PART = 1 / 1024
 
@@ -71,6 +74,42 @@ def expected_counts(
             sums += ratio.T @ block_weights
     if topic_counts is not None:
         np.multiply(topics, sums, out=topic_counts)
+
+
+def padded(topics: Array, threads: int) -> Array:
+    """Nothing is gained by padding here."""
+    return topics
+
+
+def row_pass(
+    row_starts: Array,
+    row_ends: Array,
+    features: Array,
+    values: Array,
+    weights: Array,
+    topics: Array,
+    weight_counts: Array,
+    log_likelihoods: Array,
+    threads: int,
+) -> None:
+    """Share out the counts of some rows, for the weights only."""
+    lengths = row_ends - row_starts
+    starts = np.append(0, np.cumsum(lengths))
+    entries = np.arange(starts[-1]) + np.repeat(row_starts - starts[:-1], lengths)
+    expected_counts(
+        starts,
+        features[entries],
+        values[entries],
+        np.append(np.arange(0, len(weights), _ROWS_AT_A_TIME), len(weights)),
+        (),
+        weights,
+        topics,
+        weight_counts,
+        None,
+        log_likelihoods,
+        Workspace(),
+        threads,
+    )
 
 
 def column_index(

@@ -226,7 +226,7 @@ double sample_entries(const Block<T>& b, int64_t begin, int64_t end, const T* we
         for_tiles<T>(b.registers, [&](const Tiles<T>& tile, int64_t first) {
             tile.add_topics(b.topics + first, padded, features, n, shares, sums + first);
         });
-        __builtin_memcpy(b.ratios + (p - b.first_entry), shares, uint64_t(n) * sizeof(T));
+        if (b.ratios) __builtin_memcpy(b.ratios + (p - b.first_entry), shares, uint64_t(n) * sizeof(T));
     }
     return log_likelihood.value();
 }
@@ -244,7 +244,7 @@ template <class T> void rows(const Block<T>& b, int64_t begin, int64_t end, int6
             b.log_likelihoods[d] = 0;
             b.cursors[i] = b.row_starts[d];
         }
-        const int64_t first = b.cursors[i], left = b.row_starts[d + 1] - first;
+        const int64_t first = b.cursors[i], left = b.row_ends[d] - first;
         const int64_t n = last_range ? left : entries_below(b.features + first, left, range_end);
         b.cursors[i] = first + n;
         if (n) b.log_likelihoods[d] += sample_entries<T>(b, first, first + n, weights, sums);

@@ -12,9 +12,9 @@ namespace isotopic {
 // "Padded" means: components rounded up to whole vectors, the rest zero. `ratios` holds
 // x / (weights @ topics) for the entries of the block, and nothing else of that product is kept.
 template <class T> struct Block {
-    // the counts, by sample (row_starts counts entries of the whole matrix)
+    // the counts, by sample (the rows' starts and ends count entries of the whole matrix)
     int64_t n_entries;
-    const int64_t* row_starts;
+    const int64_t *row_starts, *row_ends;
     const int32_t* features;
     const T* values;
     // the block's entries by feature: only the features that occur in it
@@ -32,7 +32,7 @@ template <class T> struct Block {
     T* block_weights;  // samples of the block x padded components
     T* block_sums;     // the same shape: sum of ratio * topics
     int64_t* cursors;  // samples of the block
-    T* ratios;
+    T* ratios;  // null when only the weights' counts are wanted
     // results
     T* weight_counts;         // samples x components
     double* log_likelihoods;  // samples

@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -129,6 +130,51 @@ void bind_expected_counts(nb::module_& m) {
         "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(), "block_rows"_a.noconvert(),
         "by_feature"_a.none(), "weights"_a.noconvert(), "topics"_a.noconvert(), "weight_counts"_a.noconvert(),
         "topic_counts"_a.none(), "log_likelihoods"_a.noconvert(), "workspace"_a, "threads"_a);
+}
+
+// Whether rows lie within the entries.
+bool lie_within(const In<int64_t>& starts, const In<int64_t>& ends, size_t n_entries) {
+    for (size_t d = 0; d < starts.size(); ++d)
+        if (starts.data()[d] < 0 || starts.data()[d] > ends.data()[d] || size_t(ends.data()[d]) > n_entries) return false;
+    return true;
+}
+
+template <class T> void bind_row_pass(nb::module_& m) {
+    m.def(
+        "padded",
+        [](In2<T> topics, int threads) {
+            const size_t n_features = topics.shape(0), components = topics.shape(1);
+            require(components > 0, "topics have no components");
+            Padded<T> made = padded_topics<T>(int64_t(n_features), int64_t(components), topics.data(), threads);
+            nb::capsule owner(made.get(), std::free);
+            const size_t padded = size_t(padded_components<T>(int64_t(components)));
+            return nb::ndarray<nb::numpy, T, nb::ndim<2>>(made.release(), {n_features, padded}, owner);
+        },
+        "topics"_a.noconvert(), "threads"_a);
+
+    m.def(
+        "row_pass",
+        [](In<int64_t> row_starts, In<int64_t> row_ends, In<int32_t> features, In<T> values, In2<T> weights, In2<T> topics,
+           Out2<T> weight_counts, Out<double> log_likelihoods, int threads) {
+            const size_t rows = weights.shape(0), components = weights.shape(1);
+            require(components > 0 && int64_t(topics.shape(1)) == padded_components<T>(int64_t(components)) &&
+                        reinterpret_cast<uintptr_t>(topics.data()) % 64 == 0,
+                    "topics are not padded for the components of the weights");
+            require(row_starts.size() == rows && row_ends.size() == rows && features.size() == values.size() &&
+                        lie_within(row_starts, row_ends, values.size()),
+                    "row_starts, row_ends, features and values do not fit");
+            require(weight_counts.shape(0) == rows && weight_counts.shape(1) == components && log_likelihoods.size() == rows,
+                    "weight_counts or log_likelihoods has a wrong shape");
+            const Rows<T> x{int64_t(rows),     int64_t(topics.shape(0)), int64_t(values.size()), row_starts.data(),
+                            row_ends.data(), features.data(),          values.data()};
+            run([&] {
+                return row_pass<T>(x, int64_t(components), weights.data(), topics.data(), weight_counts.data(),
+                                   log_likelihoods.data(), threads, signal_pending);
+            });
+        },
+        "row_starts"_a.noconvert(), "row_ends"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+        "weights"_a.noconvert(), "topics"_a.noconvert(), "weight_counts"_a.noconvert(), "log_likelihoods"_a.noconvert(),
+        "threads"_a);
 }
 
 template <class T> void bind_descend(nb::module_& m) {
@@ -268,6 +314,8 @@ NB_MODULE(_native, m) {
     nb::class_<Workspace>(m, "Workspace").def(nb::init<>());
     bind_expected_counts<float>(m);
     bind_expected_counts<double>(m);
+    bind_row_pass<float>(m);
+    bind_row_pass<double>(m);
     bind_descend<float>(m);
     bind_descend<double>(m);
     bind_elementwise<float>(m);

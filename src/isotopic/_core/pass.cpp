@@ -102,10 +102,10 @@ template <class T> class Pass {
         const int64_t range_features = features_in_cache(padded);
         ranges_ = std::max<int64_t>(1, ceil_div(x.n_features, range_features));
         for (int i = 0; i < 2; ++i)
-            blocks_[i] = {x.row_starts[x.n_samples], x.row_starts, x.features, x.values, x.column_features, x.column_starts,
+            blocks_[i] = {x.row_starts[x.n_samples], x.row_starts, x.row_starts + 1, x.features, x.values, x.column_features, x.column_starts,
                           x.entry_rows, x.entry_order, components, registers, x.n_features, range_features, weights,
                           padded_topics, 0, 0, workspace.get<T>(4 + i, most_rows * padded), block_sums, cursors,
-                          workspace.get<T>(6 + i, most_entries), weight_counts, log_likelihoods, topic_sums};
+                          wants_topics_ ? workspace.get<T>(6 + i, most_entries) : nullptr, weight_counts, log_likelihoods, topic_sums};
     }
 
     bool run(int threads, const Interrupted& interrupted) {
@@ -227,6 +227,40 @@ bool expected_counts(const Matrix<T>& x, int64_t components, const T* weights, c
                      const Interrupted& interrupted) {
     Pass<T> pass(x, components, weights, topics, weight_counts, topic_counts, log_likelihoods, workspace);
     return pass.run(threads, interrupted);
+}
+
+template <class T> int64_t padded_components(int64_t components) {
+    const int64_t lanes = kernels_of<T>(current_level()).lanes;
+    return ceil_div(components, lanes) * lanes;
+}
+
+template <class T> Padded<T> padded_topics(int64_t n_features, int64_t components, const T* topics, int threads) {
+    const int64_t padded = padded_components<T>(components), size = std::max<int64_t>(1, chunk_elements / padded);
+    Padded<T> made(static_cast<T*>(allocate(size_t(std::max<int64_t>(1, n_features * padded)) * sizeof(T))), release);
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    in_chunks(n_features, size, threads, never, [&](int64_t begin, int64_t end) {
+        kernels.pad({components, padded, nullptr, topics, made.get(), nullptr, nullptr}, begin, end);
+    });
+    return made;
+}
+
+// The samples of a chunk have their padded weights and sums in memory that stays in the cache.
+template <class T>
+bool row_pass(const Rows<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts,
+              double* log_likelihoods, int threads, const Interrupted& interrupted) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    const int64_t padded = padded_components<T>(components), features = std::max<int64_t>(1, x.n_features);
+    Lent lent(size_t(chunk_rows) * (2 * size_t(padded) * sizeof(T) + sizeof(int64_t)));
+    return in_chunks(x.n_rows, chunk_rows, threads, interrupted, [&](int64_t begin, int64_t end) {
+        T* memory = static_cast<T*>(lent.take());
+        T* sums = memory + chunk_rows * padded;
+        int64_t* cursors = reinterpret_cast<int64_t*>(sums + chunk_rows * padded);
+        kernels.rows({x.n_entries, x.starts, x.ends, x.features, x.values, nullptr, nullptr, nullptr, nullptr, components,
+                      padded / kernels.lanes, features, features, weights, topics, begin, 0, memory, sums, cursors, nullptr,
+                      weight_counts, log_likelihoods, nullptr},
+                     begin, end, 0);
+        lent.give_back(memory);
+    });
 }
 
 ColumnIndex column_index(int64_t n_features, int64_t n_blocks, const int64_t* block_rows, const int64_t* row_starts,
@@ -379,6 +413,9 @@ bool descend(Descent<T> descent, int64_t rows, int64_t n_features, int threads, 
 #define ISOTOPIC_INSTANTIATE(T)                                                                                       \
     template bool expected_counts(const Matrix<T>&, int64_t, const T*, const T*, T*, T*, double*, Workspace&, int,          \
                                   const Interrupted&);                                                                \
+    template int64_t padded_components<T>(int64_t);                                                                   \
+    template Padded<T> padded_topics(int64_t, int64_t, const T*, int);                                                \
+    template bool row_pass(const Rows<T>&, int64_t, const T*, const T*, T*, double*, int, const Interrupted&);        \
     template bool divide(int64_t, int64_t, const T*, T*, double*, int, const Interrupted&);                           \
     template bool effective_factor(const Posterior<T>&, int64_t, int, const Interrupted&);                            \
     template double distance(const T*, const T*, const double*, const double*, int64_t, int64_t, int);                \

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 #include "levels.hpp"
@@ -52,6 +53,27 @@ class Workspace {
 template <class T>
 bool expected_counts(const Matrix<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts,
                      T* topic_counts, double* log_likelihoods, Workspace& workspace, int threads, const Interrupted& interrupted);
+
+// Some rows of a sparse matrix, wherever in it their entries stand.
+template <class T> struct Rows {
+    int64_t n_rows, n_features, n_entries;
+    const int64_t *starts, *ends;
+    const int32_t* features;
+    const T* values;
+};
+
+// Components rounded up to whole vectors.
+template <class T> int64_t padded_components(int64_t components);
+
+template <class T> using Padded = std::unique_ptr<T, void (*)(void*)>;
+
+// Topics (features x components) made ready for any number of row passes: padded, and aligned.
+template <class T> Padded<T> padded_topics(int64_t n_features, int64_t components, const T* topics, int threads);
+
+// The weights' expected counts only, with padded topics. False if it was interrupted.
+template <class T>
+bool row_pass(const Rows<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts,
+              double* log_likelihoods, int threads, const Interrupted& interrupted);
 
 struct ColumnIndex {
     std::vector<int64_t> block_columns;

@@ -1,5 +1,6 @@
 """What a fitted model can tell: of new samples, of its topics, of its own certainty."""
 
+import sys
 import warnings
 from numbers import Integral, Real
 from typing import Any
@@ -26,8 +27,7 @@ from isotopic.table import Table
 from isotopic.threads import use_threads
 
 # New samples are inferred until an update moves less than this share of a sample's total.
-_FOLD_IN_TOL = 1e-6
-_FOLD_IN_MAX_ITER = 5000
+_FOLD_IN = FoldIn(tol=1e-6)
 
 
 class Inference:
@@ -390,17 +390,18 @@ class Inference:
         with use_threads(self.n_jobs):
             solution = solve(
                 problem,
-                FoldIn(_FOLD_IN_TOL),
+                _FOLD_IN,
                 uniform_start(counts, problem, topics),
-                max_iter=_FOLD_IN_MAX_ITER,
-                tol=_FOLD_IN_TOL,
+                max_iter=sys.maxsize,  # each sample has a limit of its own
+                tol=_FOLD_IN.tol,
+                callbacks=(lambda at: at.state.ended,),
             )
         if solution.interrupted:
             raise KeyboardInterrupt
         if not solution.converged and counts.total > 0:
             warnings.warn(
                 f"the weights of some samples still move by {solution.state.residual:.1e} of their "
-                f"total after {_FOLD_IN_MAX_ITER} updates",
+                f"total after {_FOLD_IN.most_updates} updates",
                 ConvergenceWarning,
                 stacklevel=3,
             )
