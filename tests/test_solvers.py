@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import random_counts, random_factors, sparse_counts
 from scipy import sparse
@@ -16,7 +16,7 @@ from isotopic._core import in_numpy, native
 from isotopic.counts import CountMatrix
 from isotopic.init import random_start, start_from_arrays, uniform_start
 from isotopic.kernels import descended, extrapolated, row_pass
-from isotopic.priors import Fixed, Posterior, Weighted
+from isotopic.priors import DirichletMean, Fixed, Posterior, Sized, Weighted
 from isotopic.problem import Problem
 from isotopic.solvers import (
     Accelerated,
@@ -26,6 +26,7 @@ from isotopic.solvers import (
     InTurn,
     JointEM,
     choose_solver,
+    fold_in,
     solve,
 )
 from isotopic.threads import use_threads
@@ -245,6 +246,63 @@ def test_a_sample_does_not_see_its_batch(rng, weights_prior, dtype):
         for i in (0, 17, 399):
             alone = Problem(weights_prior, problem.topics, problem.X.rows(np.array([i])), 4)
             np.testing.assert_array_equal(folded_in(alone, topics).state.counts[0], together[i])
+
+
+@pytest.mark.parametrize(
+    "weights_prior",
+    [*WEIGHTS, DirichletMean(0.3), Sized(Gamma(0.4, 0.7), np.linspace(0.5, 2, 60))],
+    ids=str,
+)
+@given(seed=st.integers(0, 2**32 - 1), together=st.integers(5, 70), threads=st.integers(1, 3))
+@settings(max_examples=4)
+def test_how_many_samples_are_swept_together_changes_no_bit(weights_prior, seed, together, threads):
+    rng = np.random.default_rng(seed)
+    problem, topics = with_topics(rng, sparse_counts(rng, 60, 45, 0.3), weights_prior)
+    found = folded_in(problem, topics)
+    with pytest.MonkeyPatch.context() as patched, use_threads(threads):
+        patched.setattr(fold_in, "_FEWEST_SWEPT", together)
+        patched.setattr(fold_in, "_MOST_SWEPT", together)
+        again = solve(
+            problem,
+            FoldIn(1e-6),
+            uniform_start(problem.X, problem, topics),
+            max_iter=500_000,
+            tol=1e-6,
+        )
+    assert found.converged
+    assert again.converged
+    np.testing.assert_array_equal(again.state.counts, found.state.counts)
+    assert again.state.objective == pytest.approx(found.state.objective, rel=1e-12)
+
+
+def test_missing_entries_are_the_same_however_many_samples_are_swept_together(rng, monkeypatch):
+    X = random_counts(rng, 50, 30, mean=2.0)
+    missing = rng.random(X.shape) < 0.2
+    for weights_prior in WEIGHTS:
+        problem, topics = with_topics(rng, X, weights_prior)
+        problem = replace(problem, X=CountMatrix(X, missing=missing).as_sparse())
+        whole = folded_in(problem, topics).state.counts
+        with monkeypatch.context() as patched:
+            patched.setattr(fold_in, "_FEWEST_SWEPT", 5)
+            patched.setattr(fold_in, "_MOST_SWEPT", 5)
+            found = folded_in(problem, topics)
+        assert found.converged
+        np.testing.assert_array_equal(found.state.counts, whole)
+
+
+def test_a_sample_that_does_not_settle_is_given_up(rng):
+    problem, topics = with_topics(rng, sparse_counts(rng, 60, 45, 0.3), Free())
+    start = uniform_start(problem.X, problem, topics)
+    found = solve(problem, FoldIn(1e-12, most_updates=3), start, max_iter=50, tol=1e-12)
+    assert found.state.ended
+    assert found.state.passes <= 3
+    assert not found.converged
+    assert found.state.residual > 1e-12
+    np.testing.assert_allclose(found.state.counts.sum(axis=1), explained_totals(problem, topics))
+
+
+def explained_totals(problem, topics):
+    return problem.X.only_features(np.any(topics.effective, axis=0)).sample_totals
 
 
 def test_a_sample_does_not_see_its_batch_when_the_topics_exceed_the_caches(rng):

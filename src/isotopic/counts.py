@@ -230,7 +230,9 @@ class CountMatrix:
 
     def view(self, which: Array | slice = slice(None)) -> Rows:
         """Look at some rows of sparse data, by index, without a copy of their entries."""
-        whole = isinstance(which, slice) or self.missing is None
+        missing = self.missing
+        if missing is not None and not isinstance(which, slice):
+            missing = missing.rows(which)
         return Rows(
             self.row_starts[:-1][which],
             self.row_starts[1:][which],
@@ -238,7 +240,7 @@ class CountMatrix:
             self.values,
             self.shape[1],
             self.sample_totals[which],
-            self.missing if self.missing is None or whole else self.missing.rows(which),
+            missing,
             self.has_tiny_samples,
         )
 

@@ -129,9 +129,9 @@ class Samples:
     def together(self) -> int:
         """How many of them are swept over at a time."""
         n_samples, n_components = self.start.effective.shape
-        entries = max(n_components, len(self.X.values) // max(1, n_samples), 1)
+        entries = max(n_components, len(self.X.values) // max(1, n_samples))
         rows = min(max(_SWEPT_ENTRIES // entries, _FEWEST_SWEPT), _MOST_SWEPT)
-        return current_threads() * rows
+        return int(current_threads() * rows)
 
     def given(self, problem: Problem, which: Array) -> Given:
         """Select what is given of some samples."""
@@ -141,11 +141,9 @@ class Samples:
 
     def begun(self, problem: Problem, which: Array) -> Swept:
         """Look at some samples for the first time."""
-        mean, effective, terms = (
-            None if part is None else part[which]
-            for part in (self.start.mean, self.start.effective, self.start.terms)
-        )
-        first = Posterior(mean, effective, terms)
+        start, terms = self.start, self.start.terms
+        terms = None if terms is None else terms[which]
+        first = Posterior(start.mean[which], start.effective[which], terms)
         counts, log_likelihoods, objective = self.given(problem, which).evaluated(first)
         n = len(which)
         return Swept(
