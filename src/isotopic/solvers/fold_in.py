@@ -17,10 +17,13 @@ from isotopic.kernels import (
 from isotopic.priors import Posterior, Prior
 from isotopic.priors.base import Totals
 from isotopic.problem import Problem
-from isotopic.solvers.momentum import FIRST_MOMENTUM, FLOOR, Schedule
+from isotopic.solvers.momentum import Schedule
 from isotopic.threads import current_threads
 
-_SCHEDULE = Schedule(most_momentum=0.9, floor_to_residual=5.0)
+# A sample has one optimum, or few: it can go far at once, and needs little of a floor.
+_SCHEDULE = Schedule(most_momentum=0.9, floor_to_residual=1.0)
+_FIRST_MOMENTUM = 0.9
+_FIRST_FLOOR = 0.002  # the share of a sample's counts that it holds, over all components
 
 # The samples that are swept over together, for each thread: so few that their arrays stay in the
 # caches, and so many that Python's own time is small beside that of the pass.
@@ -155,7 +158,7 @@ class Samples:
             explained=counts.copy(),
             log_likelihoods=log_likelihoods,
             objective=objective,
-            momentum=np.full(n, FIRST_MOMENTUM),
+            momentum=np.full(n, _FIRST_MOMENTUM),
             floor=np.ones(n),
         )
 
@@ -320,7 +323,7 @@ def _taken_further(X: Rows, swept: Swept, counts: Array, moved: Array, failed: A
     momentum, floor = _SCHEDULE.after_success(swept.momentum, swept.floor, moved)
     slower = _SCHEDULE.after_failure(swept.momentum[failed], swept.floor[failed])
     momentum[failed], floor[failed] = slower
-    by_component = FLOOR / counts.shape[1]
+    by_component = _FIRST_FLOOR / counts.shape[1]
     now_momentum, now_floor = momentum.copy(), by_component * floor
     now_momentum[failed] = now_floor[failed] = 0
     plain = np.zeros(len(counts), bool)
