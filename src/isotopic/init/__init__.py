@@ -13,7 +13,7 @@ from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.init.kmeans import kmeans
 from isotopic.init.nndsvd import nndsvd
-from isotopic.init.rehearsal import rehearsed
+from isotopic.init.rehearsal import acquainted, rehearsed
 from isotopic.init.spectral import spectral
 from isotopic.init.start import (
     Start,
@@ -31,6 +31,7 @@ __all__ = [
     "STRATEGIES",
     "Start",
     "Strategy",
+    "acquainted",
     "explained_counts",
     "random_start",
     "start_from_arrays",
