@@ -388,12 +388,11 @@ class Inference:
         fixed = Fixed(topics, normalized=topics_prior.normalized)
         problem = Problem(weights_prior, fixed, counts, len(self.components_))
         with use_threads(self.n_jobs):
-            start = uniform_start(counts, problem, topics)
-            problem = acquainted(problem, start)
+            problem = acquainted(problem, uniform_start(counts, problem, topics))
             solution = solve(
                 problem,
                 FoldIn(_FOLD_IN_TOL),
-                start,
+                uniform_start(counts, problem, topics),
                 max_iter=_FOLD_IN_MAX_ITER,
                 tol=_FOLD_IN_TOL,
             )
