@@ -117,6 +117,32 @@ class CountMatrix:
         )
         return rows, columns
 
+    @cached_property
+    def in_single_precision(self) -> "CountMatrix":
+        """The same counts as float32, with the totals that they have as they are."""
+        other = CountMatrix.__new__(CountMatrix)
+        other.shape, other.dtype = self.shape, np.dtype(np.float32)
+        other.is_sparse, other.missing, other.copies = self.is_sparse, self.missing, self.copies
+        if self.is_sparse:
+            other._keep(self.row_starts, self.features, self.values.astype(np.float32))
+        else:
+            other.dense = self.dense.astype(np.float32)
+        shared = ("sample_totals", "feature_totals", "total", "saturated_divergence")
+        for name in (*shared, "by_feature") if self.is_sparse else shared:
+            other.__dict__[name] = getattr(self, name)  # where cached_property looks for it
+        return other
+
+    @property
+    def fits_single_precision(self) -> bool:
+        """Whether float32 has room for the counts, for their totals, and for shares of both."""
+        values = self.values if self.is_sparse else self.dense
+        totals = self.feature_totals
+        smallest = float(np.min(values, where=values > 0, initial=np.inf))
+        rarest = float(np.min(totals, where=totals > 0, initial=np.inf))
+        least, most = _SMALLEST[np.dtype(np.float32)] ** 0.5, 1 / _SMALLEST[np.dtype(np.float32)]
+        fits = smallest > least and self.total < most**0.5 and rarest > least * self.total
+        return bool(fits)
+
     def repeated(self, copies: Array) -> "CountMatrix":
         """Let each sample count as often as ``copies`` (positive, whole or not) says."""
         other = CountMatrix.__new__(CountMatrix)
