@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from problems import paper_lda, random_counts, sparse_counts
-from scipy import sparse, stats
+from scipy import sparse, special, stats
 from sklearn.base import clone
 
 from isotopic import (
