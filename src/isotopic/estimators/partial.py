@@ -19,7 +19,7 @@ from isotopic.priors import Posterior, Prior
 from isotopic.problem import Pair, Problem
 from isotopic.random import generator
 from isotopic.solvers import HISTORY, OnlineEM
-from isotopic.solvers.batches import sensible_size
+from isotopic.solvers.batches import number_of_batches
 from isotopic.solvers.first_look import PASSES, first_look
 from isotopic.threads import use_threads
 
@@ -114,8 +114,7 @@ class PartialFit:
                 part = None if copies is None else copies[piece.rows]
                 yield from self._batches(block, part)
             return
-        size = getattr(self.solver, "batch_size", None) or sensible_size(X)
-        n_batches = max(1, round(X.shape[0] / size))
+        n_batches = number_of_batches(X, getattr(self.solver, "batch_size", None))
         for rows in np.array_split(np.arange(X.shape[0]), n_batches):
             whole = n_batches == 1
             part = copies if copies is None or whole else copies[rows]
