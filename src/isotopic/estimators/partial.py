@@ -73,7 +73,8 @@ class PartialFit:
         The topics absorb an average over all batches so far, in which later ones have as much of a
         part as :class:`~isotopic.solvers.OnlineEM` says (with its settings, if that is the
         ``solver``). After ``fit``, the samples of the fit are what came before. ``weights_`` and
-        ``objective_`` are those of the last batch.
+        ``objective_`` are those of the last batch. Concentrations that a fit would learn stay where
+        they start.
 
         Parameters
         ----------
@@ -131,11 +132,10 @@ class PartialFit:
         topics, totals = self._topics_for(problem, seen), problem.X.feature_totals
         weights, counts = first_look(problem, topics)
         n_samples = float(X.shape[0] if copies is None else copies.sum())
-        average = problem.with_unseen(counts.topics, weights, topics) / n_samples
+        rate = 1.0 if seen is None else self._online_settings().step_size(seen.steps)
+        average = problem.with_unseen(counts.topics, weights, topics) * (rate / n_samples)
         now = Seen(average, n_samples, 1)
         if seen is not None:
-            rate = self._online_settings().step_size(seen.steps)
-            average *= rate
             average += (1 - rate) * seen.average
             now = Seen(average, seen.samples + n_samples, seen.steps + 1)
             totals = self._feature_totals + totals
@@ -191,6 +191,8 @@ class PartialFit:
         if latest is None or latest.mean.dtype != problem.X.dtype:
             latest = problem.topics.absorb(_counts_of(seen, problem), 1.0)
         topics, totals = latest, problem.X.feature_totals
+        if topics.effective.min() > 0:  # mostly, and soon found out
+            return topics
         new = (totals > 0) & ~np.any(topics.effective, axis=0)
         if not new.any():
             return topics
