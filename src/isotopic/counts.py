@@ -265,9 +265,11 @@ class CountMatrix:
         """The sum of each column."""
         if not self.is_sparse:
             return np.asarray(self.dense.sum(axis=0, dtype=np.float64))
-        totals = np.zeros(self.shape[1])
-        for part in self._parts():
-            np.add.at(totals, self.features[part], self.values[part])
+        totals, n = np.zeros(self.shape[1]), len(self.values)
+        step = max(_PART, self.shape[1])  # so that adding the parts up costs no more than counting
+        for begin in range(0, n, step):
+            part = slice(begin, begin + step)
+            totals += np.bincount(self.features[part], self.values[part], self.shape[1])
         return totals
 
     @cached_property
