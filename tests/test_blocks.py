@@ -15,6 +15,8 @@ from problems import paper_lda, random_counts, sparse_counts
 from scipy import io, sparse
 
 from isotopic import (
+    ARDNMF,
+    LDA,
     NMF,
     PLSA,
     Dirichlet,
@@ -30,6 +32,7 @@ from isotopic import (
 from isotopic.blocks import Blocks
 from isotopic.blocks.engine import LocalEngine
 from isotopic.blocks.pieces import Form, Piece, TreeSum
+from isotopic.priors import CollapsedDirichlet
 
 PAIRS = [
     (Free(), Free()),
@@ -87,6 +90,45 @@ def test_a_fit_to_blocks_is_the_fit_to_the_matrix(X, weights, topics, solver, de
     )
     if not topics.normalized or topics.bayesian:
         np.testing.assert_allclose(model.score(cut(X)), whole.score(X), rtol=1e-9)
+
+
+LEARNING = [
+    LDA(3),
+    LDA(3, alpha=0.3),
+    LDA(3, estimate="smoothed", solver="joint"),
+    LDA(3, estimate="variational", alpha="auto", eta="auto"),
+    TopicModel(3, weights=Dirichlet(0.3), topics=CollapsedDirichlet(0.1)),
+    TopicModel(3, weights=Gamma(learn="asymmetric"), topics=Gamma(learn="symmetric")),
+    TopicModel(3, weights=Gamma(learn="symmetric"), topics=Dirichlet(0.4, learn="symmetric")),
+    ARDNMF(3),
+]
+
+
+@pytest.mark.parametrize("model", LEARNING, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_priors_learn_the_same_from_blocks(rng, X, tmp_path, model, weighted):
+    copies = rng.uniform(0.5, 3, 60) if weighted else None
+    model.set_params(max_iter=45, tol=0, random_state=0, init="random")  # three lessons
+    whole = pickle.loads(pickle.dumps(model.fit(X, sample_weight=copies)))
+    assert_same_fit(model.fit(cut(X), sample_weight=copies), whole)
+    for one, other in zip(model._fitted_priors, whole._fitted_priors, strict=True):
+        for name, setting in vars(other).items():
+            if isinstance(setting, np.ndarray):
+                np.testing.assert_allclose(getattr(one, name), setting, rtol=1e-9)
+    here = pickle.loads(pickle.dumps(model))
+    on_disk = model.set_params(n_jobs=2).fit(cut(X, scratch=tmp_path), sample_weight=copies)
+    assert_same_bits(on_disk, here)
+
+
+def test_lessons_about_settings_read_no_counts(X):
+    blocks = [CountedBlock(X[i : i + 20]) for i in (0, 20, 40)]
+    limit = _needed(LDA(3), Blocks(tuple(blocks), keep_weights=False))
+    for block in blocks:
+        block.loads.clear()
+    model = LDA(3, estimate="smoothed", solver="joint", max_iter=25, tol=0, init="random")
+    model.fit(Blocks(tuple(blocks), memory_limit=limit, keep_weights=False))
+    assert model._fitted_priors[0].concentration.shape == (1, 3)
+    assert [len(block.loads) for block in blocks] == [27] * 3  # checked, and 26 passes
 
 
 @pytest.mark.parametrize("model", [NMF(3), paper_lda(3, alpha=0.3, eta=0.1)], ids=str)
@@ -332,11 +374,16 @@ def test_a_block_that_changes_during_a_fit_is_named(X, shards):
         engine_keeps_nothing.fit(Blocks(blocks.blocks, memory_limit=_least(NMF(2), blocks)))
 
 
-def _least(model, blocks):
-    """The smallest limit that a fit accepts, which leaves no room for blocks to stay."""
+def _needed(model, blocks):
+    """What a fit needs besides its weights."""
     with pytest.raises(ValueError, match="too small") as error:
         model.fit(Blocks(blocks.blocks, memory_limit=1000))
-    needed = int(str(error.value).split("need about ")[1].split(".")[0].replace(",", ""))
+    return int(str(error.value).split("need about ")[1].split(".")[0].replace(",", ""))
+
+
+def _least(model, blocks):
+    """The smallest limit that a fit accepts, which leaves no room for blocks to stay."""
+    needed = _needed(model, blocks)
     with pytest.raises(ValueError, match=r"too small for weights_.*keep_weights=False") as error:
         model.fit(Blocks(blocks.blocks, memory_limit=needed))
     kept = int(str(error.value).split("which take ")[1].split(" ")[0].replace(",", ""))
@@ -481,16 +528,16 @@ def test_weights_that_are_not_kept(X, tmp_path):
     assert weights.shape == (60, 3)
 
 
-@pytest.mark.parametrize("model", [NMF(3), GammaPoisson(3, init="random")], ids=str)
+@pytest.mark.parametrize("model", [NMF(3), GammaPoisson(3, init="random"), LDA(3)], ids=str)
 def test_a_fit_goes_on_from_its_checkpoint(X, tmp_path, model):
-    model.set_params(max_iter=12, tol=0, random_state=0)
+    model.set_params(max_iter=36, tol=0, random_state=0)
     straight = pickle.loads(pickle.dumps(model.fit(cut(X))))
 
     def stop(at):
-        return at.iteration == 5
+        return at.iteration == 25
 
     model.set_params(callbacks=stop).fit(cut(X), checkpoint=tmp_path / "fit")
-    assert model.n_iter_ == 5
+    assert model.n_iter_ == 25
     model.set_params(callbacks=None).fit(cut(X, scratch=tmp_path), checkpoint=tmp_path / "fit")
     assert_same_bits(model, straight)
     other = X.copy()
