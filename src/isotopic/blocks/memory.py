@@ -34,6 +34,13 @@ _LIBRARIES = 150 * 10**6
 _IN_PASSING = 6
 
 
+# For a start that is found with samples in memory: what it takes at most, whatever the limit; for
+# each count, to be picked, indexed and decomposed; and arrays with a row for each sample.
+_MOST_FOR_SAMPLES = 2**29
+_BYTES_A_COUNT = 64
+_ARRAYS_OF_SAMPLES = 12
+
+
 class Memory:
     """What one fit may use.
 
@@ -48,6 +55,8 @@ class Memory:
     ----------
     store : Store
         For what the samples need from one pass to the next.
+    n_sampled : int
+        How many samples may be in memory together, before the first pass.
 
     Raises
     ------
@@ -70,6 +79,7 @@ class Memory:
             room = max(0, limit - needed - kept - (0 if on_disk else rows))
         if isinstance(X.engine, LocalEngine):
             X.engine.room.size = room
+        self.n_sampled = _n_sampled(X, n_components, room)
         self.store: Store = MemoryStore()
         if on_disk or X.engine.shared:
             folder = FolderStore.new(X.blocks.scratch)
@@ -85,6 +95,15 @@ class Memory:
         path = os.path.join(self.X.blocks.scratch, f"weights-{name}-{uuid4().hex}.npy")
         mapped: Array = np.lib.format.open_memmap(path, "w+", dtype, shape)
         return mapped
+
+
+def _n_sampled(X: BlockedCounts, n_components: int, room: int | None) -> int:
+    """Count the samples that fit, with what is made of them."""
+    counts = sum(piece.form.entries for piece in X.pieces if piece.form is not None)
+    each = _BYTES_A_COUNT * counts / X.shape[0]
+    each += _ARRAYS_OF_SAMPLES * n_components * X.dtype.itemsize
+    most = _MOST_FOR_SAMPLES if room is None else min(room, _MOST_FOR_SAMPLES)
+    return min(X.shape[0], int(most / each))
 
 
 def _needed(X: BlockedCounts, n_components: int) -> int:
