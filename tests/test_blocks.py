@@ -29,7 +29,7 @@ from isotopic import (
     load,
     open_blocks,
 )
-from isotopic.blocks import Blocks
+from isotopic.blocks import BlockedCounts, BlockedProblem, Blocks, memory
 from isotopic.blocks.engine import LocalEngine
 from isotopic.blocks.pieces import Form, Piece, TreeSum
 from isotopic.priors import CollapsedDirichlet
@@ -149,8 +149,54 @@ def test_a_model_of_a_part_is_a_start_for_all(X):
     model = paper_lda(3, alpha=0.3, eta=0.1, init=part, max_iter=5, tol=0)
     whole = pickle.loads(pickle.dumps(model.fit(X)))
     assert_same_fit(model.fit(cut(X)), whole)
-    with pytest.raises(ValueError, match=r"init='nndsvd' looks at the whole matrix.*init=model"):
-        NMF(3, init="nndsvd").fit(cut(X))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [NMF(3, init="nndsvd"), PLSA(3, init="kmeans"), LDA(3), GammaPoisson(3)],
+    ids=str,
+)
+def test_starts_are_those_of_the_matrix_if_all_samples_fit(rng, X, model):
+    copies = rng.uniform(0.5, 3, 60)
+    model.set_params(max_iter=12, tol=0, random_state=0)
+    whole = pickle.loads(pickle.dumps(model.fit(X, sample_weight=copies)))
+    assert_same_fit(model.fit(cut(X), sample_weight=copies), whole)
+
+
+def planted(rng, n_samples, n_components, width):
+    """Samples of topics that share no feature."""
+    weights = rng.dirichlet(np.full(n_components, 0.3), n_samples)
+    topics = np.kron(np.eye(n_components), rng.dirichlet(np.ones(width)))
+    return sparse.csr_array(rng.poisson(60 * weights @ topics).astype(float)), topics
+
+
+@pytest.mark.parametrize("model", [LDA(3), NMF(3, init="spectral")], ids=str)
+def test_topics_of_some_samples_are_handed_over_to_all(rng, monkeypatch, model):
+    X, topics = planted(rng, 200, 3, 8)
+    first = model.set_params(random_state=0, max_iter=0, tol=0).fit(cut(X))
+    entry_bytes = 64 * X.nnz / 200 + 12 * 3 * 8
+    monkeypatch.setattr(memory, "_MOST_FOR_SAMPLES", 50 * entry_bytes)
+    blocks = cut(X)
+    assert BlockedProblem(*model._priors(), BlockedCounts(blocks), 3).memory.n_sampled == 50
+    some = model.fit(blocks)
+    assert some.weights_.shape == first.weights_.shape
+    shares = some.components_ / some.components_.sum(axis=1, keepdims=True)
+    same = shares @ (topics > 0).T  # how much of each is where each planted one is
+    assert np.all(same.max(axis=1) > 0.6)  # a third at random
+    assert sorted(same.argmax(axis=1)) == [0, 1, 2]
+    again = pickle.loads(pickle.dumps(some))
+    assert_same_bits(model.set_params(n_jobs=2).fit(blocks), again)
+
+
+def test_without_room_for_samples_starts_are_random(X):
+    blocks = cut(X, keep_weights=False)
+    tight = Blocks(blocks.blocks, memory_limit=_needed(LDA(3), blocks), keep_weights=False)
+    model = LDA(3, random_state=0, max_iter=5, tol=0)
+    found = pickle.loads(pickle.dumps(model.fit(tight)))
+    random = model.set_params(init="random").fit(tight)
+    assert np.array_equal(random.components_, found.components_)
+    with pytest.raises(ValueError, match=r"init='nndsvd' .*memory_limit leaves no room"):
+        model.set_params(init="nndsvd").fit(tight)
 
 
 @pytest.mark.parametrize("threads", [2, 3])
