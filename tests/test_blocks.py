@@ -19,12 +19,14 @@ from isotopic import (
     LDA,
     NMF,
     PLSA,
+    BetaNMF,
     Dirichlet,
     Free,
     Gamma,
     GammaPoisson,
     Lasso,
     Simplex,
+    SparseNMF,
     TopicModel,
     load,
     open_blocks,
@@ -142,6 +144,24 @@ def test_sample_weights_starts_and_knowledge(rng, X, model):
         model.set_params(**{"init": "random", "seeds": None, "forbidden": None} | settings)
         whole_again = pickle.loads(pickle.dumps(model.fit(X)))
         assert_same_fit(model.fit(cut(X)), whole_again)
+
+
+@pytest.mark.parametrize("model", [NMF(3), GammaPoisson(3, learn="asymmetric"), ARDNMF(3)], ids=str)
+def test_what_is_known_of_samples(rng, X, tmp_path, model):
+    known = {"size_factors": rng.uniform(0.5, 3, 60), "fixed_weights": rng.uniform(0.1, 1, 60)}
+    model.set_params(max_iter=25, tol=0, random_state=0)
+    whole = pickle.loads(pickle.dumps(model.fit(X, **known)))
+    assert_same_fit(model.fit(cut(X, scratch=tmp_path), **known), whole)
+    assert isinstance(model.weights_, np.memmap)
+    weights = model.transform(cut(X), **known)
+    np.testing.assert_allclose(weights, whole.transform(X, **known), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(model.score(cut(X), **known), whole.score(X, **known), rtol=1e-9)
+    with pytest.raises(ValueError, match="fitted with size_factors"):
+        model.transform(cut(X))
+    model.fit(cut(X, keep_weights=False), **known)
+    assert model.weights_.shape == (0, 3)
+    again = NMF(3, init=model, max_iter=1, tol=0).fit(X)
+    assert np.isfinite(again.objective_)
 
 
 def test_a_model_of_a_part_is_a_start_for_all(X):
@@ -467,6 +487,14 @@ def test_wrong_settings(X, tmp_path):
         NMF(2, missing="nan").fit(parts)
     with pytest.raises(ValueError, match="must be positive for row blocks"):
         NMF(2).fit(parts, sample_weight=np.arange(60))
+    for model, message in (
+        (NMF(2, solver="coordinate"), "solver='auto'"),
+        (NMF(2, solver="online"), "partial_fit"),
+        (BetaNMF(2, beta=0.5), "use beta=1"),
+        (SparseNMF(2, norm=2.0), "sum to one"),
+    ):
+        with pytest.raises(ValueError, match=f"memory.*{message}"):
+            model.fit(parts)
     with pytest.raises(ValueError, match="30 features"):
         NMF(2, max_iter=1, tol=0).fit(X).transform([X[:, :30]])
     with pytest.raises(TypeError, match="row blocks are for fit"):

@@ -15,7 +15,7 @@ from isotopic.counts import CountMatrix
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
 from isotopic.priors.concentration import settled
-from isotopic.problem import Problem, component_sums
+from isotopic.problem import Finish, Problem, as_it_is, component_sums
 
 
 @dataclass
@@ -62,7 +62,10 @@ class BlockedProblem(Problem):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.topics.learned and self.topics.norm not in (None, 1.0):
-            raise ValueError("topics of a unit norm other than their sum need X in memory")
+            raise ValueError(
+                "topics of a unit norm other than their sum need X in memory: for row blocks use "
+                "topics that sum to one"
+            )
         if self.memory is None:
             memory = Memory(self.X, self.n_components, self.weights)
             object.__setattr__(self, "memory", memory)
@@ -154,13 +157,13 @@ class BlockedProblem(Problem):
             return recipe
         return replace(recipe, rows=recipe.rows.stored(self.memory.store, self.X.pieces))
 
-    def whole(self, weights: Any) -> Posterior:
+    def whole(self, weights: Any, finished: Finish = as_it_is) -> Posterior:
         """Give the weights of all samples as arrays: in memory, in files, or none at all."""
         if not self.X.blocks.keep_weights:
             return _without_rows(self._of(weights, self.X.pieces[0]))
         made: dict[str, Any] = {}
         for piece in self.X.pieces:
-            part = self._of(weights, piece)
+            part = finished(self._of(weights, piece), piece.rows)
             for name in _ARRAYS:
                 rows = getattr(part, name)
                 if rows is None or (name == "effective" and part.effective is part.mean):
