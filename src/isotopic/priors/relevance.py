@@ -62,7 +62,7 @@ class Relevance(Side):
     def tally(self, evidence: Evidence) -> Array:
         """Add up the weights of each component, the samples and their counts."""
         copies = np.ones(len(evidence.counts)) if evidence.copies is None else evidence.copies
-        weights = evidence.counts / (evidence.totals + np.asarray(self.strength))
+        weights = divided(evidence.counts, evidence.totals + np.asarray(self.strength))
         mass = copies @ weights.astype(np.float64)
         return np.append(mass, [copies.sum(), copies @ row_sums(evidence.counts)])
 
