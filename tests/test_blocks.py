@@ -133,7 +133,7 @@ def test_lessons_about_settings_read_no_counts(X):
     assert [len(block.loads) for block in blocks] == [27] * 3  # checked, and 26 passes
 
 
-@pytest.mark.parametrize("model", [NMF(3), paper_lda(3, alpha=0.3, eta=0.1)], ids=str)
+@pytest.mark.parametrize("model", [NMF(3), paper_lda(3, alpha=0.3, eta=0.1), LDA(3)], ids=str)
 def test_sample_weights_starts_and_knowledge(rng, X, model):
     model.set_params(max_iter=10, tol=0, random_state=0)
     copies = rng.uniform(0.5, 3, 60)

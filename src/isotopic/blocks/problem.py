@@ -96,18 +96,19 @@ class BlockedProblem(Problem):
         counts, store, pieces = state.counts, self.memory.store, self.X.pieces
         rows = counts.weights.stored(store, pieces) if self.X.engine.shared else counts.weights
         evidence = BlockedEvidence(rows, None, self.topics_totals(state.topics))
-        weights, topic_squares = self.weights, None
+        prior, topic_squares, table = self.weights.with_entries(None), None, None
         if self.weights.wants_squares or self.topics.wants_squares:
             recipe, of_topics = self._settled(state.weights.recipe), state.topics.effective
             to, entries = Stored.new(store), Stored.new(store)
-            squares = Squares(self.weights, recipe, of_topics, evidence, to, entries)
+            squares = Squares(prior, recipe, of_topics, evidence, to, entries)
             topic_squares = np.asfortranarray(self.X.engine.total(squares, pieces).values)
             evidence = replace(evidence, squares=to)
-            weights = weights.with_entries(Table(entries, tuple(piece.start for piece in pieces)))
+            table = Table(entries, tuple(piece.start for piece in pieces))
         topics = self.topics.relearned(
             Evidence(counts.topics, topic_squares, self.weights_totals(state.weights))
         )
-        return replace(self, weights=self._taught(weights, evidence), topics=topics)
+        weights = self._taught(prior, evidence).with_entries(table)
+        return replace(self, weights=weights, topics=topics)
 
     def _taught(self, prior: Prior, evidence: BlockedEvidence) -> Prior:
         """Update the settings of the weights' prior, by sums over all blocks."""
