@@ -173,7 +173,7 @@ def test_a_model_of_a_part_is_a_start_for_all(X):
 
 @pytest.mark.parametrize(
     "model",
-    [NMF(3, init="nndsvd"), PLSA(3, init="kmeans"), LDA(3), GammaPoisson(3)],
+    [NMF(3, init="nndsvd"), PLSA(3, init="kmeans"), LDA(3), GammaPoisson(3, n_init=2)],
     ids=str,
 )
 def test_starts_are_those_of_the_matrix_if_all_samples_fit(rng, X, model):
@@ -190,7 +190,9 @@ def planted(rng, n_samples, n_components, width):
     return sparse.csr_array(rng.poisson(60 * weights @ topics).astype(float)), topics
 
 
-@pytest.mark.parametrize("model", [LDA(3), NMF(3, init="spectral")], ids=str)
+@pytest.mark.parametrize(
+    "model", [LDA(3), LDA(3, estimate="variational"), NMF(3, init="spectral")], ids=str
+)
 def test_topics_of_some_samples_are_handed_over_to_all(rng, monkeypatch, model):
     X, topics = planted(rng, 200, 3, 8)
     first = model.set_params(random_state=0, max_iter=0, tol=0).fit(cut(X))

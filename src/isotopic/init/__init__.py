@@ -84,15 +84,17 @@ def strategy_start(
         counts = STRATEGIES[chosen](problem.X, problem.n_components, rng)
         return rehearsed(problem, *counts) if name == "auto" else counts
 
-    if not isinstance(problem, BlockedProblem):
+    if chosen == "random" or not isinstance(problem, BlockedProblem):
         return absorbed(problem, *found(problem))
-    if chosen == "random" and not (name == "auto" and bayesian):
-        return random_start(problem, rng)
-    if enough_room(problem):
-        return absorbed(problem, *sampled_counts(problem, found, rng))
-    if name == "auto":
-        return random_start(problem, rng)
-    raise ValueError(
-        f"init={name!r} looks at samples in memory, for which memory_limit leaves no room: "
-        "raise it, or use init='random'"
-    )
+    if not enough_room(problem):
+        if name != "auto":
+            raise ValueError(
+                f"init={name!r} looks at samples in memory, for which memory_limit leaves no room: "
+                "raise it, or use init='random'"
+            )
+        chosen = "random"
+        return absorbed(problem, *found(problem))
+    counts = sampled_counts(problem, found, rng)
+    everyone = problem.memory.n_sampled == problem.X.shape[0]
+    again = name == "auto" and not everyone  # for those who were not there
+    return absorbed(problem, *(rehearsed(problem, *counts) if again else counts))
