@@ -57,6 +57,8 @@ def strategy_start(
 ) -> Start:
     """Share the counts out by a named strategy, and let the priors absorb them.
 
+    Of data in row blocks, strategies other than random see as many samples as fit into memory.
+
     Parameters
     ----------
     problem : Problem
@@ -66,8 +68,6 @@ def strategy_start(
     number : int, default=0
         Of several starts, which one. Under ``"auto"`` all but the first are random: a
         decomposition would find the same again.
-
-    Of data in row blocks, strategies other than random see as many samples as fit into memory.
 
     Returns
     -------
