@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.kernels import descended, row_sums
 from isotopic.priors import Free, Lasso, Posterior, Prior, Simplex, Weighted
 from isotopic.problem import Problem, State
@@ -44,6 +45,11 @@ class CoordinateDescent:
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
         """Evaluate the starting point."""
+        if not isinstance(problem.X, CountMatrix):
+            raise ValueError(
+                "coordinate descent goes over samples and features in turn, which needs X in "
+                "memory: for row blocks use solver='auto', 'joint' or 'alternating'"
+            )
         _check_supported(problem)
         return problem.evaluate(weights, topics, passes=0)
 
