@@ -11,7 +11,9 @@ from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.incremental import IncrementalEM, IncrementalState
 from isotopic.solvers.joint import InTurn, JointEM
 from isotopic.solvers.learning import Learning, LearningState
+from isotopic.solvers.mixed import Mixed
 from isotopic.solvers.online import OnlineEM, OnlineState
+from isotopic.solvers.phased import Phased
 from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 
 __all__ = [
@@ -35,8 +37,10 @@ __all__ = [
     "JointMMState",
     "Learning",
     "LearningState",
+    "Mixed",
     "OnlineEM",
     "OnlineState",
+    "Phased",
     "Progress",
     "SequentialMM",
     "Solution",
