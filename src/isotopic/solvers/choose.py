@@ -12,6 +12,7 @@ from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.incremental import IncrementalEM
 from isotopic.solvers.joint import JointEM
 from isotopic.solvers.learning import Learning
+from isotopic.solvers.least_squares import LeastSquares
 from isotopic.solvers.online import OnlineEM
 
 SOLVERS: dict[str, Solver[Any]] = {
@@ -32,9 +33,16 @@ BETA_SOLVERS: dict[str, Solver[Any]] = {
     "alternating": cast(Any, SequentialMM()),
 }
 
+# And for squares.
+QUADRATIC_SOLVERS: dict[str, Solver[Any]] = {
+    **BETA_SOLVERS,
+    "auto": cast(Any, LeastSquares()),
+    "coordinate": cast(Any, LeastSquares()),
+}
+
 
 def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
-    """Find the solver for a name or a solver object; ``"auto"`` is the accelerated one.
+    """Find the solver for a name or a solver object; ``"auto"`` is the fastest for the problem.
 
     Priors that learn get a solver around it that lets them.
     """
@@ -51,8 +59,9 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
 
 
 def _named(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
-    of_beta = isinstance(problem, BetaProblem)
-    known, others = (BETA_SOLVERS, SOLVERS) if of_beta else (SOLVERS, BETA_SOLVERS)
+    known, others = SOLVERS, QUADRATIC_SOLVERS
+    if isinstance(problem, BetaProblem):
+        known, others = QUADRATIC_SOLVERS if problem.quadratic else BETA_SOLVERS, SOLVERS
     names = ", ".join(repr(name) for name in known)
     if isinstance(solver, str):
         if solver not in known:
