@@ -243,7 +243,10 @@ def _check_fit(case: Fit, known: Any = (), known_anew: Any = ()) -> None:
         rises = np.diff(watch.objectives)
         assert np.all(rises <= np.array(watch.roundings)[1:]), watch.objectives
     assert np.isfinite(model.objective_)
-    _is_good(weights, model.components_, model.weights_posterior_, model.components_posterior_)
+    posterior = model.weights_posterior_
+    if posterior is not None:  # what is given has none: NaN
+        posterior = posterior[:, model._n_fixed_weights :]
+    _is_good(weights, model.components_, posterior, model.components_posterior_)
     _check_transform(model, case.data, known_anew)
 
 

@@ -54,7 +54,9 @@ class Relevance(Side):
             raise ValueError(f"scale_share must be positive and finite, not {self.scale_share!r}")
 
     def relearned(self, evidence: Evidence) -> Self:
-        """Take the tangent at the weights as they are."""
+        """Take the tangent at the weights as they are; without any counts, leave it."""
+        if not evidence.counts.any():
+            return self
         copies = np.ones(len(evidence.counts)) if evidence.copies is None else evidence.copies
         weights = evidence.counts / (evidence.totals + np.asarray(self.strength))
         mass = copies @ weights.astype(np.float64)
