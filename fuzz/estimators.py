@@ -197,7 +197,9 @@ def _size(side: Posterior) -> float:
     if side.parameters is None:
         return abs(side.term)
     x = side.parameters.astype(np.float64)
-    return abs(side.term) + float((x * (1 + np.abs(np.log(x)))).sum())
+    return abs(side.term) + float(
+        np.nansum(x * (1 + np.abs(np.log(x))))
+    )  # NaN: given, not inferred
 
 
 def refuses(model: Any, shape: tuple[int, int]) -> bool:

@@ -451,6 +451,12 @@ def test_missing_entries_say_nothing(rng, beta):
     np.testing.assert_allclose(of_sparse.components_, one.components_, rtol=1e-9)
 
 
+def test_zeros_are_refused_by_a_beta_whose_inverse_is_no_number(rng):
+    with pytest.raises(ValueError, match="X has zeros"):
+        BetaNMF(1, beta=1e-311).fit(np.eye(3))
+    assert np.isfinite(BetaNMF(1, beta=1e-300, max_iter=2, tol=0).fit(np.eye(3)).objective_)
+
+
 def test_zeros_that_are_missing_are_no_zeros(rng):
     X = positive_data(rng)
     X[2, 3] = 0
