@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.data import REAL_DATA, real_datasets
-from benchmarks.phased import Phased
 from benchmarks.rivals import Daarem, Squarem
 from benchmarks.table import Row, Section, Settings
 from isotopic import CountMatrix, Free, Simplex, datasets
 from isotopic.init import random_start
 from isotopic.problem import Problem
-from isotopic.solvers import Accelerated, CoordinateDescent, JointEM, solve
+from isotopic.solvers import Accelerated, CoordinateDescent, JointEM, Phased, solve
 from isotopic.threads import use_threads
 
 _PLAIN_PASSES = 500

@@ -15,21 +15,26 @@ from problems import paper_lda, random_counts, sparse_counts
 from scipy import io, sparse
 
 from isotopic import (
+    ARDNMF,
+    LDA,
     NMF,
     PLSA,
+    BetaNMF,
     Dirichlet,
     Free,
     Gamma,
     GammaPoisson,
     Lasso,
     Simplex,
+    SparseNMF,
     TopicModel,
     load,
     open_blocks,
 )
-from isotopic.blocks import Blocks
+from isotopic.blocks import BlockedCounts, BlockedProblem, Blocks, memory
 from isotopic.blocks.engine import LocalEngine
 from isotopic.blocks.pieces import Form, Piece, TreeSum
+from isotopic.priors import CollapsedDirichlet
 
 PAIRS = [
     (Free(), Free()),
@@ -89,7 +94,46 @@ def test_a_fit_to_blocks_is_the_fit_to_the_matrix(X, weights, topics, solver, de
         np.testing.assert_allclose(model.score(cut(X)), whole.score(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("model", [NMF(3), paper_lda(3, alpha=0.3, eta=0.1)], ids=str)
+LEARNING = [
+    LDA(3),
+    LDA(3, alpha=0.3),
+    LDA(3, estimate="smoothed", solver="joint"),
+    LDA(3, estimate="variational", alpha="auto", eta="auto"),
+    TopicModel(3, weights=Dirichlet(0.3), topics=CollapsedDirichlet(0.1)),
+    TopicModel(3, weights=Gamma(learn="asymmetric"), topics=Gamma(learn="symmetric")),
+    TopicModel(3, weights=Gamma(learn="symmetric"), topics=Dirichlet(0.4, learn="symmetric")),
+    ARDNMF(3),
+]
+
+
+@pytest.mark.parametrize("model", LEARNING, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_priors_learn_the_same_from_blocks(rng, X, tmp_path, model, weighted):
+    copies = rng.uniform(0.5, 3, 60) if weighted else None
+    model.set_params(max_iter=45, tol=0, random_state=0, init="random")  # three lessons
+    whole = pickle.loads(pickle.dumps(model.fit(X, sample_weight=copies)))
+    assert_same_fit(model.fit(cut(X), sample_weight=copies), whole)
+    for one, other in zip(model._fitted_priors, whole._fitted_priors, strict=True):
+        for name, setting in vars(other).items():
+            if isinstance(setting, np.ndarray):
+                np.testing.assert_allclose(getattr(one, name), setting, rtol=1e-9)
+    here = pickle.loads(pickle.dumps(model))
+    on_disk = model.set_params(n_jobs=2).fit(cut(X, scratch=tmp_path), sample_weight=copies)
+    assert_same_bits(on_disk, here)
+
+
+def test_lessons_about_settings_read_no_counts(X):
+    blocks = [CountedBlock(X[i : i + 20]) for i in (0, 20, 40)]
+    limit = _needed(LDA(3), Blocks(tuple(blocks), keep_weights=False))
+    for block in blocks:
+        block.loads.clear()
+    model = LDA(3, estimate="smoothed", solver="joint", max_iter=25, tol=0, init="random")
+    model.fit(Blocks(tuple(blocks), memory_limit=limit, keep_weights=False))
+    assert model._fitted_priors[0].concentration.shape == (1, 3)
+    assert [len(block.loads) for block in blocks] == [27] * 3  # checked, and 26 passes
+
+
+@pytest.mark.parametrize("model", [NMF(3), paper_lda(3, alpha=0.3, eta=0.1), LDA(3)], ids=str)
 def test_sample_weights_starts_and_knowledge(rng, X, model):
     model.set_params(max_iter=10, tol=0, random_state=0)
     copies = rng.uniform(0.5, 3, 60)
@@ -102,13 +146,79 @@ def test_sample_weights_starts_and_knowledge(rng, X, model):
         assert_same_fit(model.fit(cut(X)), whole_again)
 
 
+@pytest.mark.parametrize("model", [NMF(3), GammaPoisson(3, learn="asymmetric"), ARDNMF(3)], ids=str)
+def test_what_is_known_of_samples(rng, X, tmp_path, model):
+    known = {"size_factors": rng.uniform(0.5, 3, 60), "fixed_weights": rng.uniform(0.1, 1, 60)}
+    model.set_params(max_iter=25, tol=0, random_state=0)
+    whole = pickle.loads(pickle.dumps(model.fit(X, **known)))
+    assert_same_fit(model.fit(cut(X, scratch=tmp_path), **known), whole)
+    assert isinstance(model.weights_, np.memmap)
+    weights = model.transform(cut(X), **known)
+    np.testing.assert_allclose(weights, whole.transform(X, **known), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(model.score(cut(X), **known), whole.score(X, **known), rtol=1e-9)
+    with pytest.raises(ValueError, match="fitted with size_factors"):
+        model.transform(cut(X))
+    model.fit(cut(X, keep_weights=False), **known)
+    assert model.weights_.shape == (0, 3)
+    again = NMF(3, init=model, max_iter=1, tol=0).fit(X)
+    assert np.isfinite(again.objective_)
+
+
 def test_a_model_of_a_part_is_a_start_for_all(X):
     part = paper_lda(3, alpha=0.3, eta=0.1, max_iter=5, tol=0, random_state=0).fit(X[:20])
     model = paper_lda(3, alpha=0.3, eta=0.1, init=part, max_iter=5, tol=0)
     whole = pickle.loads(pickle.dumps(model.fit(X)))
     assert_same_fit(model.fit(cut(X)), whole)
-    with pytest.raises(ValueError, match=r"init='nndsvd' looks at the whole matrix.*init=model"):
-        NMF(3, init="nndsvd").fit(cut(X))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [NMF(3, init="nndsvd"), PLSA(3, init="kmeans"), LDA(3), GammaPoisson(3, n_init=2)],
+    ids=str,
+)
+def test_starts_are_those_of_the_matrix_if_all_samples_fit(rng, X, model):
+    copies = rng.uniform(0.5, 3, 60)
+    model.set_params(max_iter=12, tol=0, random_state=0)
+    whole = pickle.loads(pickle.dumps(model.fit(X, sample_weight=copies)))
+    assert_same_fit(model.fit(cut(X), sample_weight=copies), whole)
+
+
+def planted(rng, n_samples, n_components, width):
+    """Samples of topics that share no feature."""
+    weights = rng.dirichlet(np.full(n_components, 0.3), n_samples)
+    topics = np.kron(np.eye(n_components), rng.dirichlet(np.ones(width)))
+    return sparse.csr_array(rng.poisson(60 * weights @ topics).astype(float)), topics
+
+
+@pytest.mark.parametrize(
+    "model", [LDA(3), LDA(3, estimate="variational"), NMF(3, init="spectral")], ids=str
+)
+def test_topics_of_some_samples_are_handed_over_to_all(rng, monkeypatch, model):
+    X, topics = planted(rng, 200, 3, 8)
+    first = model.set_params(random_state=0, max_iter=0, tol=0).fit(cut(X))
+    entry_bytes = 64 * X.nnz / 200 + 12 * 3 * 8
+    monkeypatch.setattr(memory, "_MOST_FOR_SAMPLES", 50 * entry_bytes)
+    blocks = cut(X)
+    assert BlockedProblem(*model._priors(), BlockedCounts(blocks), 3).memory.n_sampled == 50
+    some = model.fit(blocks)
+    assert some.weights_.shape == first.weights_.shape
+    shares = some.components_ / some.components_.sum(axis=1, keepdims=True)
+    same = shares @ (topics > 0).T  # how much of each is where each planted one is
+    assert np.all(same.max(axis=1) > 0.6)  # a third at random
+    assert sorted(same.argmax(axis=1)) == [0, 1, 2]
+    again = pickle.loads(pickle.dumps(some))
+    assert_same_bits(model.set_params(n_jobs=2).fit(blocks), again)
+
+
+def test_without_room_for_samples_starts_are_random(X):
+    blocks = cut(X, keep_weights=False)
+    tight = Blocks(blocks.blocks, memory_limit=_needed(LDA(3), blocks), keep_weights=False)
+    model = LDA(3, random_state=0, max_iter=5, tol=0)
+    found = pickle.loads(pickle.dumps(model.fit(tight)))
+    random = model.set_params(init="random").fit(tight)
+    assert np.array_equal(random.components_, found.components_)
+    with pytest.raises(ValueError, match=r"init='nndsvd' .*memory_limit leaves no room"):
+        model.set_params(init="nndsvd").fit(tight)
 
 
 @pytest.mark.parametrize("threads", [2, 3])
@@ -332,11 +442,16 @@ def test_a_block_that_changes_during_a_fit_is_named(X, shards):
         engine_keeps_nothing.fit(Blocks(blocks.blocks, memory_limit=_least(NMF(2), blocks)))
 
 
-def _least(model, blocks):
-    """The smallest limit that a fit accepts, which leaves no room for blocks to stay."""
+def _needed(model, blocks):
+    """What a fit needs besides its weights."""
     with pytest.raises(ValueError, match="too small") as error:
         model.fit(Blocks(blocks.blocks, memory_limit=1000))
-    needed = int(str(error.value).split("need about ")[1].split(".")[0].replace(",", ""))
+    return int(str(error.value).split("need about ")[1].split(".")[0].replace(",", ""))
+
+
+def _least(model, blocks):
+    """The smallest limit that a fit accepts, which leaves no room for blocks to stay."""
+    needed = _needed(model, blocks)
     with pytest.raises(ValueError, match=r"too small for weights_.*keep_weights=False") as error:
         model.fit(Blocks(blocks.blocks, memory_limit=needed))
     kept = int(str(error.value).split("which take ")[1].split(" ")[0].replace(",", ""))
@@ -374,6 +489,14 @@ def test_wrong_settings(X, tmp_path):
         NMF(2, missing="nan").fit(parts)
     with pytest.raises(ValueError, match="must be positive for row blocks"):
         NMF(2).fit(parts, sample_weight=np.arange(60))
+    for model, message in (
+        (NMF(2, solver="coordinate"), "solver='auto'"),
+        (NMF(2, solver="online"), "partial_fit"),
+        (BetaNMF(2, beta=0.5), "use beta=1"),
+        (SparseNMF(2, norm=2.0), "sum to one"),
+    ):
+        with pytest.raises(ValueError, match=f"memory.*{message}"):
+            model.fit(parts)
     with pytest.raises(ValueError, match="30 features"):
         NMF(2, max_iter=1, tol=0).fit(X).transform([X[:, :30]])
     with pytest.raises(TypeError, match="row blocks are for fit"):
@@ -481,16 +604,16 @@ def test_weights_that_are_not_kept(X, tmp_path):
     assert weights.shape == (60, 3)
 
 
-@pytest.mark.parametrize("model", [NMF(3), GammaPoisson(3, init="random")], ids=str)
+@pytest.mark.parametrize("model", [NMF(3), GammaPoisson(3, init="random"), LDA(3)], ids=str)
 def test_a_fit_goes_on_from_its_checkpoint(X, tmp_path, model):
-    model.set_params(max_iter=12, tol=0, random_state=0)
+    model.set_params(max_iter=36, tol=0, random_state=0)
     straight = pickle.loads(pickle.dumps(model.fit(cut(X))))
 
     def stop(at):
-        return at.iteration == 5
+        return at.iteration == 25
 
     model.set_params(callbacks=stop).fit(cut(X), checkpoint=tmp_path / "fit")
-    assert model.n_iter_ == 5
+    assert model.n_iter_ == 25
     model.set_params(callbacks=None).fit(cut(X, scratch=tmp_path), checkpoint=tmp_path / "fit")
     assert_same_bits(model, straight)
     other = X.copy()

@@ -13,7 +13,7 @@ import pytest
 from problems import paper_lda, sparse_counts
 from scipy import sparse
 
-from isotopic import NMF, PLSA, Checkpoint, GammaPoisson, open_blocks
+from isotopic import LDA, NMF, PLSA, Checkpoint, GammaPoisson, open_blocks
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -71,11 +71,20 @@ MODELS = [
     PLSA(3, solver="joint"),
     paper_lda(3, alpha=0.3, eta=0.1),
     GammaPoisson(3, solver="alternating", init="random"),
+    LDA(3),
 ]
 
 
+def _iterations(model):
+    """As few as show something: priors learn after twenty."""
+    return 24 if isinstance(model, LDA) and model.alpha == "auto" else 6
+
+
 def test_same_bits_for_any_number_of_workers(cluster, client, shards, X):
-    fitted = [m.set_params(max_iter=6, tol=0, random_state=0).fit(blocks(shards)) for m in MODELS]
+    fitted = [
+        m.set_params(max_iter=_iterations(m), tol=0, random_state=0).fit(blocks(shards))
+        for m in MODELS
+    ]
     alone = [copied(model) for model in fitted]
     for workers in (1, 2, 4):
         cluster.scale(workers)
@@ -112,12 +121,12 @@ def test_dask_collections(client, X, kind):
 
 
 def test_a_killed_worker_changes_nothing(client, shards):
-    model = paper_lda(3, alpha=0.3, max_iter=12, tol=0, random_state=0)
+    model = LDA(3, max_iter=24, tol=0, random_state=0)
     undisturbed = copied(model.fit(blocks(shards)))
     victims = list(client.run(os.getpid).values())
 
     def kill(at):
-        if at.iteration == 3:
+        if at.iteration == 18:  # a lesson is near
             threading.Timer(0.02, os.kill, (victims[0], signal.SIGKILL)).start()
 
     model.set_params(callbacks=kill).fit(blocks(shards, client))

@@ -38,8 +38,11 @@ from isotopic.priors.concentration import (
     LEAST,
     RATE,
     certain,
-    learned_concentration,
+    concentration_of,
+    concentration_tally,
     learned_gamma,
+    moved,
+    settled,
     uncertain,
 )
 from isotopic.problem import Problem
@@ -48,6 +51,15 @@ from isotopic.threads import use_threads
 
 SOLVERS = ["joint", "alternating", "accelerated"]
 each_solver = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def learned_concentration(concentration, occurrence, totals, **known):
+    """Update a concentration until it no longer changes much."""
+
+    def update(now):
+        return concentration_of(concentration_tally(now, occurrence, totals, **known))
+
+    return settled(update, np.atleast_2d(concentration), moved)
 
 
 def planted(rng, alpha, n_samples=400, n_features=60, total=120, eta=0.2):

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from isotopic import (
+    LDA,
     NMF,
     PLSA,
     Dirichlet,
@@ -21,9 +22,12 @@ from isotopic import (
     OnlineEM,
     Simplex,
     TopicModel,
+    datasets,
     load,
     open_blocks,
 )
+from isotopic.evaluate import completion_perplexity
+from isotopic.solvers.first_look import _taken_far
 
 PAIRS = [
     (weights, topics)
@@ -58,6 +62,53 @@ def test_a_full_batch_is_the_joint_update(rng, pair, solver, missing):
     assert same_bits(joint, online)
     for name in ("objective", "residual", "passes"):
         assert np.array_equal(joint.history_[name], online.history_[name])
+
+
+@pytest.mark.parametrize("estimate", ["cvb0", "smoothed", "variational"])
+def test_a_full_batch_is_the_joint_update_where_priors_learn(rng, estimate):
+    X = sparse_counts(rng, 40, 20, 0.5)
+    model = LDA(3, estimate=estimate, max_iter=35, tol=0, random_state=0)
+    joint = clone(model).set_params(solver="joint").fit(X)
+    online = clone(model).set_params(solver=OnlineEM(batch_size=40)).fit(X)
+    assert same_bits(joint, online)
+    assert np.array_equal(joint.alpha_, online.alpha_)
+    assert not np.allclose(online.alpha_, 2 / 3)  # there were lessons
+
+
+def test_priors_learn_from_mini_batches(rng):
+    X = sparse_counts(rng, 200, 20, 0.5)
+    online = OnlineEM(batch_size=50)
+    model = LDA(3, solver=online, max_iter=15, tol=0, random_state=0).fit(X)
+    assert not np.allclose(model.alpha_, 2 / 3)
+    assert np.isfinite(model.objective_)
+    random = clone(model).set_params(init="random").fit(X)  # the default start of several batches
+    assert same_bits(model, random)
+
+
+def test_the_first_look_goes_far_but_keeps_totals(rng):
+    counts = rng.gamma(0.3, size=(50, 6))
+    counts[rng.random(counts.shape) < 0.2] = 0
+    counts[7] = 0
+    far = _taken_far(counts.copy())
+    np.testing.assert_allclose(far.sum(axis=1), counts.sum(axis=1))
+    assert np.array_equal(far > 0, counts > 0)
+    some = counts.sum(axis=1) > 0
+    shares, further = (side[some] / side[some].sum(axis=1, keepdims=True) for side in (counts, far))
+    assert np.all(further.max(axis=1) >= shares.max(axis=1) - 1e-12)
+    assert np.array_equal(further.argmax(axis=1), shares.argmax(axis=1))
+
+
+@pytest.mark.parametrize("estimate", ["cvb0", "smoothed", "variational"])
+def test_a_few_looks_predict_better_than_ten_joint_iterations(estimate):
+    X = datasets.load_kjv().data
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    train, test = X[order[100:]], X[order[:100]]
+    priors = {"alpha": 0.1, "eta": 0.05, "estimate": estimate, "init": "random"}
+    model = LDA(10, max_iter=10, tol=0, random_state=0, **priors)
+    joint = completion_perplexity(clone(model).set_params(solver="joint").fit(train), test)
+    assert completion_perplexity(clone(model).partial_fit(train), test) < joint
+    online = clone(model).set_params(solver="online", max_iter=2).fit(train)
+    assert completion_perplexity(online, test) < joint
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)

@@ -25,6 +25,8 @@ from isotopic.solvers import (
     FoldIn,
     InTurn,
     JointEM,
+    Mixed,
+    Phased,
     choose_solver,
     solve,
 )
@@ -192,15 +194,92 @@ def test_a_default_fit_in_float32_converges_where_float64_does():
     assert fits[1].objective_ == pytest.approx(fits[0].objective_, rel=1e-4)
 
 
-def test_auto_is_accelerated():
-    for pair in ((Free(), Simplex()), (Free(), Free())):
+def test_auto_descends_where_it_can():
+    for pair in ((Free(), Simplex()), (Free(), Free()), (Simplex(), Simplex())):
+        assert choose_solver("auto", a_problem(pair, 0)) == Accelerated(Phased())
+    for pair in ((Dirichlet(0.3), Simplex()), (Gamma(0.4, 0.7), Free())):
         assert choose_solver("auto", a_problem(pair, 0)) == Accelerated()
     assert choose_solver("accelerated", a_problem((Free(), Simplex()), 0)) == Accelerated()
 
 
+def a_large_problem(values=None):
+    """Make a problem that is large by its components; its data is small."""
+    X = datasets.load_kjv().data[:100].astype(np.float64)
+    X = X if values is None else values(X)
+    n_components = 2**24 // X.nnz + 1
+    return Problem(Free(), Simplex(), CountMatrix(X), n_components)
+
+
+def test_auto_begins_large_problems_in_single_precision_where_that_has_room():
+    assert choose_solver("auto", a_large_problem()) == Mixed(Accelerated(Phased()))
+    for values in (lambda X: X * 1e-20, lambda X: X * 1e20, lambda X: X.astype(np.float32)):
+        assert choose_solver("auto", a_large_problem(values)) == Accelerated(Phased())
+    weighted = replace(a_large_problem(), weights=Weighted(Free(), np.full(100, 2.0)))
+    copied = replace(weighted, X=weighted.X.repeated(np.full(100, 2.0)))
+    assert choose_solver("auto", copied) == Accelerated(Phased())
+
+
+@pytest.mark.parametrize(
+    "pair", [(Free(), Simplex()), (Lasso(0.7), Simplex()), (Simplex(), Simplex()), (Free(), Free())]
+)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_mixed_precision_ends_where_double_precision_does(rng, pair, container):
+    X = container(random_counts(rng, 40, 30, mean=3.0))
+    problem = Problem(*pair, CountMatrix(X, np.float64), COMPONENTS)
+    ways = Accelerated(Phased()), Mixed(Accelerated(Phased()))
+    double, mixed = (
+        solve(problem, way, a_start(problem), max_iter=20_000, tol=1e-8) for way in ways
+    )
+    assert mixed.converged
+    assert {side.mean.dtype for side in (mixed.state.weights, mixed.state.topics)} == {
+        np.dtype(np.float64)
+    }
+    assert mixed.state.objective == pytest.approx(double.state.objective, rel=1e-5)
+    here = problem.evaluate(mixed.state.weights, mixed.state.topics, passes=0)
+    assert here.objective == pytest.approx(mixed.state.objective, rel=1e-12)
+
+
+def test_mixed_precision_ends_in_double_wherever_it_is_stopped():
+    problem = a_problem((Free(), Simplex()), 0)
+    for max_iter, tol in ((0, 0.0), (3, 0.0), (1000, 0.1)):
+        way = Mixed(Accelerated(Phased()), below=1e-6)
+        end = solve(problem, way, a_start(problem), max_iter=max_iter, tol=tol).state
+        assert end.topics.mean.dtype == end.weights.mean.dtype == end.counts.topics.dtype
+        assert end.topics.mean.dtype == np.float64
+        np.testing.assert_allclose(end.topics.mean.sum(axis=1), 1, rtol=1e-12)
+
+
+@given(seed=st.integers(0, 2**32 - 1), below=st.sampled_from([1e-1, 1e-2, 1e-3]))
+def test_mixed_precision_never_rises(seed, below):
+    problem = a_problem((Free(), Simplex()), seed)
+    solver = Mixed(Accelerated(Phased()), below)
+    state = solver.init(problem, *a_start(problem, seed))
+    for _ in range(40):
+        before = state.objective
+        state = solver.step(problem, state)
+        assert state.objective <= before + 1e-5 * (abs(before) + 1)
+
+
+def test_phases_follow_the_residual():
+    problem = a_problem((Free(), Simplex()), 0, n_samples=60, n_features=40)
+    solver = Phased(below=0.01)
+    state = solver.init(problem, *a_start(problem))
+    seen = set()
+    while state.residual > 1e-4:
+        new = solver.step(problem, state)
+        assert new.passes - state.passes == (3 if state.residual <= 0.01 else 1)
+        assert new.objective <= state.objective * (1 + 1e-12)
+        seen.add(new.passes - state.passes)
+        state = new
+    assert seen == {1, 3}
+
+
 def test_a_fit_does_as_many_iterations_as_it_is_told(rng):
-    model = NMF(3, max_iter=17, tol=0, random_state=0).fit(random_counts(rng))
-    assert model.n_iter_ == model.history_["passes"][-1] == 17
+    X = random_counts(rng)
+    for solver in ("auto", "accelerated"):
+        model = NMF(3, max_iter=17, tol=0, solver=solver, random_state=0).fit(X)
+        assert model.n_iter_ == len(model.history_) == 17
+    assert model.history_["passes"][-1] == 17
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

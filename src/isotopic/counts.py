@@ -117,6 +117,32 @@ class CountMatrix:
         )
         return rows, columns
 
+    @cached_property
+    def in_single_precision(self) -> "CountMatrix":
+        """The same counts as float32, with the totals that they have as they are."""
+        other = CountMatrix.__new__(CountMatrix)
+        other.shape, other.dtype = self.shape, np.dtype(np.float32)
+        other.is_sparse, other.missing, other.copies = self.is_sparse, self.missing, self.copies
+        if self.is_sparse:
+            other._keep(self.row_starts, self.features, self.values.astype(np.float32))
+        else:
+            other.dense = self.dense.astype(np.float32)
+        shared = ("sample_totals", "feature_totals", "total", "saturated_divergence")
+        for name in (*shared, "by_feature") if self.is_sparse else shared:
+            other.__dict__[name] = getattr(self, name)  # where cached_property looks for it
+        return other
+
+    @property
+    def fits_single_precision(self) -> bool:
+        """Whether float32 has room for the counts, for their totals, and for shares of both."""
+        values = self.values if self.is_sparse else self.dense
+        totals = self.feature_totals
+        smallest = float(np.min(values, where=values > 0, initial=np.inf))
+        rarest = float(np.min(totals, where=totals > 0, initial=np.inf))
+        least, most = _SMALLEST[np.dtype(np.float32)] ** 0.5, 1 / _SMALLEST[np.dtype(np.float32)]
+        fits = smallest > least and self.total < most**0.5 and rarest > least * self.total
+        return bool(fits)
+
     def repeated(self, copies: Array) -> "CountMatrix":
         """Let each sample count as often as ``copies`` (positive, whole or not) says."""
         other = CountMatrix.__new__(CountMatrix)
@@ -239,9 +265,11 @@ class CountMatrix:
         """The sum of each column."""
         if not self.is_sparse:
             return np.asarray(self.dense.sum(axis=0, dtype=np.float64))
-        totals = np.zeros(self.shape[1])
-        for part in self._parts():
-            np.add.at(totals, self.features[part], self.values[part])
+        totals, n = np.zeros(self.shape[1]), len(self.values)
+        step = max(_PART, self.shape[1])  # so that adding the parts up costs no more than counting
+        for begin in range(0, n, step):
+            part = slice(begin, begin + step)
+            totals += np.bincount(self.features[part], self.values[part], self.shape[1])
         return totals
 
     @cached_property

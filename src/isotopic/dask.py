@@ -66,11 +66,11 @@ class DaskEngine:
         self.client, self.room, self.token = client, memory_limit, uuid4().hex
         self.watch: Callable[[int, int], None] | None = None
 
-    def total(self, task: Task[A], pieces: Sequence[Piece]) -> A:
+    def total(self, task: Task[A], pieces: Sequence[Piece], *, read: bool = True) -> A:
         """Do the task with every block; add the results by a :class:`TreeSum`."""
         for _ in range(_ATTEMPTS):
             try:
-                return self._total(task, pieces)
+                return self._total(task, pieces, read)
             except (distributed.CancelledError, distributed.TimeoutError, OSError) as error:
                 if isinstance(error, FileNotFoundError):  # a block is missing
                     raise
@@ -79,7 +79,7 @@ class DaskEngine:
             f"a pass over the data was begun {_ATTEMPTS} times, and the workers were lost each time"
         )
 
-    def _total(self, task: Task[A], pieces: Sequence[Piece]) -> A:
+    def _total(self, task: Task[A], pieces: Sequence[Piece], read: bool) -> A:
         client, name = self.client, type(task).__name__.lower()
         threads = client.nthreads() or self._when_there_are_some()
         addresses, groups = sorted(threads), _groups(pieces, sum(threads.values()))
@@ -89,9 +89,10 @@ class DaskEngine:
                 _work,
                 broadcast,
                 [replace(piece, block=_traveller(piece.block)) for piece in group],
-                [_held(client, piece.block) for piece in group],
+                [_held(client, piece.block) if read else None for piece in group],
                 self.token,
                 self.room,
+                read,
                 key=f"isotopic-{name}-{uuid4().hex}",
                 workers=[addresses[i * len(addresses) // len(groups)]],
                 allow_other_workers=True,
@@ -99,7 +100,7 @@ class DaskEngine:
             )
             for i, group in enumerate(groups)
         ]
-        if self.watch is not None:
+        if read and self.watch is not None:
             for done, _ in enumerate(distributed.as_completed(futures), 1):
                 self.watch(done, len(groups))
         while len(futures) > 1:  # neighbours in pairs, an odd one goes up as it is
@@ -277,7 +278,9 @@ def _traveller(block: Block) -> Block:
     return replace(block, delayed=None) if held else block  # type: ignore[type-var]
 
 
-def _work(task: Task[A], pieces: list[Piece], held: list[Any], token: str, room: int | None) -> A:
+def _work(
+    task: Task[A], pieces: list[Piece], held: list[Any], token: str, room: int | None, read: bool
+) -> A:
     """Do a task with neighbouring blocks, on a worker."""
     loaded = [
         piece
@@ -286,7 +289,7 @@ def _work(task: Task[A], pieces: list[Piece], held: list[Any], token: str, room:
         for piece, matrix in zip(pieces, held, strict=True)
     ]
     with use_threads(1):  # the threads of the worker are for its tasks
-        return _engine(token, room).total(task, loaded)
+        return _engine(token, room).total(task, loaded, read=read)
 
 
 def _engine(token: str, room: int | None) -> LocalEngine:

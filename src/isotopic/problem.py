@@ -3,8 +3,9 @@
 Here stand the objective and the optimality residual of any pair.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -13,6 +14,14 @@ from isotopic.counts import CountMatrix
 from isotopic.kernels import Counts, extrapolated, one_pass, row_sums, squared_counts
 from isotopic.missing import Missing
 from isotopic.priors import Evidence, Posterior, Prior, Totals
+
+# Makes the weights of some samples ready to be kept.
+Finish: TypeAlias = Callable[[Posterior, slice], Posterior]
+
+
+def as_it_is(weights: Posterior, rows: slice) -> Posterior:
+    """Leave weights as they are."""
+    return weights
 
 
 @dataclass(frozen=True)
@@ -293,9 +302,9 @@ class Problem(Pair):
         totals = self.X.sample_totals if complete else row_sums(latest)
         return extrapolated(latest, previous, totals, momentum=momentum, floor=floor)
 
-    def whole(self, weights: Posterior) -> Posterior:
-        """Give the weights of all samples as arrays."""
-        return weights
+    def whole(self, weights: Posterior, finished: Finish = as_it_is) -> Posterior:
+        """Give the weights of all samples as arrays; ``finished`` sees some rows at a time."""
+        return finished(weights, slice(None))
 
 
 def component_sums(weights: Posterior, copies: Array | None) -> Array:

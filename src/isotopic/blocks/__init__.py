@@ -9,6 +9,7 @@ from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.opening import Blocks, is_blocks, open_blocks
 from isotopic.blocks.pieces import Piece
 from isotopic.blocks.problem import BlockedProblem, BlockedWeights, problem_of
+from isotopic.blocks.sampling import picked
 
 __all__ = [
     "Block",
@@ -20,5 +21,6 @@ __all__ = [
     "Piece",
     "is_blocks",
     "open_blocks",
+    "picked",
     "problem_of",
 ]

@@ -25,8 +25,11 @@ class Engine(Protocol):
     def shared(self) -> bool:
         """Whether tasks run in other processes, which see files only."""
 
-    def total(self, task: Task[A], pieces: Sequence[Piece]) -> A:
-        """Do the task with every block; add the results by a :class:`TreeSum`."""
+    def total(self, task: Task[A], pieces: Sequence[Piece], *, read: bool = True) -> A:
+        """Do the task with every block; add the results by a :class:`TreeSum`.
+
+        Tasks that do not ask for counts are given ``None`` if these are not to be ``read``.
+        """
 
     def check_sees(self, folder: str) -> None:
         """Raise if a folder is not seen where tasks run."""
@@ -52,8 +55,10 @@ class LocalEngine:
         self.watch: Callable[[int, int], None] | None = None
         self._workspace = native.Workspace()
 
-    def total(self, task: Task[A], pieces: Sequence[Piece]) -> A:
+    def total(self, task: Task[A], pieces: Sequence[Piece], *, read: bool = True) -> A:
         """Do the task with every block; add the results by a :class:`TreeSum`."""
+        if not read:
+            return TreeSum(task(piece, None) for piece in pieces).total()
         tree: TreeSum[A] = TreeSum()
         for done, (piece, X) in enumerate(self.blocks(pieces), 1):
             tree.add(task(piece, X))

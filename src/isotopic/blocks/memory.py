@@ -11,6 +11,7 @@ from isotopic.arrays import Array
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.engine import LocalEngine
 from isotopic.blocks.rows import FolderStore, MemoryStore, Store
+from isotopic.priors import Prior
 
 # Arrays of the size of the topics that a fit holds at most: those of both sides of a step, the
 # pass's own copies, and the sums of a few subtrees of blocks.
@@ -18,6 +19,9 @@ _TOPICS = 20
 
 # Arrays with a row for each sample: the last three expected counts, and the new ones.
 _ROWS = 4
+
+# The same where priors learn from squares: these, and what was learned of each entry twice.
+_ROWS_OF_SQUARES = 3
 
 # Arrays that a fitted model keeps of the weights: a point is one, a posterior has parameters too.
 _KEPT_OF_POINTS, _KEPT_OF_POSTERIORS = 1, 5
@@ -30,6 +34,13 @@ _LIBRARIES = 150 * 10**6
 _IN_PASSING = 6
 
 
+# For a start that is found with samples in memory: what it takes at most, whatever the limit; for
+# each count, to be picked, indexed and decomposed; and arrays with a row for each sample.
+_MOST_FOR_SAMPLES = 2**29
+_BYTES_A_COUNT = 64
+_ARRAYS_OF_SAMPLES = 12
+
+
 class Memory:
     """What one fit may use.
 
@@ -37,13 +48,15 @@ class Memory:
     ----------
     X : BlockedCounts
     n_components : int
-    bayesian : bool
-        Whether the weights are distributions.
+    weights : Prior
+        Of the weights.
 
     Attributes
     ----------
     store : Store
         For what the samples need from one pass to the next.
+    n_sampled : int
+        How many samples may be in memory together, before the first pass.
 
     Raises
     ------
@@ -51,20 +64,22 @@ class Memory:
         If the limit is too small for the topics and the blocks, with what it would need.
     """
 
-    def __init__(self, X: BlockedCounts, n_components: int, bayesian: bool) -> None:
+    def __init__(self, X: BlockedCounts, n_components: int, weights: Prior) -> None:
         self.X = X
         limit, on_disk, room = X.blocks.memory_limit, X.blocks.scratch is not None, None
         if limit is not None and not X.engine.shared:
             each = X.shape[0] * n_components * X.dtype.itemsize
-            kept = each * (_KEPT_OF_POSTERIORS if bayesian else _KEPT_OF_POINTS)
+            kept = each * (_KEPT_OF_POSTERIORS if weights.bayesian else _KEPT_OF_POINTS)
+            rows = each * (_ROWS + (_ROWS_OF_SQUARES if weights.wants_squares else 0))
             if on_disk or not X.blocks.keep_weights:
                 kept = 0
             needed = _needed(X, n_components)
             _check_limit(limit, needed, kept)
-            on_disk = on_disk or needed + kept + _ROWS * each > limit
-            room = max(0, limit - needed - kept - (0 if on_disk else _ROWS * each))
+            on_disk = on_disk or needed + kept + rows > limit
+            room = max(0, limit - needed - kept - (0 if on_disk else rows))
         if isinstance(X.engine, LocalEngine):
             X.engine.room.size = room
+        self.n_sampled = _n_sampled(X, n_components, room)
         self.store: Store = MemoryStore()
         if on_disk or X.engine.shared:
             folder = FolderStore.new(X.blocks.scratch)
@@ -80,6 +95,15 @@ class Memory:
         path = os.path.join(self.X.blocks.scratch, f"weights-{name}-{uuid4().hex}.npy")
         mapped: Array = np.lib.format.open_memmap(path, "w+", dtype, shape)
         return mapped
+
+
+def _n_sampled(X: BlockedCounts, n_components: int, room: int | None) -> int:
+    """Count the samples that fit, with what is made of them."""
+    counts = sum(piece.form.entries for piece in X.pieces if piece.form is not None)
+    each = _BYTES_A_COUNT * counts / X.shape[0]
+    each += _ARRAYS_OF_SAMPLES * n_components * X.dtype.itemsize
+    most = _MOST_FOR_SAMPLES if room is None else min(room, _MOST_FOR_SAMPLES)
+    return min(X.shape[0], int(most / each))
 
 
 def _needed(X: BlockedCounts, n_components: int) -> int:

@@ -108,8 +108,8 @@ A_co = TypeVar("A_co", bound=Addable, covariant=True)
 class Task(Protocol[A_co]):
     """What is done with each block. It travels to where the block is."""
 
-    def __call__(self, piece: Piece, X: CountMatrix) -> A_co:
-        """Work on the rows of a block."""
+    def __call__(self, piece: Piece, X: Any) -> A_co:
+        """Work on the rows of a block: a CountMatrix, or ``None`` if it was not to be read."""
 
 
 class TreeSum(Generic[A]):

@@ -1,19 +1,21 @@
 """A problem whose data is in row blocks: the same sums, and weights that are made when needed."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks.counts import BlockedCounts
+from isotopic.blocks.lessons import BlockedEvidence, Squares, Tally
 from isotopic.blocks.memory import Memory
-from isotopic.blocks.rows import Extrapolated, Stored, Whole
+from isotopic.blocks.rows import Extrapolated, Stored, Table, Whole
 from isotopic.blocks.sweep import Recipe, Sums, Sweep
 from isotopic.counts import CountMatrix
 from isotopic.kernels import Counts
-from isotopic.priors import Posterior, Prior, Totals
-from isotopic.problem import Problem, component_sums
+from isotopic.priors import Evidence, Posterior, Prior, Totals
+from isotopic.priors.concentration import settled
+from isotopic.problem import Finish, Problem, as_it_is, component_sums
 
 
 @dataclass
@@ -50,22 +52,23 @@ class BlockedProblem(Problem):
     weights, topics : Prior
     X : BlockedCounts
     n_components : int
+    memory : Memory or None, default=None
+        What the fit uses, shared by problems that differ in their priors only; by default its own.
     """
 
     X: BlockedCounts  # type: ignore[assignment]
-    memory: Memory = field(init=False)
+    memory: Memory = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.weights.learning or self.topics.learning:
-            raise ValueError(
-                "priors that learn settings of their own, such as alpha='auto' or those of "
-                "estimate='cvb0', need X in memory: for row blocks give numbers, such as "
-                "alpha=0.1, and estimate='smoothed' or 'variational'"
-            )
         if self.topics.learned and self.topics.norm not in (None, 1.0):
-            raise ValueError("topics of a unit norm other than their sum need X in memory")
-        object.__setattr__(self, "memory", Memory(self.X, self.n_components, self.weights.bayesian))
+            raise ValueError(
+                "topics of a unit norm other than their sum need X in memory: for row blocks use "
+                "topics that sum to one"
+            )
+        if self.memory is None:
+            memory = Memory(self.X, self.n_components, self.weights)
+            object.__setattr__(self, "memory", memory)
 
     def expected_counts(
         self,
@@ -77,7 +80,6 @@ class BlockedProblem(Problem):
         """Share out the counts at this point: a pass over the data."""
         to = Stored.new(self.memory.store)
         sweep = Sweep(
-            self.weights,
             self._settled(weights.recipe),
             topics.effective,
             self.topics_totals(topics),
@@ -89,13 +91,43 @@ class BlockedProblem(Problem):
         counts: Any = to
         return Counts(counts, np.asfortranarray(sums.topics), sums.log_likelihood)
 
+    def relearned(self, state: Any) -> Self:
+        """Give the problem with the settings that the priors learn from the counts at a point."""
+        counts, store, pieces = state.counts, self.memory.store, self.X.pieces
+        rows = counts.weights.stored(store, pieces) if self.X.engine.shared else counts.weights
+        evidence = BlockedEvidence(rows, None, self.topics_totals(state.topics))
+        prior, topic_squares, table = self.weights.with_entries(None), None, None
+        if self.weights.wants_squares or self.topics.wants_squares:
+            recipe, of_topics = self._settled(state.weights.recipe), state.topics.effective
+            to, entries = Stored.new(store), Stored.new(store)
+            squares = Squares(prior, recipe, of_topics, evidence, to, entries)
+            topic_squares = np.asfortranarray(self.X.engine.total(squares, pieces).values)
+            evidence = replace(evidence, squares=to)
+            table = Table(entries, tuple(piece.start for piece in pieces))
+        topics = self.topics.relearned(
+            Evidence(counts.topics, topic_squares, self.weights_totals(state.weights))
+        )
+        weights = self._taught(prior, evidence).with_entries(table)
+        return replace(self, weights=weights, topics=topics)
+
+    def _taught(self, prior: Prior, evidence: BlockedEvidence) -> Prior:
+        """Update the settings of the weights' prior, by sums over all blocks."""
+        if not prior.tallied:
+            return prior
+
+        def update(now: Prior) -> Prior:
+            tally = self.X.engine.total(Tally(now, evidence), self.X.pieces, read=False)
+            return now.taught(tally.values)
+
+        return settled(update, prior, lambda now, before: now.moved(before))
+
     def weights_at(self, values: Array, totals: Totals) -> Any:
         """Take ``values`` as the weights, or as their posterior's parameters."""
-        return BlockedWeights(Recipe(Whole(values), totals, given=True))
+        return BlockedWeights(Recipe(self.weights, Whole(values), totals, given=True))
 
     def _weights_of(self, counts: Any, totals: Totals) -> Any:
         rows = Whole(counts) if isinstance(counts, np.ndarray) else counts
-        return BlockedWeights(Recipe(rows, totals))
+        return BlockedWeights(Recipe(self.weights, rows, totals))
 
     def extrapolated_weights(
         self, latest: Any, previous: Any, *, momentum: float, floor: float
@@ -118,24 +150,21 @@ class BlockedProblem(Problem):
         return np.asarray(sum(parts))
 
     def _of(self, weights: BlockedWeights, piece: Any) -> Posterior:
-        prior = self.weights.rows(piece.row_numbers)
-        return weights.recipe.of(prior, piece, self.X.sample_totals[piece.rows])
+        return weights.recipe.of(piece, self.X.sample_totals[piece.rows])
 
     def _settled(self, recipe: Recipe) -> Recipe:
         """Put what only this process has where all can see it."""
         if not self.X.engine.shared:
             return recipe
-        return Recipe(
-            recipe.rows.stored(self.memory.store, self.X.pieces), recipe.totals, recipe.given
-        )
+        return replace(recipe, rows=recipe.rows.stored(self.memory.store, self.X.pieces))
 
-    def whole(self, weights: Any) -> Posterior:
+    def whole(self, weights: Any, finished: Finish = as_it_is) -> Posterior:
         """Give the weights of all samples as arrays: in memory, in files, or none at all."""
         if not self.X.blocks.keep_weights:
             return _without_rows(self._of(weights, self.X.pieces[0]))
         made: dict[str, Any] = {}
         for piece in self.X.pieces:
-            part = self._of(weights, piece)
+            part = finished(self._of(weights, piece), piece.rows)
             for name in _ARRAYS:
                 rows = getattr(part, name)
                 if rows is None or (name == "effective" and part.effective is part.mean):

@@ -28,6 +28,11 @@ class Room:
         self._indexes: dict[int, Any] = {}
         self._used = self._reserved = 0
 
+    def clear(self) -> None:
+        """Forget everything."""
+        self._blocks, self._indexes = {}, {}
+        self._used = self._reserved = 0
+
     def expect(self, pieces: Sequence[Piece]) -> None:
         """Get ready for a pass over these blocks."""
         new = (p for p in pieces if p.number not in self._blocks and p.number not in self._indexes)

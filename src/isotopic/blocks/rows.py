@@ -3,6 +3,7 @@
 import os
 import tempfile
 import weakref
+from bisect import bisect
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -167,6 +168,33 @@ class Stored:
     @classmethod
     def __from_archive__(cls, content: dict[str, Any]) -> "Whole":
         return Whole(**content)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows in a store that are asked for by their numbers, those of a block at a time.
+
+    Parameters
+    ----------
+    rows : Stored
+    starts : tuple of int
+        The first row of each block.
+    """
+
+    rows: Stored
+    starts: tuple[int, ...]
+
+    def __getitem__(self, which: Array) -> Array:
+        """Give the rows of a block."""
+        return self.rows.store.get(self.rows.key, bisect(self.starts, which[0]) - 1)
+
+    def __archive__(self) -> dict[str, Any]:
+        return self.rows.__archive__()
+
+    @classmethod
+    def __from_archive__(cls, content: dict[str, Any]) -> Array:
+        values: Array = content["values"]
+        return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,8 @@ class Recipe:
 
     Attributes
     ----------
+    prior : Prior
+        Of the weights of all samples, as it was when they were made: it may learn later.
     rows : Rows
         Expected counts; or the factor itself, or its parameters, if it was ``given``.
     totals : float or ndarray of shape (components,)
@@ -27,13 +29,14 @@ class Recipe:
     given : bool
     """
 
+    prior: Prior
     rows: Rows
     totals: Totals
     given: bool = False
 
-    def of(self, prior: Prior, piece: Piece, sample_totals: Array) -> Posterior:
+    def of(self, piece: Piece, sample_totals: Array) -> Posterior:
         """Make the weights of a block, with the prior of its rows."""
-        values = self.rows.of(piece, sample_totals)
+        prior, values = self.prior.rows(piece.row_numbers), self.rows.of(piece, sample_totals)
         return prior.at(values, self.totals) if self.given else prior.absorb(values, self.totals)
 
 
@@ -79,8 +82,6 @@ class Sweep:
 
     Parameters
     ----------
-    prior : Prior
-        Of the weights of all samples.
     recipe : Recipe
     topics : ndarray of shape (components, features)
         Effective topics.
@@ -92,7 +93,6 @@ class Sweep:
         Where the weights' counts go.
     """
 
-    prior: Prior
     recipe: Recipe
     topics: Array
     totals: Totals
@@ -101,8 +101,8 @@ class Sweep:
 
     def __call__(self, piece: Piece, X: CountMatrix) -> Sums:
         """Do it for one block."""
-        prior = self.prior.rows(piece.row_numbers)
-        weights = self.recipe.of(prior, piece, X.sample_totals)
+        prior = self.recipe.prior.rows(piece.row_numbers)
+        weights = self.recipe.of(piece, X.sample_totals)
         counts = one_pass(
             X,
             weights.effective,

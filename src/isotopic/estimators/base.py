@@ -244,11 +244,7 @@ class BaseTopicModel(
         )
         copies = read_sample_weight(sample_weight, counts.shape[0])
         weights_prior = self._own_priors()[0]
-        offsets = NOTHING_KNOWN
-        if isinstance(counts, CountMatrix):
-            offsets = read_offsets(*known, counts, weights_prior, self.n_components)
-        elif any(part is not None for part in known):
-            raise ValueError("size_factors and fixed_weights need X in memory, not in row blocks")
+        offsets = read_offsets(*known, counts, weights_prior, self.n_components)
         problem, seen = self._problem(counts, copies, offsets)
         keeper = None if checkpoint is None else Checkpoint.of(checkpoint).keeper(self, problem)
         fitted = partial(
@@ -368,7 +364,11 @@ class BaseTopicModel(
             weights_prior = weights_prior.kept(learned)
             topics_prior = topics_prior.kept(state.topics_prior)
         fitted = offsets if seen is None else offsets.rows(seen)
-        weights = fitted.unsized(weights_prior, problem.whole(state.weights))
+
+        def unsized(part: Posterior, rows: slice) -> Posterior:
+            return fitted.rows(rows).unsized(weights_prior, part)
+
+        weights = problem.whole(state.weights, unsized)
         attributes = {
             **kept_sides(Pair(weights_prior, topics_prior), weights, topics or state.topics),
             "_copies": copies,
@@ -383,6 +383,7 @@ class BaseTopicModel(
         }
         if len(attributes["weights_"]) == 0:  # row blocks whose weights are not kept
             attributes |= {"_copies": None, "sample_totals_": np.empty(0)}
+            attributes["_size_factors"] = offsets.rows(slice(0)).size_factors
         if seen is None:
             return attributes
         return self._with_unseen(attributes, counts, seen, offsets)

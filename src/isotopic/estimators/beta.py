@@ -106,10 +106,15 @@ class BetaNMF(BaseTopicModel):
             weights = _PENALTIES[self.penalty](self.strength)
         return weights, Simplex() if self.normalize else Free()
 
-    def _pose(self, weights: Prior, topics: Prior, X: CountMatrix) -> Problem:
+    def _pose(self, weights: Prior, topics: Prior, X: Any) -> Problem:
         divergence = Beta.of(self.beta)
         if divergence.beta == 1:
             return super()._pose(weights, topics, X)
+        if not isinstance(X, CountMatrix):
+            raise ValueError(
+                f"beta={self.beta!r} needs X in memory, not in row blocks, which are for counts: "
+                "use beta=1, or a part of the data"
+            )
         if self.seeds is not None:
             raise ValueError(
                 "seeds are counts that topics have beforehand, and only beta=1 knows counts; use "

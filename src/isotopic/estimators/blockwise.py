@@ -49,13 +49,22 @@ class Stacked:
 
 @dataclass(frozen=True)
 class Transform:
-    """The task of inferring weights."""
+    """The task of inferring weights.
+
+    Parameters
+    ----------
+    model : fitted model
+    offsets : Offsets
+        What is known of all samples.
+    """
 
     model: Any
+    offsets: Offsets
 
     def __call__(self, piece: Piece, X: CountMatrix) -> Stacked:
         """Do it for one block."""
-        return Stacked([self.model._infer(X, which=piece.row_numbers).mean])
+        offsets = self.offsets.rows(piece.rows)
+        return Stacked([self.model._infer(X, offsets, piece.row_numbers).mean])
 
 
 @dataclass
@@ -81,16 +90,19 @@ class Score:
     model : fitted model
     times : ndarray of shape (samples,)
         How often each sample counts.
+    offsets : Offsets
+        What is known of all samples.
     """
 
     model: Any
     times: Array
+    offsets: Offsets
 
     def __call__(self, piece: Piece, X: CountMatrix) -> Scored:
         """Do it for one block."""
-        return score_rows(
-            self.model, X.as_sparse(), self.times[piece.rows], which=piece.row_numbers
-        )
+        offsets = self.offsets.rows(piece.rows)
+        times = self.times[piece.rows]
+        return score_rows(self.model, X.as_sparse(), times, offsets, piece.row_numbers)
 
 
 def score_rows(

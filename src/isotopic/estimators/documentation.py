@@ -13,7 +13,8 @@ solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online",
     init : {"auto", "random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
         Where the fit starts. ``"auto"`` is ``"random"`` for factors, and for Bayesian sides
         ``"nndsvd"`` and some passes with posterior means, which keep variational updates from
-        getting stuck. ``"spectral"`` looks for anchor words. A pair
+        getting stuck; for several ``"online"`` mini-batches it is ``"random"``. ``"spectral"``
+        looks for anchor words. Of row blocks they see samples that fit into memory. A pair
         ``(weights, topics)`` is taken as the factors, or for a Bayesian side as the posterior's
         parameters. A fitted model of any kind hands over the counts that it explains, or if it
         was fitted to another number of samples only its topics.

@@ -109,11 +109,12 @@ class Inference:
         if total == 0:
             raise ValueError("X has no counts to score")
         known = (size_factors, fixed_weights)
+        offsets = self._offsets(counts, *known)
         if isinstance(counts, BlockedCounts):
-            _check_nothing_known(self, known)
-            scored = counts.engine.total(Score(lean(self, counts.engine), times), counts.pieces)
+            score = Score(lean(self, counts.engine), times, offsets)
+            scored = counts.engine.total(score, counts.pieces)
         else:
-            scored = score_rows(self, counts, times, self._offsets(counts, *known))
+            scored = score_rows(self, counts, times, offsets)
         if scored.impossible:
             warnings.warn(
                 f"{scored.impossible} samples have counts of features that no topic has, so the "
@@ -347,13 +348,15 @@ class Inference:
         self, counts: CountMatrix | BlockedCounts, size_factors: Any, fixed_weights: Any
     ) -> Array:
         """Infer the weights of samples, a block at a time where there are blocks."""
+        offsets = self._offsets(counts, size_factors, fixed_weights)
         if isinstance(counts, BlockedCounts):
-            _check_nothing_known(self, (size_factors, fixed_weights))
-            parts = counts.engine.total(Transform(lean(self, counts.engine)), counts.pieces).parts
-            return np.concatenate(parts)
-        return self._infer(counts, self._offsets(counts, size_factors, fixed_weights)).mean
+            task = Transform(lean(self, counts.engine), offsets)
+            return np.concatenate(counts.engine.total(task, counts.pieces).parts)
+        return self._infer(counts, offsets).mean
 
-    def _offsets(self, counts: CountMatrix, size_factors: Any, fixed_weights: Any) -> Offsets:
+    def _offsets(
+        self, counts: CountMatrix | BlockedCounts, size_factors: Any, fixed_weights: Any
+    ) -> Offsets:
         """Read what is known of samples; what was known of the fitted ones is needed."""
         needed = {
             "size_factors": self._size_factors is not None and size_factors is None,
@@ -427,10 +430,3 @@ class Inference:
         client: Any = None,
     ) -> CountMatrix | BlockedCounts:
         raise NotImplementedError
-
-
-def _check_nothing_known(model: Inference, known: tuple[Any, Any]) -> None:
-    """Raise if something is known of samples in row blocks, for which there is no form."""
-    needed = model._size_factors is not None or model._n_fixed_weights > 0
-    if needed or any(part is not None for part in known):
-        raise ValueError("size_factors and fixed_weights need X in memory, not in row blocks")

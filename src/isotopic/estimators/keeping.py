@@ -47,6 +47,7 @@ TYPES: dict[str, type] = {
         rows.EqualShares,
         rows.Extrapolated,
         rows.Stored,
+        rows.Table,
         rows.Whole,
         sweep.Recipe,
         sweep.Sums,

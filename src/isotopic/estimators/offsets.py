@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
-from isotopic.counts import CountMatrix
 from isotopic.priors import Given, Posterior, Prior, Sized
 
 
@@ -24,8 +23,8 @@ class Offsets:
     size_factors: Array | None = None
     fixed_weights: Array | None = None
 
-    def rows(self, which: Array) -> "Offsets":
-        """Select samples by index."""
+    def rows(self, which: Array | slice) -> "Offsets":
+        """Select samples."""
         return Offsets(
             *(
                 None if part is None else part[which]
@@ -62,7 +61,11 @@ NOTHING_KNOWN = Offsets()
 
 
 def read_offsets(
-    size_factors: Any, fixed_weights: Any, X: CountMatrix, prior: Prior, n_components: int
+    size_factors: Any,
+    fixed_weights: Any,
+    X: Any,
+    prior: Prior,
+    n_components: int,
 ) -> Offsets:
     """Check what is known of samples.
 
@@ -70,7 +73,7 @@ def read_offsets(
     ----------
     size_factors : float, array-like of shape (samples,) or None
     fixed_weights : array-like of shape (samples, given components) or None
-    X : CountMatrix
+    X : CountMatrix or BlockedCounts
     prior : Prior
         Of the weights.
     n_components : int
@@ -88,7 +91,7 @@ def read_offsets(
     )
 
 
-def _sizes(given: Any, X: CountMatrix) -> Array:
+def _sizes(given: Any, X: Any) -> Array:
     sizes = as_numbers("size_factors", given)
     if sizes.ndim == 0:
         sizes = np.full(X.shape[0], sizes)
@@ -117,7 +120,7 @@ def _sizes(given: Any, X: CountMatrix) -> Array:
     return sizes
 
 
-def _fixed(given: Any, X: CountMatrix, n_components: int) -> Array:
+def _fixed(given: Any, X: Any, n_components: int) -> Array:
     fixed = as_numbers("fixed_weights", given)
     if fixed.ndim == 1:
         fixed = fixed[:, np.newaxis]

@@ -1,7 +1,9 @@
 """partial_fit: learning from samples as they come."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,17 +14,17 @@ from isotopic.blocks import BlockedCounts
 from isotopic.counts import CountMatrix
 from isotopic.estimators.data import read_sample_weight
 from isotopic.estimators.offsets import NOTHING_KNOWN
-from isotopic.init import explained_counts
-from isotopic.kernels import Counts
+from isotopic.init import explained_counts, random_start
 from isotopic.priors import Posterior, Prior
 from isotopic.problem import Pair, Problem
 from isotopic.random import generator
 from isotopic.solvers import HISTORY, OnlineEM
-from isotopic.solvers.batches import sensible_size
+from isotopic.solvers.batches import number_of_batches
+from isotopic.solvers.first_look import PASSES, first_look
 from isotopic.threads import use_threads
 
-# Updates of the weights of new samples before the topics absorb their counts.
-_WEIGHT_PASSES = 8
+# While there are fewer counts than this for each entry of the topics, their means lead.
+_FEW_COUNTS = 1.0
 
 
 class Seen(NamedTuple):
@@ -59,6 +61,7 @@ class PartialFit:
 
     n_jobs: int | None
     solver: Any
+    init: Any
     random_state: Any
 
     @available_if(_has_normalised_topics)  # type: ignore[untyped-decorator]
@@ -70,7 +73,8 @@ class PartialFit:
         The topics absorb an average over all batches so far, in which later ones have as much of a
         part as :class:`~isotopic.solvers.OnlineEM` says (with its settings, if that is the
         ``solver``). After ``fit``, the samples of the fit are what came before. ``weights_`` and
-        ``objective_`` are those of the last batch.
+        ``objective_`` are those of the last batch. Concentrations that a fit would learn stay where
+        they start.
 
         Parameters
         ----------
@@ -95,7 +99,9 @@ class PartialFit:
             copies = read_sample_weight(sample_weight, counts.shape[0])
             with use_threads(self.n_jobs):
                 for batch, part in self._batches(counts, copies):
-                    self._learn(batch, part)
+                    fitted = self._learn(batch, part)
+                totals = self._feature_totals
+                self.__dict__.update(fitted(), _feature_totals=totals)
         except BaseException:  # a failed call leaves the earlier model as it was
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -109,44 +115,44 @@ class PartialFit:
                 part = None if copies is None else copies[piece.rows]
                 yield from self._batches(block, part)
             return
-        size = getattr(self.solver, "batch_size", None) or sensible_size(X)
-        n_batches = max(1, round(X.shape[0] / size))
+        n_batches = number_of_batches(X, getattr(self.solver, "batch_size", None))
         for rows in np.array_split(np.arange(X.shape[0]), n_batches):
             whole = n_batches == 1
             part = copies if copies is None or whole else copies[rows]
             if part is None or part.any():
                 yield (X if whole else X.rows(rows)), part
 
-    def _learn(self, X: CountMatrix, copies: Array | None) -> None:
-        """Take a step with a batch."""
+    def _learn(self, X: CountMatrix, copies: Array | None) -> Callable[[], dict[str, Any]]:
+        """Take a step with a batch; give a function that makes the fitted attributes."""
         began = time.perf_counter()
         problem, seen_rows = self._problem(X, copies, NOTHING_KNOWN)
         seen = self._seen_so_far(problem)
         if hasattr(self, "_fitted_priors"):  # what is known of the topics was said at first
-            problem = Problem(
-                problem.weights, self._fitted_priors[1], problem.X, problem.n_components
-            )
-        topics = self._topics_for(problem, seen)
-        weights, counts = _explained(problem, topics)
+            problem = replace(problem, topics=self._fitted_priors[1])
+        topics, totals = self._topics_for(problem, seen), problem.X.feature_totals
+        weights, counts = first_look(problem, topics)
         n_samples = float(X.shape[0] if copies is None else copies.sum())
-        average = problem.with_unseen(counts.topics, weights, topics) / n_samples
-        rate = 1.0
+        rate = 1.0 if seen is None else self._online_settings().step_size(seen.steps)
+        average = problem.with_unseen(counts.topics, weights, topics) * (rate / n_samples)
+        now = Seen(average, n_samples, 1)
         if seen is not None:
-            rate = self._online_settings().step_size(seen.steps)
-            average = (1 - rate) * seen.average + rate * average
-        now = Seen(
-            average, n_samples + (seen.samples if seen else 0), 1 + (seen.steps if seen else 0)
-        )
-        state = problem.state_at(weights, topics, counts, _WEIGHT_PASSES + 1)
+            average += (1 - rate) * seen.average
+            now = Seen(average, seen.samples + n_samples, seen.steps + 1)
+            totals = self._feature_totals + totals
+        state = problem.state_at(weights, topics, counts, PASSES)
         absorbed = problem.topics.absorb(_counts_of(now, problem), 1.0)
-        attributes = self._fitted(
-            state, counts=X, problem=problem, copies=copies, seen=seen_rows, topics=absorbed
-        )
-        if seen is not None:
-            attributes["_feature_totals"] = self._feature_totals + problem.X.feature_totals
-        self.__dict__.update(attributes)
-        self._latest_topics = absorbed
+        self._fitted_priors = self._own_priors()[0], problem.topics
+        self._latest_topics, self._feature_totals = absorbed, totals
         self._remember(now, state, time.perf_counter() - began)
+        return partial(
+            self._fitted,
+            state,
+            counts=X,
+            problem=problem,
+            copies=copies,
+            seen=seen_rows,
+            topics=absorbed,
+        )
 
     def _seen_so_far(self, problem: Problem) -> Seen | None:
         """Give what the topics remember: of earlier batches, of a fit, or nothing."""
@@ -161,15 +167,32 @@ class PartialFit:
         return Seen(counts / samples, samples, steps)
 
     def _topics_for(self, problem: Problem, seen: Seen | None) -> Posterior:
-        """Give the topics to explain a batch with: at first those of a start."""
+        """Give the topics to explain a batch with."""
         seeds = generator(self.random_state).integers(2**63, size=(1, 2))
         if seen is None:
-            start: tuple[Posterior, Posterior] = self._starts(problem, None, seeds)[0]()
-            return start[1]
+            return _led_by_means(self._first_topics(problem, seeds))
+        topics = self._later_topics(problem, seen, seeds)
+        few = self._feature_totals.sum() < _FEW_COUNTS * topics.mean.size
+        return _led_by_means(topics) if few else topics
+
+    def _first_topics(self, problem: Problem, seeds: Array) -> Posterior:
+        """Give those of a start; by default at random.
+
+        A decomposition of the first batch takes longer than it is worth to those that follow.
+        """
+        if isinstance(self.init, str) and self.init == "auto":
+            return random_start(problem, np.random.default_rng(seeds[0]))[1]
+        start: tuple[Posterior, Posterior] = self._starts(problem, None, seeds)[0]()
+        return start[1]
+
+    def _later_topics(self, problem: Problem, seen: Seen, seeds: Array) -> Posterior:
+        """Give the latest ones, with the features that are new."""
         latest: Posterior | None = getattr(self, "_latest_topics", None)
         if latest is None or latest.mean.dtype != problem.X.dtype:
             latest = problem.topics.absorb(_counts_of(seen, problem), 1.0)
         topics, totals = latest, problem.X.feature_totals
+        if topics.effective.min() > 0:  # mostly, and soon found out
+            return topics
         new = (totals > 0) & ~np.any(topics.effective, axis=0)
         if not new.any():
             return topics
@@ -184,6 +207,7 @@ class PartialFit:
         return self.solver if isinstance(self.solver, OnlineEM) else OnlineEM()
 
     def _remember(self, seen: Seen, state: Any, seconds: float) -> None:
+        """Keep what the next batch needs, and a row of the history."""
         earlier = self.history_ if hasattr(self, "_topic_average") else np.empty(0, HISTORY)
         last = (0, 0, 0.0) if len(earlier) == 0 else earlier[-1].item()
         row = (
@@ -211,20 +235,20 @@ class PartialFit:
     _validate_params: Any
     _read: Any
     _problem: Any
+    _own_priors: Any
     _starts: Any
     _fitted: Any
 
 
-def _explained(problem: Problem, topics: Posterior) -> tuple[Posterior, Counts]:
-    """Infer weights in a few updates, and share the counts out by them."""
-    shares = problem.X.equal_shares(problem.n_components).astype(problem.X.dtype)
-    weights = problem.absorb_weights(shares, topics)
-    for _ in range(_WEIGHT_PASSES):
-        counts = problem.expected_counts(weights, topics, weights_only=True)
-        weights = problem.absorb_weights(counts.weights, topics)
-    return weights, problem.expected_counts(weights, topics)
+def _led_by_means(topics: Posterior) -> Posterior:
+    """Let the mean stand for ``exp(E[log])``.
+
+    That is far smaller wherever there is less than a count: while few were seen, a variational
+    side would give up features of topics for no other reason.
+    """
+    return replace(topics, effective=topics.mean)
 
 
 def _counts_of(seen: Seen, problem: Problem) -> Array:
     """Give the topics' counts of all samples so far."""
-    return np.array(seen.average * seen.samples, dtype=problem.X.dtype, order="F")
+    return np.asfortranarray(np.multiply(seen.average, seen.samples, dtype=problem.X.dtype))

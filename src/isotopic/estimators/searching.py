@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.estimators.checkpoint import Keeper
 from isotopic.estimators.watching import Watcher
 from isotopic.init import Start, start_from_arrays, start_from_model, strategy_start
 from isotopic.problem import Problem, State
 from isotopic.random import generator
-from isotopic.solvers import Solution, choose_solver, solve
+from isotopic.solvers import OnlineEM, Solution, choose_solver, solve
+from isotopic.solvers.batches import number_of_batches
 
 
 class Searching:
@@ -76,6 +78,8 @@ class Searching:
             return [partial(start_from_model, problem, self, seen)]
         model = self.init
         if isinstance(model, str):
+            if model == "auto" and _learns_online(self.solver, problem.X):
+                model = "random"  # its first iteration finds as much as a decomposition, sooner
             streams = [np.random.default_rng(seed) for seed in seeds]
             return [
                 partial(strategy_start, problem, model, stream, number=number)
@@ -91,6 +95,14 @@ class Searching:
         if len(model) != 2:
             raise ValueError(f"init must be a pair (weights, topics), not {len(model)} things")
         return [partial(start_from_arrays, problem, *model)]
+
+
+def _learns_online(solver: Any, X: Any) -> bool:
+    """Tell whether a solver, by name or as an object, goes through several mini-batches."""
+    online = OnlineEM() if isinstance(solver, str) and solver == "online" else solver
+    if not (isinstance(online, OnlineEM) and isinstance(X, CountMatrix)):
+        return False
+    return number_of_batches(X, online.batch_size) > 1
 
 
 def _badness(solution: Solution[State]) -> float:

@@ -10,10 +10,12 @@ from typing import TypeAlias
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.blocks import BlockedProblem
 from isotopic.counts import CountMatrix
 from isotopic.init.kmeans import kmeans
 from isotopic.init.nndsvd import nndsvd
 from isotopic.init.rehearsal import rehearsed
+from isotopic.init.sampled import enough_room, sampled_counts
 from isotopic.init.spectral import spectral
 from isotopic.init.start import (
     Start,
@@ -55,6 +57,8 @@ def strategy_start(
 ) -> Start:
     """Share the counts out by a named strategy, and let the priors absorb them.
 
+    Of data in row blocks, strategies other than random see as many samples as fit into memory.
+
     Parameters
     ----------
     problem : Problem
@@ -70,17 +74,27 @@ def strategy_start(
     weights, topics : Posterior
     """
     bayesian = problem.weights.bayesian or problem.topics.bayesian
-    whole = isinstance(problem.X, CountMatrix)
-    decomposed = bayesian and whole and number == 0
+    decomposed = bayesian and number == 0
     chosen = ("nndsvd" if decomposed else "random") if name == "auto" else name
     if chosen not in STRATEGIES:
         names = ", ".join(["auto", *STRATEGIES])
         raise ValueError(f"init={name!r} is not a strategy; choose one of {names}")
-    if chosen != "random" and not whole:
-        raise ValueError(
-            f"init={name!r} looks at the whole matrix, which data in row blocks does not allow: "
-            "use init='random', or init=model with a model that was fitted to a part of the data"
-        )
-    counts = STRATEGIES[chosen](problem.X, problem.n_components, rng)
-    rehearse = name == "auto" and whole
-    return absorbed(problem, *(rehearsed(problem, *counts) if rehearse else counts))
+
+    def found(problem: Problem) -> tuple[Array, Array]:
+        counts = STRATEGIES[chosen](problem.X, problem.n_components, rng)
+        return rehearsed(problem, *counts) if name == "auto" else counts
+
+    if chosen == "random" or not isinstance(problem, BlockedProblem):
+        return absorbed(problem, *found(problem))
+    if not enough_room(problem):
+        if name != "auto":
+            raise ValueError(
+                f"init={name!r} looks at samples in memory, for which memory_limit leaves no room: "
+                "raise it, or use init='random'"
+            )
+        chosen = "random"
+        return absorbed(problem, *found(problem))
+    counts = sampled_counts(problem, found, rng)
+    everyone = problem.memory.n_sampled == problem.X.shape[0]
+    again = name == "auto" and not everyone  # for those who were not there
+    return absorbed(problem, *(rehearsed(problem, *counts) if again else counts))

@@ -12,7 +12,7 @@ _OVERALL_PART = 0.1
 _EVEN_PART = 0.01
 
 # More passes fit the weights closer to topics that are yet to change.
-_WEIGHT_PASSES = 5
+WEIGHT_PASSES = 5
 
 
 def counts_from_topics(
@@ -38,11 +38,11 @@ def counts_from_topics(
     """
     topics = np.asfortranarray(_completed(X, found, n_components, rng), X.dtype)
     weights = np.full((X.shape[0], n_components), 1 / n_components, X.dtype)
-    for _ in range(_WEIGHT_PASSES):
+    for _ in range(WEIGHT_PASSES):
         weights = normalized(row_pass(X, weights, topics)[0], in_place=True)
     counts = one_pass(X, weights, topics)
-    weight_counts = _shared_out(X.sample_totals, counts.weights)
-    return weight_counts, _shared_out(X.feature_totals, counts.topics.T).T
+    weight_counts = shared_out(X.sample_totals, counts.weights)
+    return weight_counts, shared_out(X.feature_totals, counts.topics.T).T
 
 
 def _completed(X: CountMatrix, found: Array, n_components: int, rng: np.random.Generator) -> Array:
@@ -54,7 +54,7 @@ def _completed(X: CountMatrix, found: Array, n_components: int, rng: np.random.G
     return np.vstack([(1 - _OVERALL_PART) * found + _OVERALL_PART * overall, random])
 
 
-def _shared_out(totals: Array, counts: Array) -> Array:
+def shared_out(totals: Array, counts: Array) -> Array:
     """Split each total in proportion to a row of counts, and a part of it evenly."""
     shares = normalized(np.ascontiguousarray(counts, np.float64), in_place=True)
     shares *= 1 - _EVEN_PART

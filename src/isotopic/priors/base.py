@@ -139,6 +139,25 @@ class Prior(Protocol):
     def relearned(self, evidence: Evidence) -> "Prior":
         """Give the prior with the settings that the counts speak for."""
 
+    @property
+    def tallied(self) -> bool:
+        """Whether settings are learned from sums over rows, which may be made part by part."""
+
+    def tally(self, evidence: Evidence) -> Array:
+        """Add up over rows what an update of the settings needs."""
+
+    def taught(self, tally: Array) -> "Prior":
+        """Give the prior with settings updated by a tally over all rows."""
+
+    def moved(self, before: Any) -> bool:
+        """Tell whether another update with the same counts would matter after this one."""
+
+    def entries(self, evidence: Evidence) -> Array | None:
+        """Give what it learns of each entry of the side, if anything."""
+
+    def with_entries(self, entries: Any) -> "Prior":
+        """Give the prior with this learned of each entry: an array, or what gives its rows."""
+
     def settings_cost(self, columns: int) -> float:
         """Give what settings that are learned add to the objective, for so many columns."""
 
@@ -190,6 +209,28 @@ class Side:
 
     def relearned(self, evidence: Evidence) -> Any:
         """Nothing to learn."""
+        return self
+
+    tallied: ClassVar[bool] = False
+
+    def tally(self, evidence: Evidence) -> Array:
+        """Nothing to add up."""
+        return np.zeros(0)
+
+    def taught(self, tally: Array) -> Any:
+        """Nothing to learn."""
+        return self
+
+    def moved(self, before: Any) -> bool:
+        """One update says it all."""
+        return False
+
+    def entries(self, evidence: Evidence) -> Array | None:
+        """Nothing is learned of single entries."""
+        return None
+
+    def with_entries(self, entries: Any) -> Any:
+        """Nothing is learned of single entries."""
         return self
 
     def settings_cost(self, columns: int) -> float:

@@ -1,5 +1,6 @@
 """Sides that are distributions: the effective factor is ``exp(E[log])``."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -14,8 +15,13 @@ from isotopic.priors.concentration import (
     RATE,
     Occurrence,
     certain,
-    learned_concentration,
+    concentration_of,
+    concentration_tally,
+    gamma_of,
+    gamma_tally,
     learned_gamma,
+    moved,
+    settled,
 )
 
 
@@ -93,7 +99,31 @@ class Dirichlet(Bayesian):
         """Learn the concentration that makes the counts most likely."""
         if self.learn is None:
             return self
-        concentration = learned_concentration(
+        return settled(
+            lambda now: now.taught(now.tally(evidence)),
+            self,
+            lambda now, before: now.moved(before),
+        )
+
+    @property
+    def tallied(self) -> bool:  # type: ignore[override]
+        """Whether the concentration is learned."""
+        return self.learn is not None
+
+    def tally(self, evidence: Evidence) -> Array:
+        """Add up what an update of the concentration needs."""
+        return self._from_evidence(concentration_tally, evidence)
+
+    def taught(self, tally: Array) -> Self:
+        """Update the concentration."""
+        return replace(self, concentration=concentration_of(tally))
+
+    def moved(self, before: Self) -> bool:
+        """Tell whether the concentration changed."""
+        return moved(self.concentration, before.concentration)
+
+    def _from_evidence(self, what: Callable[..., Array], evidence: Evidence) -> Array:
+        return what(
             np.asarray(self.concentration, np.float64),
             self._occurrence(evidence),
             row_sums(evidence.counts),
@@ -102,7 +132,6 @@ class Dirichlet(Bayesian):
             forbidden=None if self.forbidden is None else np.asarray(self.forbidden),
             copies=evidence.copies,
         )
-        return replace(self, concentration=concentration)
 
     def settings_cost(self, columns: int) -> float:
         """Give minus the log-density of a concentration that is learned: it is exponential."""
@@ -242,16 +271,38 @@ class Gamma(Bayesian):
         """Learn the shape and rate that make the counts most likely."""
         if self.learn is None:
             return self
+        shape, rate = self._from_evidence(learned_gamma, evidence)
+        return replace(self, shape=shape, rate=rate)
+
+    @property
+    def tallied(self) -> bool:  # type: ignore[override]
+        """Whether shape and rate are learned."""
+        return self.learn is not None
+
+    def tally(self, evidence: Evidence) -> Array:
+        """Add up what an update of shape and rate needs."""
+        tally: Array = self._from_evidence(gamma_tally, evidence)
+        return tally
+
+    def taught(self, tally: Array) -> Self:
+        """Update shape and rate."""
+        shape, rate = gamma_of(tally, np.asarray(self.shape), np.asarray(self.rate))
+        return replace(self, shape=shape, rate=rate)
+
+    def moved(self, before: Self) -> bool:
+        """Tell whether the shape changed."""
+        return moved(self.shape, before.shape)
+
+    def _from_evidence(self, what: Callable[..., Any], evidence: Evidence) -> Any:
         if np.ndim(self.shape) == 2 and min(np.shape(self.shape)) > 1:
             raise ValueError("a shape for each entry (or seeds) cannot be learned")
-        shape, rate = learned_gamma(
+        return what(
             np.asarray(self.shape, np.float64),
             np.asarray(self.rate, np.float64),
             evidence,
             symmetric=self.learn == "symmetric",
             votes=None if self.forbidden is None else ~np.asarray(self.forbidden),
         )
-        return replace(self, shape=shape, rate=rate)
 
     def kept(self, learned: Any) -> Self:
         """Take the shape and rate that were learned, for good."""

@@ -1,6 +1,7 @@
 """Learning the settings of Dirichlet and Gamma priors from the counts of their sides."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,23 @@ RATE = 1.0
 # Updates in a lesson; fewer if they no longer change much.
 _UPDATES = 20
 _LITTLE = 1e-3
+
+
+S = TypeVar("S")
+
+
+def settled(update: Callable[[S], S], now: S, moved: Callable[[S, S], bool]) -> S:
+    """Update settings until that changes little, or often enough."""
+    for _ in range(_UPDATES):
+        before, now = now, update(now)
+        if not moved(now, before):
+            break
+    return now
+
+
+def moved(now: Any, before: Any) -> bool:
+    """Tell whether settings changed by more than a little."""
+    return bool(np.any(np.abs(np.subtract(now, before)) > _LITTLE * np.asarray(now)))
 
 
 class Occurrence(NamedTuple):
@@ -79,7 +97,7 @@ def _log_ratio(x: Array) -> Array:
     return np.asarray(ratio)
 
 
-def learned_concentration(
+def concentration_tally(
     concentration: Array,
     occurrence: Occurrence,
     totals: Array,
@@ -89,7 +107,7 @@ def learned_concentration(
     forbidden: Array | None = None,
     copies: Array | None = None,
 ) -> Array:
-    r"""Raise the probability of the concentration, given all counts (Minka's fixed point).
+    r"""Add up over rows the two sums of an update of the concentration (Minka's fixed point).
 
     .. math:: \alpha_j \leftarrow
         \frac{\sum_i \alpha_j p_{ij} (\psi(\alpha_j + s_{ij} + n_{ij}) - \psi(\alpha_j + s_{ij}))}
@@ -118,24 +136,26 @@ def learned_concentration(
 
     Returns
     -------
-    concentration : ndarray of shape (1, 1) or (1, columns)
+    tally : ndarray of shape (2, 1, 1) or (2, 1, columns)
+        Those of all rows are the sum of those of any parts of them.
     """
     shape, axis = occurrence.size.shape, None if symmetric else 0
     there = np.ones((1, 1)) if forbidden is None else ~forbidden
     by_row = there if copies is None else there * copies[:, np.newaxis]
     now = np.atleast_2d(np.asarray(concentration, np.float64))
-    for _ in range(_UPDATES):
-        prior = now if seeds is None else now + seeds
-        rises = gamma_functions(prior + occurrence.size)[0] - gamma_functions(prior)[0]
-        sums = np.broadcast_to(prior * there, shape).sum(axis=1)
-        push = gamma_functions(sums + totals)[0] - gamma_functions(sums)[0]
-        pulled = (by_row * now * occurrence.probability * rises).sum(axis=axis, keepdims=True)
-        pushed = np.broadcast_to(by_row * push[:, np.newaxis], shape)
-        pushed = pushed.sum(axis=axis, keepdims=True)
-        before, now = now, np.maximum(pulled / (pushed + RATE), LEAST)
-        if np.all(np.abs(now - before) <= _LITTLE * now):
-            break
-    return now
+    prior = now if seeds is None else now + seeds
+    rises = gamma_functions(prior + occurrence.size)[0] - gamma_functions(prior)[0]
+    sums = np.broadcast_to(prior * there, shape).sum(axis=1)
+    push = gamma_functions(sums + totals)[0] - gamma_functions(sums)[0]
+    pulled = (by_row * now * occurrence.probability * rises).sum(axis=axis, keepdims=True)
+    pushed = np.broadcast_to(by_row * push[:, np.newaxis], shape)
+    return np.stack([pulled, pushed.sum(axis=axis, keepdims=True)])
+
+
+def concentration_of(tally: Array) -> Array:
+    """Update the concentration, from the sums over all rows."""
+    pulled, pushed = tally
+    return np.asarray(np.maximum(pulled / (pushed + RATE), LEAST))
 
 
 def learned_gamma(
@@ -163,28 +183,58 @@ def learned_gamma(
     -------
     shape, rate : ndarray of shape (1, 1) or (1, columns)
     """
+    axis = None if symmetric else 0
+    shape, rate = (
+        np.broadcast_to(setting, evidence.counts.shape).mean(axis=axis, keepdims=True)
+        for setting in (shape, rate)
+    )
+
+    def update(now: tuple[Array, Array]) -> tuple[Array, Array]:
+        tally = gamma_tally(now[0], now[1], evidence, symmetric=symmetric, votes=votes)
+        return gamma_of(tally, *now)
+
+    return settled(update, (shape, rate), lambda now, before: moved(now[0], before[0]))
+
+
+def gamma_tally(
+    shape: Array, rate: Array, evidence: Evidence, *, symmetric: bool, votes: Array | None = None
+) -> Array:
+    """Add up over rows the sums of an update: see :func:`learned_gamma`.
+
+    Returns
+    -------
+    tally : ndarray of shape (6, 1, 1) or (6, 1, columns)
+        Those of all rows are the sum of those of any parts of them.
+    """
     counts = evidence.counts.astype(np.float64, copy=False)
     by_row = np.ones((1, 1)) if evidence.copies is None else evidence.copies[:, np.newaxis]
     weight = np.broadcast_to(by_row if votes is None else by_row * votes, counts.shape)
     totals = np.asarray(evidence.totals, np.float64)
-
-    def summed(values: Array) -> Array:
-        whole = np.broadcast_to(values, counts.shape) * weight
-        return np.asarray(whole.sum(axis=None if symmetric else 0, keepdims=True))
-
+    shape = np.atleast_2d(shape)
+    rises = gamma_functions(counts + shape)[0] - gamma_functions(shape)[0]
+    inverse = 1 / (rate + totals)
+    sums = (shape * rises, np.log1p(totals / rate), counts * inverse, inverse, 1.0, totals)
     axis = None if symmetric else 0
-    shape, rate = (
-        np.broadcast_to(setting, counts.shape).mean(axis=axis, keepdims=True)
-        for setting in (shape, rate)
+    return np.stack(
+        [
+            (np.broadcast_to(values, counts.shape) * weight).sum(axis=axis, keepdims=True)
+            for values in sums
+        ]
     )
-    heard = summed(totals) > 0  # the others stay as they are
-    for _ in range(_UPDATES):
-        rises = gamma_functions(counts + shape)[0] - gamma_functions(shape)[0]
-        before, falls = shape, summed(np.log1p(totals / rate))
-        learned = np.divide(summed(shape * rises), falls, out=np.ones_like(falls), where=heard)
-        shape = np.where(heard, np.maximum(learned, LEAST), shape)
-        expected = summed((shape + counts) / (rate + totals))
-        rate = np.divide(summed(shape), expected, out=rate.copy(), where=heard)
-        if np.all(np.abs(shape - before) <= _LITTLE * shape):
-            break
-    return shape, rate
+
+
+def gamma_of(tally: Array, shape: Array, rate: Array) -> tuple[Array, Array]:
+    """Update shape and rate, from the sums over all rows."""
+    pulled, falls, means, inverse, entries, totals = tally
+    heard = totals > 0  # the others stay as they are
+    learned = np.divide(pulled, falls, out=np.ones_like(falls), where=heard)
+    shape = np.where(heard, np.maximum(learned, LEAST), _level(shape, falls))
+    expected = shape * inverse + means
+    return shape, np.divide(shape * entries, expected, out=_level(rate, falls), where=heard)
+
+
+def _level(setting: Array, like: Array) -> Array:
+    """Give the mean of settings that are to be shared from now on."""
+    axis = None if like.shape == (1, 1) else 0
+    mean = np.atleast_2d(np.asarray(setting, np.float64)).mean(axis=axis, keepdims=True)
+    return np.broadcast_to(mean, like.shape).copy()

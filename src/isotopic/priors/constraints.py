@@ -95,7 +95,36 @@ class Around(Side):
 
     def relearned(self, evidence: Evidence) -> Self:
         """Let the prior learn."""
-        return self.around(self.prior.relearned(evidence))
+        return self.around(self.prior.relearned(self.inside(evidence)))
+
+    def inside(self, evidence: Evidence) -> Evidence:
+        """Give what the prior learns from."""
+        return evidence
+
+    @property
+    def tallied(self) -> bool:  # type: ignore[override]
+        """Whether the prior learns from sums over rows."""
+        return self.prior.tallied
+
+    def tally(self, evidence: Evidence) -> Array:
+        """Let the prior add up."""
+        return self.prior.tally(self.inside(evidence))
+
+    def taught(self, tally: Array) -> Self:
+        """Let the prior update its settings."""
+        return self.around(self.prior.taught(tally))
+
+    def moved(self, before: Any) -> bool:
+        """Tell whether the prior's settings changed."""
+        return self.prior.moved(before.prior)
+
+    def entries(self, evidence: Evidence) -> Array | None:
+        """Give what the prior learns of each entry."""
+        return self.prior.entries(self.inside(evidence))
+
+    def with_entries(self, entries: Any) -> Self:
+        """Let the prior take it."""
+        return self.around(self.prior.with_entries(entries))
 
     def settings_cost(self, columns: int) -> float:
         """Give the prior's."""
@@ -181,12 +210,11 @@ class Weighted(Around):
         each = counts / as_column(self.copies.astype(counts.dtype))
         return self.repeated(self.prior.absorb(each, totals))
 
-    def relearned(self, evidence: Evidence) -> Self:
+    def inside(self, evidence: Evidence) -> Evidence:
         """Let each sample speak as often as it counts."""
         copies = as_column(self.copies.astype(evidence.counts.dtype))
         squares = None if evidence.squares is None else evidence.squares / copies
-        each = Evidence(evidence.counts / copies, squares, evidence.totals, self.copies)
-        return self.around(self.prior.relearned(each))
+        return Evidence(evidence.counts / copies, squares, evidence.totals, self.copies)
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
@@ -250,12 +278,11 @@ class Held(Around):
         learned = self.prior.absorb(self._learned(counts), self._learned(totals))
         return self._joined(learned, counts)
 
-    def relearned(self, evidence: Evidence) -> Self:
+    def inside(self, evidence: Evidence) -> Evidence:
         """Let the topics that are learned speak."""
         counts, squares, totals, copies = evidence
         squares = None if squares is None else self._learned(squares)
-        some = Evidence(self._learned(counts), squares, self._learned(totals), copies)
-        return self.around(self.prior.relearned(some))
+        return Evidence(self._learned(counts), squares, self._learned(totals), copies)
 
     def predictive(self, posterior: Posterior) -> Array:
         """Show the topics that are held as they are."""

@@ -129,13 +129,20 @@ class CollapsedDirichlet(DirichletMean):
 
     def relearned(self, evidence: Evidence) -> Self:
         """Learn how much of itself each count finds."""
+        return super().relearned(evidence).with_entries(self.entries(evidence))
+
+    def entries(self, evidence: Evidence) -> Array:
+        """Find how much of itself each count finds."""
         assert evidence.squares is not None
         squares, counts = evidence.squares, evidence.counts
         some = counts > 0
         share = np.divide(squares, counts, out=np.zeros_like(counts), where=some)
         share = np.minimum(share, _MOST_OWN * counts)  # first, since a quotient might overflow
-        own = np.divide(share, counts, out=share, where=some)
-        return replace(super().relearned(evidence), own=own)
+        return np.divide(share, counts, out=share, where=some)
+
+    def with_entries(self, entries: Any) -> Self:
+        """Take what counts find of themselves."""
+        return replace(self, own=entries)
 
     def kept(self, learned: Any) -> Self:
         """Take the concentration; what counts find of themselves is theirs alone."""
@@ -147,7 +154,8 @@ class CollapsedDirichlet(DirichletMean):
 
     def rows(self, which: Array) -> Self:
         """Give the prior of some rows only."""
-        some = None if self.own is None else np.asarray(self.own)[which]
+        own: Any = self.own  # an array, or something that gives rows of one
+        some = None if own is None else own[which]
         return replace(super().rows(which), own=some)
 
     def _effective(self, parameters: Array, counts: Array, mean: Array) -> tuple[Array, Array]:

@@ -63,10 +63,9 @@ class Sized(Around):
         """Pull at the weights for size one."""
         return self.prior.pull(self.unsized(posterior), copies)
 
-    def relearned(self, evidence: Evidence) -> Self:
+    def inside(self, evidence: Evidence) -> Evidence:
         """Let the prior learn for size one."""
-        seen = evidence._replace(totals=self._seen(evidence.totals))
-        return self.around(self.prior.relearned(seen))
+        return evidence._replace(totals=self._seen(evidence.totals))
 
     def sized(self, posterior: Posterior) -> Posterior:
         """Multiply the weights with the sizes."""
@@ -134,13 +133,12 @@ class Given(Around):
         seen = self._without_totals(totals, counts.shape)
         return self.prior.gap(others, self._without(counts), seen, copies)
 
-    def relearned(self, evidence: Evidence) -> Self:
+    def inside(self, evidence: Evidence) -> Evidence:
         """Let the prior learn from the other weights."""
         counts, squares, totals, copies = evidence
         squares = None if squares is None else self._without(squares)
         seen = self._without_totals(totals, counts.shape)
-        others = Evidence(self._without(counts), squares, seen, copies)
-        return self.around(self.prior.relearned(others))
+        return Evidence(self._without(counts), squares, seen, copies)
 
     def _without(self, side: Array) -> Array:
         """Put zeros in the place of what is given."""

@@ -54,15 +54,25 @@ class Relevance(Side):
             raise ValueError(f"scale_share must be positive and finite, not {self.scale_share!r}")
 
     def relearned(self, evidence: Evidence) -> Self:
-        """Take the tangent at the weights as they are; without any counts, leave it."""
-        if not evidence.counts.any():
-            return self
+        """Take the tangent at the weights as they are."""
+        return self.taught(self.tally(evidence))
+
+    tallied: ClassVar[bool] = True
+
+    def tally(self, evidence: Evidence) -> Array:
+        """Add up the weights of each component, the samples and their counts."""
         copies = np.ones(len(evidence.counts)) if evidence.copies is None else evidence.copies
-        weights = evidence.counts / (evidence.totals + np.asarray(self.strength))
+        weights = divided(evidence.counts, evidence.totals + np.asarray(self.strength))
         mass = copies @ weights.astype(np.float64)
-        samples = copies.sum()
-        prior_scale = (self.shape - 1) * self.scale_share
-        prior_scale *= float(copies @ row_sums(evidence.counts)) / samples / len(mass)
+        return np.append(mass, [copies.sum(), copies @ row_sums(evidence.counts)])
+
+    def taught(self, tally: Array) -> Self:
+        """Take the tangent at the sums of the weights; without any counts, leave it."""
+        *by_component, samples, total = tally.tolist()
+        if total == 0:
+            return self
+        mass = np.array(by_component)
+        prior_scale = (self.shape - 1) * self.scale_share * total / samples / len(mass)
         force = samples + self.shape + 1
         reached = mass + prior_scale
         constant = force * float((np.log(reached) - mass / reached).sum()) / samples

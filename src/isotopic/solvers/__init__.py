@@ -12,7 +12,9 @@ from isotopic.solvers.incremental import IncrementalEM, IncrementalState
 from isotopic.solvers.joint import InTurn, JointEM
 from isotopic.solvers.learning import Learning, LearningState
 from isotopic.solvers.least_squares import LeastSquares, LeastSquaresState
+from isotopic.solvers.mixed import Mixed
 from isotopic.solvers.online import OnlineEM, OnlineState
+from isotopic.solvers.phased import Phased
 from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 
 __all__ = [
@@ -39,8 +41,10 @@ __all__ = [
     "LearningState",
     "LeastSquares",
     "LeastSquaresState",
+    "Mixed",
     "OnlineEM",
     "OnlineState",
+    "Phased",
     "Progress",
     "SequentialMM",
     "Solution",

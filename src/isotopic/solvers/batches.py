@@ -96,9 +96,14 @@ def sensible_size(X: CountMatrix) -> int:
     return int(np.clip(_ENTRIES_A_FEATURE * n_features / each, _FEWEST_ROWS, None))
 
 
+def number_of_batches(X: CountMatrix, batch_size: int | None) -> int:
+    """Tell into how many batches the samples are cut."""
+    size = sensible_size(X) if batch_size is None else batch_size
+    return max(1, round(X.shape[0] / size))
+
+
 def _cut(problem: Problem, size: int, seed: int) -> list[Batch]:
-    n_samples = problem.X.shape[0]
-    n_batches = max(1, round(n_samples / size))
+    n_samples, n_batches = problem.X.shape[0], number_of_batches(problem.X, size)
     if n_batches == 1:
         return [Batch(np.arange(n_samples), problem)]
     order = np.random.default_rng(seed).permutation(n_samples)

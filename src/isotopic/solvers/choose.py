@@ -2,21 +2,31 @@
 
 from typing import Any, cast
 
+import numpy as np
+
 from isotopic.beta_problem import BetaProblem
+from isotopic.counts import CountMatrix
 from isotopic.problem import Problem
 from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
 from isotopic.solvers.beta_mm import FurtherMM, JointMM, SequentialMM
-from isotopic.solvers.coordinate_descent import CoordinateDescent
+from isotopic.solvers.coordinate_descent import CoordinateDescent, descends
 from isotopic.solvers.incremental import IncrementalEM
 from isotopic.solvers.joint import JointEM
 from isotopic.solvers.learning import Learning
 from isotopic.solvers.least_squares import LeastSquares
+from isotopic.solvers.mixed import Mixed
 from isotopic.solvers.online import OnlineEM
+from isotopic.solvers.phased import Phased
+
+# Up to so many entries a dense array is worth the sparse copies that coordinate descent works on.
+_DENSE_ENTRIES = 2**22
+# From so many products a pass on, steps in single precision save more than they cost.
+_ROUGH_PRODUCTS = 2**24
 
 SOLVERS: dict[str, Solver[Any]] = {
-    "auto": Accelerated(),
+    "auto": Accelerated(),  # or more: see `_sharper`
     "accelerated": Accelerated(),
     "joint": JointEM(),
     "alternating": Alternating(),
@@ -66,11 +76,30 @@ def _named(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
     if isinstance(solver, str):
         if solver not in known:
             raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}")
-        return known[solver]
+        sharper = _sharper(problem) if solver == "auto" and known is SOLVERS else None
+        return known[solver] if sharper is None else sharper
     if isinstance(solver, type) or not hasattr(solver, "step"):
         raise TypeError(
             f"solver must be a name or a solver object such as JointEM(), not {solver!r}"
         )
     if type(solver) in map(type, others.values()):
         raise ValueError(f"solver {solver!r} is for other divergences; choose one of {names}")
+    return solver
+
+
+def _sharper(problem: Problem) -> Solver[Any] | None:
+    """Give what is better than the accelerated solver alone, for problems that have such a thing.
+
+    Coordinate descent near the optimum ends lower, and large problems begin in single precision.
+    """
+    X = problem.X
+    if not (isinstance(X, CountMatrix) and descends(problem)):
+        return None
+    entries = len(X.values) if X.is_sparse else X.dense.size
+    if not X.is_sparse and entries > _DENSE_ENTRIES:
+        return None
+    solver: Solver[Any] = Accelerated(Phased())
+    large = entries * problem.n_components >= _ROUGH_PRODUCTS
+    if large and X.dtype == np.float64 and X.copies is None and X.fits_single_precision:
+        solver = Mixed(Accelerated(Phased()))
     return solver

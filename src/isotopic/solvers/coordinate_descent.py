@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.kernels import descended, row_sums
 from isotopic.priors import Free, Lasso, Posterior, Prior, Simplex, Weighted
 from isotopic.problem import Problem, State
@@ -44,6 +45,11 @@ class CoordinateDescent:
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
         """Evaluate the starting point."""
+        if not isinstance(problem.X, CountMatrix):
+            raise ValueError(
+                "coordinate descent goes over samples and features in turn, which needs X in "
+                "memory: for row blocks use solver='auto', 'joint' or 'alternating'"
+            )
         _check_supported(problem)
         return problem.evaluate(weights, topics, passes=0)
 
@@ -93,11 +99,24 @@ def _strength(prior: Prior) -> float:
     return prior.strength if isinstance(prior, Lasso) else 0.0
 
 
-def _check_supported(problem: Problem) -> None:
-    weights, topics = problem.weights, problem.topics
+def descends(problem: Problem) -> bool:
+    """Tell whether coordinate descent can solve it."""
+    known = all(isinstance(prior, _KNOWN) for _, prior in _sides(problem))
+    return known and problem.X.missing is None
+
+
+_KNOWN = (Free, Lasso, Simplex)
+
+
+def _sides(problem: Problem) -> tuple[tuple[str, Prior], tuple[str, Prior]]:
+    weights = problem.weights
     weights = weights.prior if isinstance(weights, Weighted) else weights
-    for side, prior in (("weights", weights), ("topics", topics)):
-        if not isinstance(prior, (Free, Lasso, Simplex)):
+    return ("weights", weights), ("topics", problem.topics)
+
+
+def _check_supported(problem: Problem) -> None:
+    for side, prior in _sides(problem):
+        if not isinstance(prior, _KNOWN):
             raise ValueError(
                 "coordinate descent is for sides that are Free, Lasso or Simplex, not "
                 f"{type(prior).__name__} {side}; solver='accelerated' and solver='alternating' are "

@@ -1,6 +1,6 @@
 """OnlineEM: stochastic updates from mini-batches."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
@@ -15,6 +15,7 @@ from isotopic.solvers.batches import (
     check_joint,
     stacked,
 )
+from isotopic.solvers.first_look import PASSES, first_look
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,13 @@ class OnlineEM:
 
     and the batch's weights absorb theirs. The start, :math:`s_0`, is that of all samples. For
     every pair of priors with normalised topics: for Dirichlet topics this is stochastic
-    variational inference. An iteration goes once through all batches, and evaluates where that
-    led: two passes. If a single batch has all samples there is nothing to average, and the
-    iteration is that of :class:`~isotopic.solvers.JointEM`.
+    variational inference.
+
+    The first iteration infers each batch's weights in a few updates
+    (:func:`~isotopic.solvers.first_look.first_look`), so that the topics are told apart early; the
+    later ones update them once. An iteration goes once through all batches, and evaluates where
+    that led: four passes, then two. If a single batch has all samples there is nothing to average,
+    and the iteration is that of :class:`~isotopic.solvers.JointEM`.
 
     Parameters
     ----------
@@ -92,20 +97,27 @@ class OnlineEM:
         batches = batches_of(problem, self.batch_size, self.seed)
         if len(batches) == 1:
             return self._whole(problem, state)
+        first = state.steps == 1
         topics, statistics, steps = state.topics, state.statistics, state.steps
         order = np.random.default_rng((self.seed, steps)).permutation(len(batches))
         parts: dict[int, Posterior] = {}
         for number in order.tolist():
             batch = batches[number]
-            parts[number], counts = _updated(batch, state.weights, topics)
+            parts[number], counts = _updated(batch, None if first else state.weights, topics)
             rate = self.step_size(steps)
-            scale = problem.X.shape[0] / len(batch.rows)
-            statistics = (1 - rate) * statistics + rate * scale * counts
-            topics = problem.topics.absorb(_as_counts(statistics, state), 1.0)
+            counts = counts * counts.dtype.type(rate * problem.X.shape[0] / len(batch.rows))
+            counts += (1 - rate) * statistics
+            statistics = counts
+            topics = problem.topics.absorb(statistics.copy("K"), 1.0)
             steps += 1
         weights = stacked(batches, [parts[i] for i in range(len(batches))])
-        new = problem.evaluate(weights, topics, state.passes + 2)
+        passes = state.passes + (PASSES if first else 1) + 1
+        new = problem.evaluate(weights, topics, passes)
         return OnlineState(**vars(new), statistics=statistics, steps=steps)
+
+    def plain_step(self, problem: Problem, state: OnlineState) -> OnlineState:
+        """Make the joint update; the average stays."""
+        return replace(self._whole(problem, state), steps=state.steps)
 
     def _whole(self, problem: Problem, state: OnlineState) -> OnlineState:
         weights = problem.absorb_weights(state.counts.weights, state.topics)
@@ -114,16 +126,17 @@ class OnlineEM:
         return OnlineState(**vars(new), statistics=state.statistics, steps=state.steps + 1)
 
 
-def _updated(batch: Batch, weights: Posterior, topics: Posterior) -> tuple[Posterior, Array]:
-    """Share out the counts of a batch; give its new weights and the topics' counts."""
+def _updated(batch: Batch, weights: Posterior | None, topics: Posterior) -> tuple[Posterior, Array]:
+    """Share out the counts of a batch; give its new weights and the topics' counts.
+
+    ``None``: nothing is known of the weights.
+    """
     own = batch.problem
+    if weights is None:
+        new, counts = first_look(own, topics)
+        return new, own.with_unseen(counts.topics, new, topics)
     counts = own.expected_counts(
         batch.weights(weights), topics, weights_only=not own.topics.learned
     )
     new = own.absorb_weights(counts.weights, topics)
     return new, own.with_unseen(counts.topics, new, topics)
-
-
-def _as_counts(statistics: Array, state: State) -> Array:
-    """Copy the statistics in the precision and layout of counts, which are taken over."""
-    return np.array(statistics, dtype=state.topics.mean.dtype, order="F")

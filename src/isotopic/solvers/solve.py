@@ -144,4 +144,6 @@ def solve(
                 break
     except KeyboardInterrupt:
         interrupted = True
+    if hasattr(solver, "finished"):  # it has more to do at the end
+        state = solver.finished(problem, state)
     return Solution(state, np.array(rows, dtype=HISTORY), converged, interrupted)

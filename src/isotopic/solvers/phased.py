@@ -21,13 +21,13 @@ class Phased:
     ----------
     first : Solver, default=InTurn()
     then : Solver, default=CoordinateDescent()
-    below : float, default=1e-2
+    below : float, default=0.03
         The residual from which on ``then`` takes the steps.
     """
 
     first: Solver[Any] = field(default_factory=InTurn)
     then: Solver[Any] = field(default_factory=CoordinateDescent)
-    below: float = 1e-2
+    below: float = 0.03
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
         """Evaluate the starting point, by the one that asks for more."""

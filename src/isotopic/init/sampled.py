@@ -1,0 +1,75 @@
+"""Starts that need a matrix, for data in row blocks: found with some samples, then handed over."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.blocks import BlockedProblem, picked
+from isotopic.init.sharing import WEIGHT_PASSES, shared_out
+from isotopic.init.start import absorbed
+from isotopic.kernels import normalized
+from isotopic.priors import Simplex
+from isotopic.problem import Problem
+
+# Samples for each component without which a decomposition would be of little use.
+_FEWEST = 10
+
+
+def enough_room(problem: BlockedProblem) -> bool:
+    """Tell whether a sample that fits into memory is large enough to start from."""
+    n_samples = problem.X.shape[0]
+    return problem.memory.n_sampled >= min(n_samples, _FEWEST * problem.n_components)
+
+
+def sampled_counts(
+    problem: BlockedProblem,
+    found: Callable[[Problem], tuple[Array, Array]],
+    rng: np.random.Generator,
+) -> tuple[Any, Array]:
+    """Share out the counts of as many samples as fit into memory, then those of all.
+
+    Parameters
+    ----------
+    problem : BlockedProblem
+    found : callable
+        Gives the counts of both sides, for a problem in memory.
+    rng : Generator
+        For the samples, if they are not all.
+
+    Returns
+    -------
+    weight_counts : ndarray of shape (samples, components) or Rows
+        What ``found`` gave if all samples fit, else what they are with its topics.
+    topic_counts : ndarray of shape (components, features)
+    """
+    X, n_samples = problem.X, problem.X.shape[0]
+    n_sampled = problem.memory.n_sampled
+    which = np.arange(n_samples)
+    if n_sampled < n_samples:
+        which = np.sort(rng.choice(n_samples, n_sampled, replace=False))
+    part = Problem(
+        problem.weights.rows(which), problem.topics, picked(X, which), problem.n_components
+    )
+    counts = found(part)
+    return counts if n_sampled == n_samples else _handed_over(problem, counts[1])
+
+
+def _handed_over(problem: BlockedProblem, topic_counts: Array) -> tuple[Any, Array]:
+    """Infer the weights of all samples for the topics of some, and share all counts out by both.
+
+    A feature that these samples do not have is shared equally.
+    """
+    X = problem.X
+    by_feature = normalized(np.ascontiguousarray(topic_counts.T, np.float64))
+    by_feature *= X.feature_totals[:, np.newaxis]
+    plain = replace(problem, weights=Simplex(), topics=Simplex())
+    equal: Any = X.equal_shares(problem.n_components)
+    weights, topics = absorbed(plain, equal, by_feature.T)
+    for _ in range(WEIGHT_PASSES):
+        weight_counts = plain.expected_counts(weights, topics, weights_only=True).weights
+        weights = plain.absorb_weights(weight_counts, topics)
+    counts = plain.expected_counts(weights, topics)
+    return counts.weights, shared_out(X.feature_totals, counts.topics.T).T
