@@ -1,6 +1,7 @@
 """How well each estimate of LDA predicts, by document completion, and how fast it gets there.
 
-The peers are collapsed Gibbs samplers with learned priors, if they are installed.
+The peers are collapsed Gibbs samplers with learned priors, if they are installed, and the
+variational LDA of scikit-learn, on few samples: it takes long.
 """
 
 import time
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.decomposition import LatentDirichletAllocation
 
 from benchmarks import data
 from benchmarks.solution.tokens import words
@@ -20,7 +22,9 @@ from isotopic.evaluate import completion_score, split_counts
 COMPONENTS = 20
 QUICK = ("kjv", "ap")
 FULL = ("kjv", "ap", "20news_pruned", "pbmc_facs")
+LARGE = FULL[2:]  # for these, fewer settings and starts
 SWEEPS = 1000
+VARIATIONAL_SAMPLES, VARIATIONAL_ITERATIONS = 500, 30
 TEST_SHARE = 0.1
 
 # Closer than the default, so that what is compared are the estimates.
@@ -49,7 +53,7 @@ class Split:
 def _judged(topics: np.ndarray, alpha: np.ndarray, seen: sparse.csr_array) -> LDA:
     """Give topics that somebody found the face of a model, to be judged like one of ours."""
     start = np.ones((seen.shape[0], len(topics))), topics
-    settings = {"alpha": alpha, "eta": None, "estimate": "smoothed"}
+    settings = {"alpha": alpha, "eta": None, "estimate": "cvb0"}
     return LDA(len(topics), init=start, max_iter=0, **settings).fit(seen)
 
 
@@ -60,8 +64,10 @@ def measure(settings: Settings) -> Iterator[Row]:
             yield Row(name, detail="not found; ISOTOPIC_DATA names the folder of the data")
             continue
         split = _split(counts)
-        yield from _own(split, name, settings.repetitions(3))
+        large = name in LARGE
+        yield from _own(split, name, settings.repetitions(2 if large else 3), 2 if large else None)
         yield from _peers(split, name)
+        yield from _variational(split, name)
 
 
 def _split(counts: sparse.csr_array) -> Split:
@@ -74,23 +80,30 @@ def _split(counts: sparse.csr_array) -> Split:
     return Split(train[:, known].astype(np.float64), seen, hidden)
 
 
-def _own(split: Split, name: str, repetitions: int) -> Iterator[Row]:
+def _own(split: Split, name: str, repetitions: int, most: int | None) -> Iterator[Row]:
+    """Measure what a user gets who sets nothing, then at most so many settings of each estimate."""
+    yield _row(f"{name}, LDA({COMPONENTS})", split, repetitions)
     for estimate in ("cvb0", "smoothed", "variational", "map"):
-        for alpha, eta in MODES if estimate == "map" else CONCENTRATIONS:
-            settings = {"estimate": estimate, "alpha": alpha, "eta": eta}
-            results = [_fit(split, seed, **settings) for seed in range(repetitions)]
-            perplexities, seconds, passes = np.transpose(results)
-            yield Row(
-                f"{name}, {estimate}, alpha={alpha}, eta={eta}",
-                float(np.mean(perplexities)),
-                spread=(min(perplexities), max(perplexities)),
-                detail=f"{np.mean(seconds):.2f} s of one core, {np.mean(passes):.0f} passes",
-            )
+        for alpha, eta in (MODES if estimate == "map" else CONCENTRATIONS)[:most]:
+            what = f"{name}, {estimate}, alpha={alpha}, eta={eta}"
+            settings = {"estimate": estimate, "alpha": alpha, "eta": eta, "tol": TOL}
+            yield _row(what, split, repetitions, **settings)
+
+
+def _row(what: str, split: Split, repetitions: int, **settings) -> Row:
+    results = [_fit(split, seed, **settings) for seed in range(repetitions)]
+    perplexities, seconds, passes = np.transpose(results)
+    return Row(
+        what,
+        float(np.mean(perplexities)),
+        spread=(min(perplexities), max(perplexities)),
+        detail=f"{np.mean(seconds):.2f} s of one core, {np.mean(passes):.0f} passes",
+    )
 
 
 def _fit(split: Split, seed: int, **settings) -> tuple[float, float, int]:
     began = time.process_time()
-    model = LDA(COMPONENTS, n_jobs=1, random_state=seed, tol=TOL, **settings).fit(split.train)
+    model = LDA(COMPONENTS, n_jobs=1, random_state=seed, **settings).fit(split.train)
     seconds = time.process_time() - began
     return _perplexity(model, split), seconds, int(model.history_["passes"][-1])
 
@@ -112,6 +125,25 @@ def _peers(split: Split, name: str) -> Iterator[Row]:
         seconds = time.process_time() - began
         model = _judged(topics, alpha, split.seen)
         yield Row(what, _perplexity(model, split), detail=f"{seconds:.2f} s of one core")
+
+
+def _variational(split: Split, name: str) -> Iterator[Row]:
+    """Compare the variational estimate with that of scikit-learn, each with its own inference."""
+    few = split.train[:: max(1, split.train.shape[0] // VARIATIONAL_SAMPLES)]
+    known = np.flatnonzero(few.sum(axis=0))
+    split = Split(few[:, known], split.seen[:, known], split.hidden[:, known])
+    what = f"{name}, {split.train.shape[0]} samples"
+    yield _row(f"{what}, variational", split, 1, estimate="variational")
+    began = time.process_time()
+    peer = LatentDirichletAllocation(
+        COMPONENTS, max_iter=VARIATIONAL_ITERATIONS, learning_method="batch", random_state=0
+    ).fit(split.train)
+    seconds = time.process_time() - began
+    yield Row(
+        f"{what}, scikit-learn, {VARIATIONAL_ITERATIONS} batch iterations",
+        _perplexity(peer, split),
+        detail=f"{seconds:.2f} s of one core",
+    )
 
 
 # From documents and the number of features to topics and a concentration.

@@ -22,6 +22,7 @@ from isotopic import (
     load,
     match,
 )
+from isotopic.evaluate import completion_perplexity
 from isotopic.kernels import log_sums, squared_counts
 from isotopic.priors import (
     CollapsedDirichlet,
@@ -760,19 +761,40 @@ def test_of_several_starts_all_but_the_first_are_random(corpus):
 def test_new_samples_see_the_mean_of_the_topics(corpus):
     model = LDA(3, **SETTINGS).fit(corpus)
     np.testing.assert_array_equal(model._effective_components, model.components_)
-    same = LDA(3, alpha=model.alpha_, eta=None, estimate="smoothed", max_iter=0, tol=0)
-    counts = np.full((80, 3), 20.0)
-    same.set_params(init=(counts, model.components_)).fit(corpus)
-    np.testing.assert_allclose(same.transform(corpus), model.transform(corpus), atol=1e-6)
     variational = LDA(3, estimate="variational", **SETTINGS).fit(corpus)
     posterior = variational.components_posterior_
     expected = np.exp(digamma(posterior) - digamma(posterior.sum(axis=1, keepdims=True)))
     np.testing.assert_allclose(variational._effective_components, expected, rtol=1e-10)
 
 
-def test_a_sample_is_inferred_alike_in_any_company(corpus):
-    model = LDA(3, estimate="variational", **SETTINGS).fit(corpus)
-    assert not model._fitted_priors[0].learning  # what was learned is kept for good
+def test_counts_of_new_samples_leave_themselves_out(corpus):
+    model = LDA(3, **SETTINGS).fit(corpus)
+    alpha, own = model.alpha_, 0.0
+    weights = np.full((len(corpus), 3), 1 / 3) * corpus.sum(axis=1, keepdims=True) + alpha
+    for i in range(2000):
+        shares = corpus[:, np.newaxis] * responsibilities(weights, model.components_)
+        counts = shares.sum(axis=2)
+        if i == 5:  # once the samples are told apart
+            squares = shares * responsibilities(weights, model.components_)
+            own = np.minimum(squares.sum(axis=2) / counts**2, 0.999)
+        weights = counts * (1 - own) + alpha
+    expected = (counts + alpha) / (counts + alpha).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.transform(corpus), expected, atol=1e-5)
+
+
+def test_new_samples_are_predicted_better_without_themselves():
+    X = datasets.load_kjv().data
+    model = LDA(10, random_state=0).fit(X[::2])
+    mean = LDA(10, alpha=model.alpha_, eta=None, estimate="smoothed", max_iter=0)
+    start = np.ones((X[1::2].shape[0], 10)), model.components_
+    mean.set_params(init=start).fit(X[1::2])
+    assert completion_perplexity(model, X[1::2]) < completion_perplexity(mean, X[1::2])
+
+
+@pytest.mark.parametrize("estimate", ["cvb0", "variational"])
+def test_a_sample_is_inferred_alike_in_any_company(corpus, estimate):
+    model = LDA(3, estimate=estimate, **SETTINGS).fit(corpus)
+    assert model._fitted_priors[0].learn is None  # what was learned is kept for good
     whole = model.transform(corpus)
     np.testing.assert_array_equal(model.transform(corpus[7:8]), whole[7:8])
 

@@ -15,7 +15,7 @@ from isotopic.counts import CountMatrix
 from isotopic.estimators.blockwise import Score, Transform, lean, score_rows
 from isotopic.estimators.data import read_sample_weight
 from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets, read_offsets
-from isotopic.init import uniform_start
+from isotopic.init import acquainted, uniform_start
 from isotopic.kernels import normalized
 from isotopic.priors import Fixed, Posterior
 from isotopic.problem import Problem
@@ -391,6 +391,7 @@ class Inference:
         fixed = Fixed(topics, normalized=topics_prior.normalized)
         problem = Problem(weights_prior, fixed, counts, len(self.components_))
         with use_threads(self.n_jobs):
+            problem = acquainted(problem, uniform_start(counts, problem, topics))
             solution = solve(
                 problem,
                 FoldIn(_FOLD_IN_TOL),
@@ -407,7 +408,7 @@ class Inference:
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        found: Posterior = weights_prior.absorb(
+        found: Posterior = problem.weights.absorb(
             solution.state.counts, problem.topics_totals(topics, counts.missing)
         )
         return offsets.unsized(own_prior, found)

@@ -14,7 +14,7 @@ from isotopic.blocks import BlockedProblem
 from isotopic.counts import CountMatrix
 from isotopic.init.kmeans import kmeans
 from isotopic.init.nndsvd import nndsvd
-from isotopic.init.rehearsal import rehearsed
+from isotopic.init.rehearsal import acquainted, rehearsed
 from isotopic.init.sampled import enough_room, sampled_counts
 from isotopic.init.spectral import spectral
 from isotopic.init.start import (
@@ -33,6 +33,7 @@ __all__ = [
     "STRATEGIES",
     "Start",
     "Strategy",
+    "acquainted",
     "explained_counts",
     "random_start",
     "start_from_arrays",

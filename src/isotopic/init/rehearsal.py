@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from isotopic.arrays import Array
-from isotopic.init.start import absorbed
+from isotopic.init.start import Start, absorbed
 from isotopic.priors import smoothed
 from isotopic.problem import Problem
 from isotopic.solvers import Accelerated, solve
@@ -11,6 +13,9 @@ from isotopic.solvers import Accelerated, solve
 # Enough to tell the topics apart; the rest is for the problem itself.
 _PASSES = 50
 _TOL = 1e-3
+
+# What counts find of themselves is much the same after these as at the end.
+_PASSES_OF_NEW_SAMPLES = 5
 
 
 def rehearsed(problem: Problem, weight_counts: Array, topic_counts: Array) -> tuple[Array, Array]:
@@ -30,3 +35,21 @@ def rehearsed(problem: Problem, weight_counts: Array, topic_counts: Array) -> tu
     if found.interrupted:
         raise KeyboardInterrupt
     return found.state.counts.weights, found.state.counts.topics
+
+
+def acquainted(problem: Problem, start: Start) -> Problem:
+    """Let the weights' prior learn what the counts of new samples find of themselves.
+
+    A few passes from ``start`` are enough. All that was learned in the fit stays as it is, and what
+    a sample finds does not depend on the others.
+    """
+    if not problem.weights.wants_squares:
+        return problem
+    weights, topics = start
+    X = problem.X.only_features(np.any(topics.effective, axis=0))  # the rest says nothing
+    known = replace(problem, weights=problem.weights.kept(problem.weights), X=X)
+    state = known.evaluate(weights, topics, passes=0)
+    for passes in range(1, _PASSES_OF_NEW_SAMPLES + 1):
+        weights = known.absorb_weights(state.counts.weights, topics)
+        state = known.evaluate(weights, topics, passes)
+    return replace(problem, weights=known.relearned(state).weights)
