@@ -58,7 +58,7 @@ def plsa(rng):
 def lda(rng):
     weights, topics = rng.dirichlet(np.full(COMPONENTS, 0.5), SAMPLES), anchored_topics(rng)
     X = generative.multinomial(weights, topics, TOKENS, random_state=rng)
-    return LDA(COMPONENTS, alpha=0.5, estimate="variational"), weights, topics, X
+    return LDA(COMPONENTS, alpha=0.5, eta=None, estimate="variational"), weights, topics, X
 
 
 def smoothed_lda(rng):

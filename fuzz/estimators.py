@@ -1,5 +1,6 @@
 """Fits of every model to small matrices of every kind, and inputs that must be refused."""
 
+import re
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -11,21 +12,25 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fuzz.loop import Property
 from isotopic import (
+    ARDNMF,
     LDA,
     NMF,
     PLSA,
+    BetaNMF,
     CountMatrix,
     Dirichlet,
     Free,
     Gamma,
     GammaPoisson,
     Lasso,
+    PoissonFactorization,
     Simplex,
     SparseNMF,
     TopicModel,
     expected_counts,
 )
 from isotopic.arrays import Array
+from isotopic.divergences import Beta, Sweeper
 from isotopic.priors import Posterior
 from isotopic.solvers import Iteration
 
@@ -42,6 +47,7 @@ CONTAINERS: dict[str, Any] = {
     "bsr": sparse.bsr_array,
     "dia": sparse.dia_array,
 }
+REFUSED = re.compile("has zeros|is too large")  # by a beta divergence
 TOLERANCE = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
 
 
@@ -110,6 +116,48 @@ models = (
         **common,
     )
     | st.builds(TopicModel, components, weights=priors, topics=priors, **common)
+    | st.builds(ARDNMF, components, shape=st.floats(1.001, 1e3), scale=numbers, **common)
+    | st.builds(
+        PoissonFactorization,
+        components,
+        shape=shapes,
+        rate=numbers,
+        topic_shape=shapes,
+        topic_rate=numbers,
+        **common,
+    )
+)
+with_sizes = (
+    st.builds(NMF, components, normalize=st.booleans(), **common)
+    | st.builds(GammaPoisson, components, shape=shapes, rate=numbers, **common)
+    | st.builds(TopicModel, components, weights=st.builds(Lasso, numbers), **common)
+)
+# Long enough for lessons, after which objectives do not compare.
+long = {"max_iter": st.integers(20, 45), "tol": st.just(0), "random_state": seeds}
+learners = (
+    st.builds(
+        LDA,
+        components,
+        estimate=st.sampled_from(["cvb0", "smoothed", "variational"]),
+        alpha=st.sampled_from(["auto", "symmetric"]),
+        eta=st.sampled_from(["auto", "asymmetric"]),
+        **long,
+    )
+    | st.builds(ARDNMF, components, shape=st.floats(1.001, 1e3), scale=numbers, **long)
+    | st.builds(
+        GammaPoisson, components, learn=st.sampled_from(["symmetric", "asymmetric"]), **long
+    )
+)
+betas = st.sampled_from([-1, 0, 0.5, 1.5, 2, 2, 2, 3]) | st.floats(-2.0, 4.0)
+of_betas = st.builds(
+    BetaNMF, components, beta=betas, normalize=st.booleans(), **common
+) | st.builds(
+    BetaNMF,
+    components,
+    beta=betas,
+    penalty=st.sampled_from(["lasso", "log"]),
+    strength=numbers,
+    **common,
 )
 data = st.builds(
     Data,
@@ -149,7 +197,9 @@ def _size(side: Posterior) -> float:
     if side.parameters is None:
         return abs(side.term)
     x = side.parameters.astype(np.float64)
-    return abs(side.term) + float((x * (1 + np.abs(np.log(x)))).sum())
+    return abs(side.term) + float(
+        np.nansum(x * (1 + np.abs(np.log(x))))
+    )  # NaN: given, not inferred
 
 
 def refuses(model: Any, shape: tuple[int, int]) -> bool:
@@ -167,6 +217,21 @@ def refuses(model: Any, shape: tuple[int, int]) -> bool:
 
 def a_fit_is_sound(case: Fit) -> None:
     """Check that numbers are finite, the objective never rises, and counts keep their mass."""
+    _check_fit(case)
+
+
+def a_fit_with_known_sizes_is_sound(case: Fit) -> None:
+    """Check the same of samples that were seen more or less well, and of weights that are given."""
+    rng = np.random.default_rng(case.data.seed)
+    sizes = 10 ** rng.uniform(-3, 3, case.data.samples)
+    given = rng.exponential(size=(case.data.samples, 1))
+    known = {"size_factors": sizes}
+    if case.model.n_components > 1 and case.data.seed % 2:
+        known["fixed_weights"] = given
+    _check_fit(case, known, {name: rows[np.zeros(5, int)] for name, rows in known.items()})
+
+
+def _check_fit(case: Fit, known: Any = (), known_anew: Any = ()) -> None:
     X, model = case.data.make(), case.model
     watch = Watch(CountMatrix(X))
     model.set_params(callbacks=watch)
@@ -175,16 +240,63 @@ def a_fit_is_sound(case: Fit) -> None:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        weights = model.fit_transform(X)
+        weights = model.fit_transform(X, **dict(known))
     if model.n_init == 1:
         rises = np.diff(watch.objectives)
         assert np.all(rises <= np.array(watch.roundings)[1:]), watch.objectives
     assert np.isfinite(model.objective_)
-    _is_good(weights, model.components_, model.weights_posterior_, model.components_posterior_)
+    posterior = model.weights_posterior_
+    if posterior is not None:  # what is given has none: NaN
+        posterior = posterior[:, model._n_fixed_weights :]
+    _is_good(weights, model.components_, posterior, model.components_posterior_)
+    _check_transform(model, case.data, known_anew)
+
+
+def _check_transform(model: Any, data: Data, known: Any = ()) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
-        _is_good(model.transform(case.data.make(samples=5)))
+        _is_good(model.transform(data.make(samples=5), **dict(known)))
+
+
+def a_fit_that_learns_is_sound(case: Fit) -> None:
+    """Check that numbers stay finite when priors learn."""
+    X, model = case.data.make(), case.model
+    if refuses(model, CountMatrix(X).shape):
+        must_refuse(model.fit, X)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X)
+    assert np.isfinite(model.objective_)
+    _is_good(model.weights_, model.components_, model.weights_posterior_)
+    _check_transform(model, case.data)
+
+
+def a_beta_fit_is_sound(case: Fit) -> None:
+    """Check that a divergence never rises, or that the data is refused for its sake."""
+    X, model = CountMatrix(case.data.make()), case.model
+    objectives: list[float] = []
+    model.set_params(callbacks=lambda at: objectives.append(at.objective))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            model.fit(case.data.make())
+        except ValueError as error:
+            if model.n_components > max(X.shape) or REFUSED.search(str(error)):
+                return
+            raise
+    assert np.isfinite(model.objective_)
+    _is_good(model.weights_, model.components_)
+    if model.n_init == 1 and model.beta != 1:
+        saturated = np.abs(Sweeper(Beta(model.beta), X).saturated).sum()
+        size = TOLERANCE[X.dtype] * (saturated + abs(objectives[0] if objectives else 0.0))
+        assert np.all(np.diff(objectives) <= size), objectives
+    try:
+        _check_transform(model, case.data)
+    except ValueError as error:
+        if not REFUSED.search(str(error)):
+            raise
 
 
 def _is_good(*arrays: Array | None) -> None:
@@ -246,6 +358,12 @@ BAD_MODELS: list[Any] = [
     *[lambda v=v: LDA(2, eta=v) for v in (0, np.nan, [1.0] * 4, [[1.0], [-1.0]])],
     *[lambda v=v: GammaPoisson(2, shape=v) for v in (0, -1.0, np.nan, [1.0] * 3)],
     *[lambda v=v: GammaPoisson(2, rate=v) for v in (0, -1.0, np.inf, [1.0] * 3)],
+    *[lambda v=v: PoissonFactorization(2, topic_shape=v) for v in (0, -1.0, np.nan)],
+    *[lambda v=v: BetaNMF(2, beta=v) for v in (np.nan, np.inf, "x", None, True)],
+    *[lambda v=v: BetaNMF(2, penalty="lasso", strength=v) for v in (-1.0, np.nan)],
+    lambda: BetaNMF(2, penalty="log", normalize=False),
+    *[lambda v=v: SparseNMF(2, v) for v in (-1.0, np.nan, "x")],
+    *[lambda v=v: ARDNMF(2, shape=v) for v in (1.0, 0, np.nan)],
     *[lambda v=v: TopicModel(2, weights=v) for v in (1, "Free", Free)],
     lambda: TopicModel(2, weights=Lasso(-1.0)),
     lambda: TopicModel(2, topics=Lasso(np.nan)),
@@ -324,6 +442,9 @@ broken = st.builds(
 
 PROPERTIES = [
     Property(a_fit_is_sound, st.builds(Fit, models, data)),
+    Property(a_fit_with_known_sizes_is_sound, st.builds(Fit, with_sizes, data)),
+    Property(a_fit_that_learns_is_sound, st.builds(Fit, learners, data), batch=20),
+    Property(a_beta_fit_is_sound, st.builds(Fit, of_betas, data)),
     Property(
         bad_data_is_refused,
         st.tuples(st.sampled_from(sorted(BAD_DATA)), st.sampled_from(sorted(CONTAINERS))),

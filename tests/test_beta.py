@@ -21,6 +21,7 @@ from isotopic import (
     JointEM,
     JointMM,
     Lasso,
+    LeastSquares,
     LogPenalty,
     SequentialMM,
     TopicModel,
@@ -314,6 +315,103 @@ def test_squared_distances_of_large_sparse_data_need_little_memory(rng):
     assert peak < 0.1 * X.shape[0] * X.shape[1] * 8
 
 
+def descended_by_entry(factor, asked, gram):
+    """Minimise over one entry after the other, twice, as it stands in the articles."""
+    new = factor.copy()
+    for _ in range(2):
+        for k in range(len(gram)):
+            for i in range(new.shape[1]):
+                others = sum(gram[k, j] * new[j, i] for j in range(len(gram)) if j != k)
+                new[k, i] = max(0.0, (asked[k, i] - others) / gram[k, k])
+    return new
+
+
+def test_the_first_step_of_least_squares_is_that_of_single_entries(rng):
+    X, (weights, topics) = positive_data(rng), random_factors(rng, 14, 3, 9)
+    state, _ = run(problem_of(X, 2), LeastSquares(), weights, topics, 1)
+    new_topics = descended_by_entry(topics, weights.T @ X, weights.T @ weights)
+    new_weights = descended_by_entry(weights.T, new_topics @ X.T, new_topics @ new_topics.T).T
+    np.testing.assert_allclose(state.topics.mean, new_topics, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(state.weights.mean, new_weights, rtol=1e-10, atol=1e-14)
+    there = beta_divergence(X, new_weights, new_topics, 2)
+    assert state.objective == pytest.approx(there, rel=1e-10)
+
+
+@given(
+    st.sampled_from(list(PENALTIES)),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([np.float64, np.float32]),
+    st.booleans(),
+    st.booleans(),
+)
+@settings(max_examples=60)
+def test_least_squares_never_raise_the_objective(penalty, seed, dtype, normalize, known):
+    rng = np.random.default_rng(seed)
+    X = (rng.gamma(0.5, size=(9, 7)) * (rng.random((9, 7)) < 0.7)).astype(dtype)
+    X[0, 0] = 1
+    forbidden = np.zeros((3, 7), bool)
+    forbidden[2, :3] = known
+    model = BetaNMF(
+        3,
+        normalize=normalize,
+        penalty=None if penalty == "none" or not normalize else PENALTIES[penalty],
+        fixed_topics=np.full((1, 7), 1 / 7) if known else None,
+        forbidden=forbidden if known else None,
+        max_iter=40,
+        tol=0,
+        random_state=0,
+    )
+    copies = rng.integers(1, 4, 9)
+    model.fit(X, sample_weight=copies)
+    rises, size = (
+        np.diff(model.history_["objective"]),
+        float(copies @ X.astype(float) ** 2 @ np.ones(7)),
+    )
+    assert rises.max() <= 30 * np.finfo(dtype).eps * size
+    if known:
+        np.testing.assert_allclose(model.components_[0], 1 / 7, rtol=1e-6)
+        assert not model.components_[2, :3].any()
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_least_squares_end_where_the_other_solvers_do(rng, penalty):
+    weights, topics = rng.gamma(0.5, size=(40, 3)), rng.gamma(0.3, size=(3, 12))
+    X = weights @ topics + 0.05 * rng.random((40, 12))
+    X /= X.mean()
+    settings = {"penalty": None if penalty == "none" else PENALTIES[penalty], "random_state": 0}
+    further = BetaNMF(3, solver="accelerated", tol=1e-6, max_iter=3000, **settings).fit(X)
+    least = BetaNMF(3, tol=1e-7, max_iter=3000, **settings).fit(X)
+    assert least.converged_
+    assert least.n_iter_ < further.n_iter_
+    assert least.objective_ <= further.objective_ * 1.005  # minima are local
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_least_squares_of_sparse_data_have_the_same_bits_for_any_threads(rng, penalty):
+    X = sparse_counts(rng, 9000, 30, 0.1)
+    settings = {
+        "penalty": None if penalty == "none" else PENALTIES[penalty],
+        "max_iter": 8,
+        "tol": 0,
+        "random_state": 0,
+    }
+    one, three = (BetaNMF(3, n_jobs=jobs, **settings).fit(X) for jobs in (1, 3))
+    np.testing.assert_array_equal(one.weights_, three.weights_)
+    np.testing.assert_array_equal(one.components_, three.components_)
+    dense = BetaNMF(3, **settings).fit(X.toarray())
+    assert dense.objective_ == pytest.approx(one.objective_, rel=1e-9)
+
+
+def test_a_component_that_died_does_no_harm(rng):
+    X, (weights, topics) = positive_data(rng), random_factors(rng, 14, 3, 9)
+    weights[:, 1] = 0
+    for normalize in (True, False):
+        model = BetaNMF(3, normalize=normalize, init=(weights, topics), max_iter=30, tol=0).fit(X)
+        assert np.isfinite(model.objective_)
+        assert np.diff(model.history_["objective"]).max() <= 1e-12 * (X**2).sum()
+        assert model.weights_[:, 1].any()  # no update that multiplies could do that
+
+
 def test_the_log_penalty_of_the_main_kernel_is_minimised_exactly(rng):
     prior = LogPenalty(0.7, 0.3)
     counts, totals = rng.gamma(1.0, size=(5, 4)), rng.gamma(1.0, size=4) + 0.1
@@ -351,6 +449,12 @@ def test_missing_entries_say_nothing(rng, beta):
     assert np.diff(one.history_["objective"]).max() <= 0
     of_sparse = BetaNMF(3, **settings).fit(sparse.csr_array(X), missing_mask=mask)
     np.testing.assert_allclose(of_sparse.components_, one.components_, rtol=1e-9)
+
+
+def test_zeros_are_refused_by_a_beta_whose_inverse_is_no_number(rng):
+    with pytest.raises(ValueError, match="X has zeros"):
+        BetaNMF(1, beta=1e-311).fit(np.eye(3))
+    assert np.isfinite(BetaNMF(1, beta=1e-300, max_iter=2, tol=0).fit(np.eye(3)).objective_)
 
 
 def test_zeros_that_are_missing_are_no_zeros(rng):
@@ -497,7 +601,9 @@ def test_what_belongs_to_counts_is_refused(rng, name):
         ({"penalty": "lasso", "normalize": False}, "penalty"),
         ({"seeds": {0: [1]}}, "seeds"),
         ({"solver": JointEM()}, "other divergences"),
-        ({"solver": "coordinate"}, "solver must be one of"),
+        ({"beta": 1.5, "solver": "coordinate"}, "solver must be one of"),
+        ({"beta": 1.5, "solver": LeastSquares()}, "LeastSquares is for beta=2"),
+        ({"beta": 1, "solver": LeastSquares()}, "other divergences"),
         ({"beta": 1, "solver": JointMM()}, "other divergences"),
     ],
 )

@@ -39,8 +39,11 @@ from isotopic.priors.concentration import (
     LEAST,
     RATE,
     certain,
-    learned_concentration,
+    concentration_of,
+    concentration_tally,
     learned_gamma,
+    moved,
+    settled,
     uncertain,
 )
 from isotopic.problem import Problem
@@ -49,6 +52,15 @@ from isotopic.threads import use_threads
 
 SOLVERS = ["joint", "alternating", "accelerated"]
 each_solver = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def learned_concentration(concentration, occurrence, totals, **known):
+    """Update a concentration until it no longer changes much."""
+
+    def update(now):
+        return concentration_of(concentration_tally(now, occurrence, totals, **known))
+
+    return settled(update, np.atleast_2d(concentration), moved)
 
 
 def planted(rng, alpha, n_samples=400, n_features=60, total=120, eta=0.2):
@@ -473,13 +485,35 @@ def test_rows_that_count_twice_speak_twice(rng):
 
 def test_certain_counts_occur_and_small_ones_may_not():
     counts = np.array([[0.0, 1.0, 5.0]])
-    whole = uncertain(counts, counts)  # each count is one draw that belongs to it alone
+    whole = uncertain(counts, counts, np.full((1, 1), 0.1))  # each count is one draw of its own
     np.testing.assert_allclose(whole.probability, [[0, 1, 1]], atol=1e-6)
-    many = uncertain(counts, None)
+    many = uncertain(counts, None, np.full((1, 1), 0.1))
     np.testing.assert_allclose(many.probability, 1 - np.exp(-counts))
     np.testing.assert_allclose((many.probability * many.size)[0, 1:], counts[0, 1:])
-    half = uncertain(np.array([[1.0]]), np.array([[0.5]]))  # two draws, each with one half
+    # Under a large concentration draws know nothing of each other: two, each with one half.
+    half = uncertain(np.array([[1.0]]), np.array([[0.5]]), np.full((1, 1), 1e12))
     assert half.probability[0, 0] == pytest.approx(0.75)
+    absent = uncertain(np.zeros((1, 2)), np.zeros((1, 2)), np.array([[0.0, 1.0]]))
+    np.testing.assert_array_equal(absent.probability, 0)
+
+
+@given(draws=st.integers(3, 60), concentration=st.floats(0.02, 3.0), log_odds=st.floats(-6.0, 3.0))
+def test_draws_that_go_together_leave_more_samples_without(draws, concentration, log_odds):
+    counts = np.arange(draws + 1)
+    log_mass = gammaln(draws + 1) - gammaln(counts + 1) - gammaln(draws - counts + 1)
+    log_mass += log_odds * counts + gammaln(concentration + counts)
+    mass = np.exp(log_mass - log_mass.max())
+    mass /= mass.sum()
+    mean = float(mass @ counts)
+    share = mean / draws
+    found = uncertain(
+        np.array([[mean]]), np.array([[share * mean]]), np.full((1, 1), concentration)
+    )
+    alone = 1 - (1 - share) ** draws
+    exact = 1 - mass[0]
+    probability = found.probability[0, 0]
+    assert probability <= alone + 1e-9
+    assert abs(probability - exact) <= abs(alone - exact) + 1e-9
 
 
 @given(seed=st.integers(0, 2**32 - 1), symmetric=st.booleans(), size=st.sampled_from([0.1, 40.0]))
@@ -518,6 +552,27 @@ def test_the_truth_is_recovered(drawn, estimate):
     assert found.mean >= 0.99
     np.testing.assert_allclose(model.alpha_[found.order], TRUE_ALPHA, rtol=0.15)
     assert model.eta_.shape == ()
+
+
+@pytest.mark.parametrize(
+    ("alpha", "total", "estimate"),
+    [
+        (TRUE_ALPHA, 50, "cvb0"),
+        (TRUE_ALPHA, 200, "cvb0"),
+        (TRUE_ALPHA, 1000, "cvb0"),
+        (np.full(5, 0.1), 200, "cvb0"),
+        (TRUE_ALPHA, 200, "variational"),
+        (np.full(5, 0.1), 200, "variational"),
+    ],
+)
+def test_alpha_is_recovered_from_short_and_long_samples(alpha, total, estimate):
+    X, topics = planted(
+        np.random.default_rng(1), alpha, n_samples=2000, n_features=300, total=total, eta=0.1
+    )
+    model = LDA(len(alpha), estimate=estimate, tol=1e-4, random_state=0).fit(X)
+    found = match(topics, model)
+    assert found.mean >= 0.99
+    np.testing.assert_allclose(model.alpha_[found.order], alpha, rtol=0.15)
 
 
 def test_shapes_and_rates_are_recovered():

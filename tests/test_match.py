@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.spatial.distance import jensenshannon
 
 from isotopic import LDA, NMF, datasets, match
-from isotopic.match import SIMILARITIES
+from isotopic.match import SIMILARITIES, principal_coordinates
 
 METRICS = ("cosine", "hellinger")
 
@@ -105,3 +106,23 @@ def test_what_cannot_be_matched_is_refused(rng):
     models = [NMF(2, **settings).fit(X) for X in (frame, frame.rename(columns={"u": "w"}))]
     with pytest.raises(ValueError, match="number 2 is 'u' in a and 'w' in b"):
         match(*models)
+
+
+def test_three_topics_have_their_exact_distances(rng):
+    topics = rng.dirichlet(np.ones(9), 3)
+    distances = np.array([[jensenshannon(p, q) for q in topics] for p in topics])
+    places, kept = principal_coordinates(distances)
+    found = np.linalg.norm(places[:, None] - places, axis=-1)
+    np.testing.assert_allclose(found, distances, atol=1e-7)
+    assert kept.sum() == pytest.approx(1)
+
+
+def test_points_keep_distances_that_fit_a_plane(rng):
+    points = rng.normal(size=(9, 2))
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    for n in (1, 2, 3, 9):
+        found, kept = principal_coordinates(distances[:n, :n])
+        assert found.shape == (n, 2)
+        assert kept.sum() == pytest.approx(1 if n > 1 else 0)
+        apart = np.linalg.norm(found[:, None] - found, axis=2)
+        np.testing.assert_allclose(apart, distances[:n, :n], atol=1e-7)

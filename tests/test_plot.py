@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from scipy.spatial.distance import jensenshannon
 
 from isotopic import LDA, NMF, TopicModel, datasets, evaluate, plot
 from isotopic.plot.colours import text_on
@@ -16,7 +15,6 @@ from isotopic.plot.labels import moved_apart
 from isotopic.plot.spectra import SBS_COLOURS
 from isotopic.plot.structure import sample_order
 from isotopic.plot.text import readable
-from isotopic.plot.topics import principal_coordinates
 from isotopic.priors import Lasso
 
 mpl.use("Agg")
@@ -186,15 +184,6 @@ def test_topic_map_has_the_distances_and_the_prevalences(model, corpus, ax):
         np.testing.assert_allclose(numbers[str(topic)], place)
     assert len(ax.texts) == 8
     assert all(text.count(",") == 2 for text in texts(ax)[4:])
-
-
-def test_three_topics_have_their_exact_distances(rng):
-    topics = rng.dirichlet(np.ones(9), 3)
-    distances = np.array([[jensenshannon(p, q) for q in topics] for p in topics])
-    places, kept = principal_coordinates(distances)
-    found = np.linalg.norm(places[:, None] - places, axis=-1)
-    np.testing.assert_allclose(found, distances, atol=1e-7)
-    assert kept.sum() == pytest.approx(1)
 
 
 def test_circles_do_not_cover_each_other(ax):

@@ -65,3 +65,9 @@ def test_new_samples_do_without_pruned_components():
 def test_bad_settings_are_named(name, value):
     with pytest.raises(ValueError, match=name):
         ARDNMF(2, **{name: value}).fit(np.ones((4, 3)))
+
+
+def test_data_without_counts_teaches_nothing():
+    model = ARDNMF(2, max_iter=45, tol=0, random_state=0).fit(np.zeros((3, 4)))
+    assert model.objective_ == 0
+    assert not model.weights_.any()

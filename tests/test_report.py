@@ -21,7 +21,7 @@ from isotopic.report.encode import as_json
 from isotopic.report.limits import Limits
 from isotopic.report.payload import Material
 from isotopic.report.samples import kept_samples
-from isotopic.report.topics import nearest, plane, relevance, relevant_terms
+from isotopic.report.topics import nearest, relevance, relevant_terms
 
 ROOT = pathlib.Path(__file__).parent.parent
 FIT = {"max_iter": 15, "tol": 0, "random_state": 0}
@@ -184,18 +184,6 @@ def test_relevance_is_frequency_at_one_and_lift_at_zero():
     np.testing.assert_allclose(
         relevance(shares, frequencies, 0.0), np.log(shares / frequencies), atol=1e-5
     )
-
-
-def test_the_map_keeps_distances_that_fit_a_plane(rng):
-    points = rng.normal(size=(9, 2))
-    distances = np.linalg.norm(points[:, None] - points, axis=2)
-    found, shown = plane(distances)
-    assert shown == pytest.approx(1)
-    np.testing.assert_allclose(np.linalg.norm(found[:, None] - found, axis=2), distances)
-    for n in (1, 2):
-        found, shown = plane(distances[:n, :n])
-        assert found.shape == (n, 2)
-        assert shown == pytest.approx(1)
 
 
 def test_the_nearest_topics(rng):

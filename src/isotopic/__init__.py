@@ -57,6 +57,7 @@ from isotopic.solvers import (
     IncrementalEM,
     JointEM,
     JointMM,
+    LeastSquares,
     OnlineEM,
     SequentialMM,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "JointEM",
     "JointMM",
     "Lasso",
+    "LeastSquares",
     "LogPenalty",
     "OnlineEM",
     "PoissonFactorization",

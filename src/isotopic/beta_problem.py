@@ -68,6 +68,18 @@ class BetaProblem(Problem):
         return Sweeper(self.divergence, self.X)
 
     @property
+    def quadratic(self) -> bool:
+        """Whether the divergence is a sum of squares that Gram matrices tell all of."""
+        return self.sweep.by_gram
+
+    @cached_property
+    def movable(self) -> Array | None:
+        """Which entries of the topics may be more than zero; ``None``: all of them."""
+        shape = self.n_components, self.X.shape[1]
+        may = self.topics.at(np.ones(shape, self.X.dtype, order="F"), 1.0).mean > 0
+        return None if may.all() else np.asarray(may)
+
+    @property
     def penalty_on_both(self) -> bool:
         """Whether the topics see the penalty of the weights: they are to be scaled."""
         return self.topics.normalized and self.topics.learned
@@ -79,13 +91,15 @@ class BetaProblem(Problem):
 
     def state(self, weights: Posterior, topics: Posterior, sums: Sweep, passes: int) -> State:
         """Give the state of a point whose sums are known."""
-        copies = self.weights.copies
-        values = sums.values if copies is None else sums.values * copies
-        divergence = float(values.sum())
-        counts = Counts(sums.weights, sums.topics, -divergence)
-        objective = divergence + weights.term
+        objective = self.value(weights, sums.values)
+        counts = Counts(sums.weights, sums.topics, weights.term - objective)
         residual = self.residual(weights, topics, counts)
         return State(weights, topics, counts, objective, residual, passes)
+
+    def value(self, weights: Posterior, values: Array) -> float:
+        """Give the objective, from the divergence of each sample."""
+        copies = self.weights.copies
+        return float((values if copies is None else values * copies).sum()) + weights.term
 
     def residual(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
         r"""Compute the optimality residual.
@@ -110,8 +124,29 @@ class BetaProblem(Problem):
 
     def weight_ratios(self, weights: Array, sums: Array, scale: Array | float = 1.0) -> Array:
         """Give the ratios of new weights to these, next to topics that sum to ``scale``."""
-        slope = self.weights.slope(weights * scale) * scale
-        return self._ratios(sums[0], sums[1] + slope)
+        return self._ratios(sums[0], sums[1] + self.slope_of_weights(weights, scale))
+
+    def slope_of_weights(self, weights: Array, scale: Array | float = 1.0) -> Array | float:
+        """Give the penalty's derivative by each weight, next to topics that sum to ``scale``."""
+        return self.weights.slope(weights * scale) * scale
+
+    def slope_of_topics(self, weights: Array, counted: Array) -> Array | float:
+        """Give the penalty's derivative by the topics of each component, as a column.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (samples, components)
+            At which the penalty has its slope.
+        counted : ndarray of shape (samples, components)
+            The weights that the slope is multiplied with.
+        """
+        if not self.penalty_on_both:
+            return 0.0
+        slope = self.weights.slope(weights) * counted
+        if self.weights.copies is not None:
+            slope = slope * self.weights.copies[:, np.newaxis]
+        summed = slope.sum(axis=0, dtype=np.float64)[:, np.newaxis]
+        return np.asarray(summed.astype(counted.dtype))
 
     def new_topics(self, topics: Array, sums: Array, weights: Array, counted: Array) -> Array:
         """Update the topics, next to given weights.
@@ -121,17 +156,10 @@ class BetaProblem(Problem):
         topics : ndarray of shape (components, features)
         sums : ndarray of shape (2, components, features)
             Of these topics, or those of the joint majorizer.
-        weights : ndarray of shape (samples, components)
-            At which the penalty has its slope.
-        counted : ndarray of shape (samples, components)
-            The weights that the slope is multiplied with.
+        weights, counted : ndarray of shape (samples, components)
+            See :meth:`slope_of_topics`.
         """
-        given = sums[1]
-        if self.penalty_on_both:
-            slope = self.weights.slope(weights) * counted
-            if self.weights.copies is not None:
-                slope = slope * self.weights.copies[:, np.newaxis]
-            given = given + slope.sum(axis=0, dtype=np.float64)[:, np.newaxis].astype(given.dtype)
+        given = sums[1] + self.slope_of_topics(weights, counted)
         new = topics * self._ratios(sums[0], given)
         new[: self.topics.held_rows] = topics[: self.topics.held_rows]
         return new

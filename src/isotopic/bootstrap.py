@@ -86,7 +86,8 @@ def bootstrap(
 
     Each resample has as many samples as were fitted, with the totals (of proportions), size
     factors, sample weights and missing entries that these had. It is refitted from near the model,
-    with the model's own settings, and its topics are put into the order of the model's.
+    with the model's own settings (but to a residual of 0.001 at least), and its topics are put into
+    the order of the model's.
 
     Parameters
     ----------

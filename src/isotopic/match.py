@@ -1,4 +1,4 @@
-"""Which topic of one model is which of another."""
+"""Which topic of one model is which of another, and how far apart topics are."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -112,6 +112,36 @@ SIMILARITIES: dict[str, Callable[[Array, Array], Array]] = {
     "cosine": cosine_similarity,
     "hellinger": hellinger_similarity,
 }
+
+
+def principal_coordinates(distances: Array) -> tuple[Array, Array]:
+    """Lay points out in two dimensions by their distances (classical scaling).
+
+    The sign of each coordinate is such that its largest entry is positive.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (points, points)
+
+    Returns
+    -------
+    places : ndarray of shape (points, 2)
+    kept : ndarray of shape (2,)
+        The share of the squared distances from the centre that each coordinate shows; zero if all
+        points are in one place.
+    """
+    n = len(distances)
+    centred = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-0.5 * centred @ distances**2 @ centred)
+    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]  # below zero: not Euclidean
+    places = np.zeros((n, 2))
+    width = min(2, n)
+    places[:, :width] = vectors[:, :width] * np.sqrt(values[:width])
+    largest = np.abs(places).argmax(axis=0)
+    places *= np.where(places[largest, [0, 1]] < 0, -1, 1)
+    kept = np.zeros(2)
+    kept[:width] = values[:width] / max(values.sum(), np.finfo(float).tiny)
+    return places, kept
 
 
 def _unit(rows: Array) -> Array:

@@ -19,6 +19,10 @@ from isotopic.problem import Pair
 # of zero could not become anything else.
 _BLUR = 0.05
 
+# Refits go on at least as far as this: one that stops soon has hardly left its start, which is near
+# the model, and says nothing of the error.
+_CLOSE = 1e-3
+
 
 class Resampler:
     """Draws from a fitted model, and fits what was drawn.
@@ -49,6 +53,7 @@ class Resampler:
             "init": self.start,
             "n_init": 1,
             "warm_start": False,
+            "tol": min(model.tol, _CLOSE),
             "n_jobs": 1,
             "callbacks": None,
             "verbose": 0,

@@ -138,7 +138,7 @@ class Beta:
         has_zeros : bool
             Whether there are others.
         """
-        if self.beta <= 0 and has_zeros:
+        if self.beta < np.finfo(np.float64).tiny and has_zeros:  # above, 1 / beta is a number
             raise ValueError(
                 f"X has zeros, of which the divergence with beta={self.beta:g} is infinite. Leave "
                 "them out as missing entries (missing_mask=X == 0), add a small number to X, or "

@@ -108,6 +108,29 @@ class Sweeper:
                     total[number] += part
         return Sweep(of_weights, total[:2], values, total[2:])
 
+    def asked_by_samples(self, topics: Array) -> Array:
+        """Multiply the data with the topics: what they ask for with ``beta=2``."""
+        found = np.empty((self.X.shape[0], len(topics)), topics.dtype)
+
+        def compute(rows: slice) -> None:
+            found[rows] = self._once(rows) @ topics.T
+
+        for _ in in_waves(compute, self.blocks):
+            pass
+        return found
+
+    def asked_by_features(self, weights: Array) -> Array:
+        """Multiply the weights with the data, each sample as often as it counts."""
+        total = np.zeros((weights.shape[1], self.X.shape[1]), weights.dtype)
+
+        def compute(rows: slice) -> Array:
+            seen = self._all_copies(weights[rows], rows)
+            return np.asarray((self._once(rows).T @ seen).T)
+
+        for part in in_waves(compute, self.blocks):
+            total += part
+        return total
+
     def _powers(self, ratios: Array) -> list[Array]:
         """Take the ratios to the powers of the joint majorizer.
 
@@ -133,7 +156,7 @@ class Sweeper:
     def _once(self, rows: slice) -> Any:
         """Give rows of the data as each sample has them; ones where entries are missing."""
         if self.X.is_sparse:
-            x = self._csr[rows]
+            x = _some_rows(self._csr, rows)
             if self.copies is not None:
                 x = sparse.csr_array(x.multiply(1 / self.copies[rows]))
             if self.by_gram:
@@ -178,6 +201,14 @@ class Sweeper:
             else:
                 parts.append(self.divergence.saturated(x, self._missing(rows)))
         return np.concatenate(parts)
+
+
+def _some_rows(X: Any, rows: slice) -> Any:
+    """Give rows of a matrix in CSR form without a copy of their entries."""
+    starts = X.indptr[rows.start : rows.stop + 1]
+    part = slice(starts[0], starts[-1])
+    shape = len(starts) - 1, X.shape[1]
+    return sparse.csr_array((X.data[part], X.indices[part], starts - starts[0]), shape=shape)
 
 
 def row_blocks(X: CountMatrix) -> Iterator[tuple[slice, Array]]:

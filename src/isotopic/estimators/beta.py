@@ -70,8 +70,10 @@ class BetaNMF(BaseTopicModel):
     Notes
     -----
     For any beta but 1 ``solver="joint"`` is the joint majorization-minimization of Marmin, Goulart
-    and Févotte, ``"alternating"`` the sequential one of Févotte and Idier, and ``"accelerated"``,
-    which is ``"auto"``, takes the joint one further. There are no ``seeds``. The residual, of which
+    and Févotte, ``"alternating"`` the sequential one of Févotte and Idier, and ``"accelerated"``
+    takes the joint one further. With 2, unless entries are missing, ``"coordinate"`` solves least
+    squares for one component at a time. That is ``"auto"`` there; elsewhere it is
+    ``"accelerated"``. There are no ``seeds``. The residual, of which
     ``tol`` is the bound, is the share of :math:`\sum x (HW)^{\beta-1}` that the gradient would
     move.
 

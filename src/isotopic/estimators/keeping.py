@@ -62,6 +62,8 @@ TYPES: dict[str, type] = {
         solvers.SequentialMM,
         solvers.Learning,
         solvers.LearningState,
+        solvers.LeastSquares,
+        solvers.LeastSquaresState,
         solvers.Solution,
         Counts,
         State,

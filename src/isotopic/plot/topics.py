@@ -8,7 +8,7 @@ from scipy.special import rel_entr
 
 from isotopic.arrays import Array
 from isotopic.evaluate.topics import top_features, topics_of
-from isotopic.match import hellinger_similarity
+from isotopic.match import hellinger_similarity, principal_coordinates
 from isotopic.plot.canvas import Axes, axes
 from isotopic.plot.colours import FAINT, colours_for, text_on
 from isotopic.plot.given import prevalence_of
@@ -80,25 +80,6 @@ def topic_map(
         lines = [", ".join(readable(term, 14) for term in row) for row in strongest]
         write_beside(ax, places, lines, radii=radii + 1, order=large_first)
     return ax
-
-
-def principal_coordinates(distances: Array) -> tuple[Array, Array]:
-    """Place points in two dimensions (classical scaling), and say how much each one keeps.
-
-    The sign of each coordinate is such that its largest entry is positive.
-    """
-    n = len(distances)
-    centred = np.eye(n) - 1 / n
-    values, vectors = np.linalg.eigh(-0.5 * centred @ distances**2 @ centred)
-    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]  # below zero: not Euclidean
-    places = np.zeros((n, 2))
-    width = min(2, n)
-    places[:, :width] = vectors[:, :width] * np.sqrt(values[:width])
-    largest = np.abs(places).argmax(axis=0)
-    places *= np.where(places[largest, [0, 1]] < 0, -1, 1)
-    kept = np.zeros(2)
-    kept[:width] = values[:width] / max(values.sum(), np.finfo(float).tiny)
-    return places, kept
 
 
 def _frame(ax: Axes, places: Array, kept: Array) -> None:

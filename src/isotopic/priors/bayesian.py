@@ -19,9 +19,9 @@ from isotopic.priors.concentration import (
     concentration_tally,
     gamma_of,
     gamma_tally,
-    learned_concentration,
     learned_gamma,
     moved,
+    settled,
 )
 
 
@@ -99,8 +99,11 @@ class Dirichlet(Bayesian):
         """Learn the concentration that makes the counts most likely."""
         if self.learn is None:
             return self
-        learned = self._from_evidence(learned_concentration, evidence)
-        return replace(self, concentration=learned)
+        return settled(
+            lambda now: now.taught(now.tally(evidence)),
+            self,
+            lambda now, before: now.moved(before),
+        )
 
     @property
     def tallied(self) -> bool:  # type: ignore[override]

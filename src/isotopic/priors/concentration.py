@@ -54,24 +54,50 @@ def certain(counts: Array) -> Occurrence:
     return Occurrence(np.ones(1), counts)
 
 
-def uncertain(counts: Array, squares: Array | None) -> Occurrence:
-    r"""Take each expected count as the sum of so many draws with the same share.
+def uncertain(counts: Array, squares: Array | None, prior: Array) -> Occurrence:
+    r"""Take each expected count as the sum of draws that go together.
 
-    The share is :math:`s = \sum x\phi^2 / \sum x\phi`, so a count of :math:`n` is there with
-    probability :math:`1 - (1 - s)^{n/s}`; without squares the draws are many and small.
+    Each has the share :math:`s = \sum x\phi^2 / \sum x\phi`. A component that one draw of a row
+    belongs to is likely to have the others too, the more so the smaller its concentration
+    :math:`\alpha`: of :math:`m = n/s` draws
+
+    .. math:: P(c) \propto \binom{m}{c} r^c \, \Gamma(\alpha + c)
+
+    belong to it. With the mean :math:`n` the curvature of its logarithm there gives the variance
+    :math:`n D`, and a (negative) binomial count with these two is zero with probability
+
+    .. math:: D^{-n / (D - 1)}, \qquad D = \frac{(1 - s)(\alpha + n)}{\alpha + s n}.
+
+    Draws on their own (:math:`D = 1 - s`, the limit of a large concentration) would have a count
+    there too often, and teach concentrations that are too large. Without squares there is no more
+    to go by than that, and the draws are many and small: :math:`D = 1`.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (rows, columns)
+    squares : ndarray of shape (rows, columns) or None
+    prior : ndarray that broadcasts to (rows, columns)
+        The concentrations of now; where they are zero, so are the counts.
     """
-    if squares is None:
-        missing = np.exp(-counts)
-    else:
+    spread = np.ones_like(counts)
+    if squares is not None:
         share = np.divide(squares, counts, out=np.zeros_like(counts), where=counts > 0)
-        share = np.clip(share, 1e-9, 1 - 1e-9)  # both ends are limits
-        missing = np.exp(counts / share * np.log1p(-share))
-    probability = 1 - missing
+        share = np.clip(share, 0, 1 - 1e-9)  # one is a limit
+        parameters, seen = prior + counts, prior + share * counts
+        np.divide((1 - share) * parameters, seen, out=spread, where=seen > 0)
+    probability = -np.expm1(-counts * _log_ratio(spread))
     size = np.divide(counts, probability, out=np.ones_like(counts), where=probability > 0)
     return Occurrence(probability, size)
 
 
-def learned_concentration(
+def _log_ratio(x: Array) -> Array:
+    """Compute ``log(x) / (x - 1)``, which is 1 at 1."""
+    beyond = x - 1
+    ratio = np.divide(np.log1p(beyond), beyond, out=np.ones_like(x), where=beyond != 0)
+    return np.asarray(ratio)
+
+
+def concentration_tally(
     concentration: Array,
     occurrence: Occurrence,
     totals: Array,
@@ -81,7 +107,7 @@ def learned_concentration(
     forbidden: Array | None = None,
     copies: Array | None = None,
 ) -> Array:
-    r"""Raise the probability of the concentration, given all counts (Minka's fixed point).
+    r"""Add up over rows the two sums of an update of the concentration (Minka's fixed point).
 
     .. math:: \alpha_j \leftarrow
         \frac{\sum_i \alpha_j p_{ij} (\psi(\alpha_j + s_{ij} + n_{ij}) - \psi(\alpha_j + s_{ij}))}
@@ -107,39 +133,6 @@ def learned_concentration(
         Entries that are not there.
     copies : ndarray of shape (rows,) or None
         How often each row counts.
-
-    Returns
-    -------
-    concentration : ndarray of shape (1, 1) or (1, columns)
-    """
-
-    def update(now: Array) -> Array:
-        return concentration_of(
-            concentration_tally(
-                now,
-                occurrence,
-                totals,
-                symmetric=symmetric,
-                seeds=seeds,
-                forbidden=forbidden,
-                copies=copies,
-            )
-        )
-
-    return settled(update, np.atleast_2d(np.asarray(concentration, np.float64)), moved)
-
-
-def concentration_tally(
-    concentration: Array,
-    occurrence: Occurrence,
-    totals: Array,
-    *,
-    symmetric: bool,
-    seeds: Array | None = None,
-    forbidden: Array | None = None,
-    copies: Array | None = None,
-) -> Array:
-    """Add up over rows the two sums of an update: see :func:`learned_concentration`.
 
     Returns
     -------

@@ -68,7 +68,8 @@ class DirichletMean(Dirichlet):
     def _occurrence(self, evidence: Evidence) -> Occurrence:
         counts = evidence.counts.astype(np.float64, copy=False)
         squares = evidence.squares
-        return uncertain(counts, None if squares is None else squares.astype(np.float64))
+        wide = None if squares is None else squares.astype(np.float64)
+        return uncertain(counts, wide, self._whole_prior(counts.shape))
 
     def _posterior(self, parameters: Array, counts: Array) -> Posterior:
         self._clear(parameters, counts)

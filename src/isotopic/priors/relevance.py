@@ -67,8 +67,10 @@ class Relevance(Side):
         return np.append(mass, [copies.sum(), copies @ row_sums(evidence.counts)])
 
     def taught(self, tally: Array) -> Self:
-        """Take the tangent at the sums of the weights."""
+        """Take the tangent at the sums of the weights; without any counts, leave it."""
         *by_component, samples, total = tally.tolist()
+        if total == 0:
+            return self
         mass = np.array(by_component)
         prior_scale = (self.shape - 1) * self.scale_share * total / samples / len(mass)
         force = samples + self.shape + 1

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.match import hellinger_similarity
+from isotopic.match import hellinger_similarity, principal_coordinates
 
 # The values of the relevance slider: whatever it is set to, the best terms are in the report.
 SLIDER = np.linspace(0, 1, 101)
@@ -65,32 +65,6 @@ def _relevant(shares: Array, frequencies: Array, n: int) -> Array:
     return possible[chosen]
 
 
-def plane(distances: Array) -> tuple[Array, float]:
-    """Lay points out in two dimensions by their distances (classical scaling).
-
-    Parameters
-    ----------
-    distances : ndarray of shape (points, points)
-
-    Returns
-    -------
-    points : ndarray of shape (points, 2)
-    shown : float
-        The share of the squared distances from the centre that the plane shows.
-    """
-    centred = distances**2 - (distances**2).mean(axis=0)
-    inner = -0.5 * (centred - centred.mean(axis=1, keepdims=True))
-    values, vectors = np.linalg.eigh((inner + inner.T) / 2)
-    points = np.zeros((len(distances), 2))
-    best = np.argsort(-values)[:2]
-    points[:, : len(best)] = vectors[:, best] * np.sqrt(np.maximum(values[best], 0.0))
-    # An eigenvector has no sign of its own: let its largest entry be positive.
-    largest = points[np.abs(points).argmax(axis=0), np.arange(2)]
-    points *= np.where(largest < 0, -1.0, 1.0)
-    total = float(np.maximum(values, 0.0).sum())
-    return points, float(np.maximum(values[best], 0.0).sum()) / total if total > 0 else 1.0
-
-
 def nearest(distances: Array, n: int) -> tuple[Array, Array]:
     """Find the ``n`` nearest other points of each, and their distances (points x n)."""
     others = distances + np.diag(np.full(len(distances), np.inf))
@@ -131,14 +105,14 @@ def described(topics: Array, explained: Array, frequencies: Array, n: int) -> di
     """
     terms = relevant_terms(topics, frequencies, n)
     distances = 1 - hellinger_similarity(topics, topics)
-    points, shown = plane(distances)
+    points, kept = principal_coordinates(distances)
     near, far = nearest(distances, _NEAREST)
     distinct = np.unique(np.concatenate(terms))
     return {
         "counts": explained,
         "x": points[:, 0],
         "y": points[:, 1],
-        "shown": shown,
+        "shown": float(kept.sum()) if kept.any() else 1.0,  # all in one place: nothing is lost
         "near": near.tolist(),
         "near_distances": far.tolist(),
         "starts": np.append(0, np.cumsum([len(some) for some in terms])),

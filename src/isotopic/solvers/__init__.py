@@ -5,12 +5,13 @@ from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Progress, Solver
 from isotopic.solvers.beta_fold_in import BetaFoldIn
 from isotopic.solvers.beta_mm import FurtherMM, FurtherMMState, JointMM, JointMMState, SequentialMM
-from isotopic.solvers.choose import BETA_SOLVERS, SOLVERS, choose_solver
+from isotopic.solvers.choose import BETA_SOLVERS, QUADRATIC_SOLVERS, SOLVERS, choose_solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.incremental import IncrementalEM, IncrementalState
 from isotopic.solvers.joint import InTurn, JointEM
 from isotopic.solvers.learning import Learning, LearningState
+from isotopic.solvers.least_squares import LeastSquares, LeastSquaresState
 from isotopic.solvers.mixed import Mixed
 from isotopic.solvers.online import OnlineEM, OnlineState
 from isotopic.solvers.phased import Phased
@@ -19,6 +20,7 @@ from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 __all__ = [
     "BETA_SOLVERS",
     "HISTORY",
+    "QUADRATIC_SOLVERS",
     "SOLVERS",
     "Accelerated",
     "AcceleratedState",
@@ -37,6 +39,8 @@ __all__ = [
     "JointMMState",
     "Learning",
     "LearningState",
+    "LeastSquares",
+    "LeastSquaresState",
     "Mixed",
     "OnlineEM",
     "OnlineState",

@@ -15,6 +15,7 @@ from isotopic.solvers.coordinate_descent import CoordinateDescent, descends
 from isotopic.solvers.incremental import IncrementalEM
 from isotopic.solvers.joint import JointEM
 from isotopic.solvers.learning import Learning
+from isotopic.solvers.least_squares import LeastSquares
 from isotopic.solvers.mixed import Mixed
 from isotopic.solvers.online import OnlineEM
 from isotopic.solvers.phased import Phased
@@ -42,6 +43,13 @@ BETA_SOLVERS: dict[str, Solver[Any]] = {
     "alternating": cast(Any, SequentialMM()),
 }
 
+# And for squares.
+QUADRATIC_SOLVERS: dict[str, Solver[Any]] = {
+    **BETA_SOLVERS,
+    "auto": cast(Any, LeastSquares()),
+    "coordinate": cast(Any, LeastSquares()),
+}
+
 
 def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
     """Find the solver for a name or a solver object; ``"auto"`` is the fastest for the problem.
@@ -61,13 +69,14 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
 
 
 def _named(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
-    of_beta = isinstance(problem, BetaProblem)
-    known, others = (BETA_SOLVERS, SOLVERS) if of_beta else (SOLVERS, BETA_SOLVERS)
+    known, others = SOLVERS, QUADRATIC_SOLVERS
+    if isinstance(problem, BetaProblem):
+        known, others = QUADRATIC_SOLVERS if problem.quadratic else BETA_SOLVERS, SOLVERS
     names = ", ".join(repr(name) for name in known)
     if isinstance(solver, str):
         if solver not in known:
             raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}")
-        sharper = _sharper(problem) if solver == "auto" and not of_beta else None
+        sharper = _sharper(problem) if solver == "auto" and known is SOLVERS else None
         return known[solver] if sharper is None else sharper
     if isinstance(solver, type) or not hasattr(solver, "step"):
         raise TypeError(
