@@ -195,29 +195,28 @@ def test_a_default_fit_in_float32_converges_where_float64_does():
     assert fits[1].objective_ == pytest.approx(fits[0].objective_, rel=1e-4)
 
 
-def test_auto_descends_where_it_can():
-    for pair in ((Free(), Simplex()), (Free(), Free()), (Simplex(), Simplex())):
-        assert choose_solver("auto", a_problem(pair, 0)) == Accelerated(Phased())
-    for pair in ((Dirichlet(0.3), Simplex()), (Gamma(0.4, 0.7), Free())):
-        assert choose_solver("auto", a_problem(pair, 0)) == Accelerated()
-    assert choose_solver("accelerated", a_problem((Free(), Simplex()), 0)) == Accelerated()
-
-
-def a_large_problem(values=None):
+def of_size(products, pair=(Free(), Simplex()), values=lambda X: X):
     """Make a problem that is large by its components; its data is small."""
-    X = datasets.load_kjv().data[:100].astype(np.float64)
-    X = X if values is None else values(X)
-    n_components = 2**24 // X.nnz + 1
-    return Problem(Free(), Simplex(), CountMatrix(X), n_components)
+    X = values(datasets.load_kjv().data[:100].astype(np.float64))
+    return Problem(*pair, CountMatrix(X), products // X.nnz + 1)
+
+
+def test_auto_descends_where_it_can_and_where_that_matters():
+    for pair in ((Free(), Simplex()), (Free(), Free()), (Simplex(), Simplex())):
+        assert choose_solver("auto", of_size(2**20, pair)) == Accelerated(Phased())
+        assert choose_solver("auto", of_size(2**19, pair)) == Accelerated()
+    for pair in ((Dirichlet(0.3), Simplex()), (Gamma(0.4, 0.7), Free())):
+        assert choose_solver("auto", of_size(2**20, pair)) == Accelerated()
+    assert choose_solver("accelerated", of_size(2**20)) == Accelerated()
 
 
 def test_auto_begins_large_problems_in_single_precision_where_that_has_room():
-    assert choose_solver("auto", a_large_problem()) == Mixed(Accelerated(Phased()))
+    assert choose_solver("auto", of_size(2**24)) == Mixed(Accelerated(Phased()))
     for values in (lambda X: X * 1e-20, lambda X: X * 1e20, lambda X: X.astype(np.float32)):
-        assert choose_solver("auto", a_large_problem(values)) == Accelerated(Phased())
-    weighted = replace(a_large_problem(), weights=Weighted(Free(), np.full(100, 2.0)))
-    copied = replace(weighted, X=weighted.X.repeated(np.full(100, 2.0)))
-    assert choose_solver("auto", copied) == Accelerated(Phased())
+        assert choose_solver("auto", of_size(2**24, values=values)) == Accelerated(Phased())
+    problem, copies = of_size(2**24), np.full(100, 2.0)
+    weighted = replace(problem, weights=Weighted(Free(), copies), X=problem.X.repeated(copies))
+    assert choose_solver("auto", weighted) == Accelerated(Phased())
 
 
 @pytest.mark.parametrize(

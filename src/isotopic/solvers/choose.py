@@ -22,7 +22,10 @@ from isotopic.solvers.phased import Phased
 
 # Up to so many entries a dense array is worth the sparse copies that coordinate descent works on.
 _DENSE_ENTRIES = 2**22
-# From so many products a pass on, steps in single precision save more than they cost.
+# From so many products a pass on, time matters more than that the order of components and the
+# grouping of samples change nothing but rounding, which coordinate descent cannot promise.
+_MANY_PRODUCTS = 2**20
+# And from so many on, steps in single precision save more than they cost.
 _ROUGH_PRODUCTS = 2**24
 
 SOLVERS: dict[str, Solver[Any]] = {
@@ -96,10 +99,11 @@ def _sharper(problem: Problem) -> Solver[Any] | None:
     if not (isinstance(X, CountMatrix) and descends(problem)):
         return None
     entries = len(X.values) if X.is_sparse else X.dense.size
-    if not X.is_sparse and entries > _DENSE_ENTRIES:
+    products = entries * problem.n_components
+    if products < _MANY_PRODUCTS or (not X.is_sparse and entries > _DENSE_ENTRIES):
         return None
     solver: Solver[Any] = Accelerated(Phased())
-    large = entries * problem.n_components >= _ROUGH_PRODUCTS
+    large = products >= _ROUGH_PRODUCTS
     if large and X.dtype == np.float64 and X.copies is None and X.fits_single_precision:
         solver = Mixed(Accelerated(Phased()))
     return solver
