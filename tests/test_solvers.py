@@ -195,8 +195,9 @@ def test_a_default_fit_in_float32_converges_where_float64_does():
     assert fits[1].objective_ == pytest.approx(fits[0].objective_, rel=1e-4)
 
 
-def of_size(products, pair=(Free(), Simplex()), values=lambda X: X):
+def of_size(products, pair=None, values=lambda X: X):
     """Make a problem that is large by its components; its data is small."""
+    pair = (Free(), Simplex()) if pair is None else pair
     X = values(datasets.load_kjv().data[:100].astype(np.float64))
     return Problem(*pair, CountMatrix(X), products // X.nnz + 1)
 
