@@ -47,8 +47,9 @@ def _compared(name, X, label: str, n_starts: int) -> Iterator[Row]:
         model.fit(X)
         seconds.append(time.process_time() - began)
         reached = model.history_["objective"] <= goal
-        passes.append(float(np.argmax(reached)) + 1 if reached.any() else np.inf)
-        converged.append(float(model.n_iter_))
+        made = model.history_["passes"].astype(float)
+        passes.append(made[np.argmax(reached)] if reached.any() else np.inf)
+        converged.append(made[-1])
         lower.append((goal - model.objective_) / abs(goal))
     yield Row(
         f"{name}, {label}: passes",
