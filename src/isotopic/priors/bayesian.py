@@ -424,7 +424,8 @@ def _row_sums_broadcast(values: Array, shape: tuple[int, ...]) -> Array:
 
 def _positive(name: str, value: ArrayLike) -> None:
     array = as_numbers(name, value)
-    if array.size == 0 or not np.all((array > 0) & (array < np.inf)):
+    none = array.size == 0 and array.ndim < 2  # there may be settings of no samples at all
+    if none or not np.all((array > 0) & (array < np.inf)):
         raise ValueError(f"{name} must be positive and finite, not {value!r}")
 
 
