@@ -7,8 +7,10 @@ solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online",
         Or a solver object.
         ``"joint"`` is the paper's update of both sides from one pass over the data, for normalised
         topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"`` takes the joint
-        update further along its way, and is what ``"auto"``, the default, picks. ``"coordinate"``
-        makes Newton steps, one entry of a factor at a time, for points without a distribution.
+        update further along its way. ``"coordinate"`` makes Newton steps, one entry of a factor at
+        a time, for points without a distribution. ``"auto"``, the default, is the accelerated one,
+        which for such points goes over to coordinate descent at the end and begins in single
+        precision, each if the data is large enough for it.
         ``"online"`` and ``"incremental"`` update the topics after each mini-batch.
     init : {"auto", "random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
         Where the fit starts. ``"auto"`` is ``"random"`` for factors, and for Bayesian sides
