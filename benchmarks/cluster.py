@@ -61,7 +61,7 @@ def on_workers(folder: str, components: int, iterations: int, n_workers: int) ->
     from distributed import Client, LocalCluster  # noqa: PLC0415 - an extra
 
     with (
-        LocalCluster(n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         model = paper_lda(components, iterations)
