@@ -31,7 +31,7 @@ _LIBRARIES = 150 * 10**6
 
 # Blocks that are there at a time besides those that stay: one that is worked on, and one that is
 # read, in the form of its files, joined, converted and indexed; and what the allocator holds.
-_IN_PASSING = 6
+_IN_PASSING = 5
 
 
 # For a start that is found with samples in memory: what it takes at most, whatever the limit; for

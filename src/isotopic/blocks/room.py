@@ -12,9 +12,9 @@ _INDEX_BYTES = 6  # of an entry in the index by feature: a short and a long whol
 class Room:
     """Memory for blocks between passes.
 
-    The indexes by feature come first if there is room for all of them, because they take longer
-    to make than the counts to read. Then the first blocks: every pass goes through all of them,
-    so that those that were used last would always be gone when their turn comes.
+    The indexes by feature come first, because they take longer to make than the counts to read,
+    and less room. If there is room for all of them, the rest is for the first blocks: every pass
+    goes through all, so that those that were used last would always be gone when their turn comes.
 
     Parameters
     ----------
@@ -36,9 +36,8 @@ class Room:
     def expect(self, pieces: Sequence[Piece]) -> None:
         """Get ready for a pass over these blocks."""
         new = (p for p in pieces if p.number not in self._blocks and p.number not in self._indexes)
-        wanted = sum(_INDEX_BYTES * piece.form.entries for piece in new if piece.form is not None)
-        fits = self.size is None or self._used + wanted <= self.size
-        self._reserved = wanted if fits else 0
+        forms = (piece.form for piece in new)
+        self._reserved = sum(_INDEX_BYTES * form.entries for form in forms if form is not None)
 
     def block(self, piece: Piece) -> CountMatrix | None:
         """Give a block that stayed."""
@@ -58,7 +57,7 @@ class Room:
             self._used += X.nbytes - (index if known else 0)
             self._indexes.pop(piece.number, None)
             self._blocks[piece.number] = X
-        elif X.is_sparse and not known and self._fits(index + self._reserved):
+        elif X.is_sparse and not known and self._fits(index):
             self._used += index
             self._indexes[piece.number] = X.by_feature
 
