@@ -1,9 +1,11 @@
 """Data in row blocks: the same fits, from every format, within a limit on memory."""
 
+import os
 import pickle
 import signal
 import threading
 import warnings
+import zipfile
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -33,6 +35,7 @@ from isotopic import (
 )
 from isotopic.blocks import BlockedCounts, BlockedProblem, Blocks, memory
 from isotopic.blocks.engine import LocalEngine
+from isotopic.blocks.npz import read_npz
 from isotopic.blocks.pieces import Form, Piece, TreeSum
 from isotopic.priors import CollapsedDirichlet
 
@@ -394,6 +397,31 @@ def shards(X, tmp_path):
     for i in range(4):
         sparse.save_npz(tmp_path / f"{i}.npz", X[15 * i : 15 * (i + 1)])
     return tmp_path
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
+def test_a_file_is_read_again_as_it_was(tmp_path, X, compressed, form, dtype):
+    path = str(tmp_path / "block.npz")
+    for values in (X, X[::-1] * 2):  # the second time another file has the name
+        stored = sparse.csr_array(values).astype(dtype).asformat(form)
+        sparse.save_npz(path, stored, compressed=compressed)
+        os.utime(path, ns=(0, int(values[0].sum())))
+        for _ in range(3):
+            read = read_npz(path)
+            assert read.dtype == dtype
+            np.testing.assert_array_equal(read.toarray(), stored.toarray())
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # NumPy closes late
+def test_a_file_that_was_cut_short_in_between_is_an_error(tmp_path, X):
+    path = tmp_path / "block.npz"
+    sparse.save_npz(path, sparse.csr_array(X), compressed=False)
+    read_npz(str(path))
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises((ValueError, OSError, zipfile.BadZipFile)):
+        read_npz(str(path))
 
 
 def test_a_corrupt_block_is_named_before_the_first_pass(shards):

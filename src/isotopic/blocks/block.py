@@ -9,6 +9,7 @@ import numpy as np
 from scipy import io, sparse
 
 from isotopic.blocks.containers import Container
+from isotopic.blocks.npz import look_at_npz, read_npz
 
 
 class Block(Protocol):
@@ -184,19 +185,6 @@ class Format(NamedTuple):
     read: Callable[[str], Any]
 
 
-def _look_at_npz(path: str) -> tuple[tuple[int, int], int]:
-    with np.load(path) as parts:
-        if "shape" not in parts:
-            raise ValueError("it was not written by scipy.sparse.save_npz")
-        with parts.zip.open("data.npy") as member:
-            major = np.lib.format.read_magic(member)[0]
-            read = np.lib.format
-            header = read.read_array_header_1_0 if major == 1 else read.read_array_header_2_0
-            entries = int(np.prod(header(member)[0]))
-        rows, features = (int(n) for n in parts["shape"])
-    return (rows, features), entries
-
-
 def _look_at_npy(path: str) -> tuple[tuple[int, int], int]:
     shape = np.load(path, mmap_mode="r").shape
     if len(shape) != 2:
@@ -211,7 +199,7 @@ def _look_at_mtx(path: str) -> tuple[tuple[int, int], int]:
 
 # Files that are read as a whole.
 FILES = {
-    ".npz": Format(_look_at_npz, sparse.load_npz),
+    ".npz": Format(look_at_npz, read_npz),
     ".npy": Format(_look_at_npy, np.load),
     ".mtx": Format(_look_at_mtx, io.mmread),
     ".mtx.gz": Format(_look_at_mtx, io.mmread),
