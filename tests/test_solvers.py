@@ -28,6 +28,7 @@ from isotopic.solvers import (
     Mixed,
     Phased,
     choose_solver,
+    finished,
     fold_in,
     solve,
 )
@@ -229,7 +230,8 @@ def test_mixed_precision_ends_where_double_precision_does(rng, pair, container):
     problem = Problem(*pair, CountMatrix(X, np.float64), COMPONENTS)
     ways = Accelerated(Phased()), Mixed(Accelerated(Phased()))
     double, mixed = (
-        solve(problem, way, a_start(problem), max_iter=20_000, tol=1e-8) for way in ways
+        finished(problem, way, solve(problem, way, a_start(problem), max_iter=20_000, tol=1e-8))
+        for way in ways
     )
     assert mixed.converged
     assert {side.mean.dtype for side in (mixed.state.weights, mixed.state.topics)} == {
@@ -244,10 +246,32 @@ def test_mixed_precision_ends_in_double_wherever_it_is_stopped():
     problem = a_problem((Free(), Simplex()), 0)
     for max_iter, tol in ((0, 0.0), (3, 0.0), (1000, 0.1)):
         way = Mixed(Accelerated(Phased()), below=1e-6)
-        end = solve(problem, way, a_start(problem), max_iter=max_iter, tol=tol).state
+        found = solve(problem, way, a_start(problem), max_iter=max_iter, tol=tol)
+        assert found.state.topics.mean.dtype == np.float32  # from where it may go on
+        end = finished(problem, way, found).state
         assert end.topics.mean.dtype == end.weights.mean.dtype == end.counts.topics.dtype
         assert end.topics.mean.dtype == np.float64
         np.testing.assert_allclose(end.topics.mean.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_a_fit_in_mixed_precision_goes_on_from_its_checkpoint_with_the_same_bits(rng, tmp_path):
+    X, path = random_counts(rng, 30, 20), tmp_path / "fit"
+
+    def interrupts(at):
+        if at.iteration == 7:
+            raise KeyboardInterrupt
+
+    settings = {"max_iter": 20, "tol": 0, "random_state": 0}
+    settings["solver"] = Mixed(Accelerated(Phased()))
+    whole = NMF(3, **settings).fit(X)
+    stopped = NMF(3, callbacks=interrupts, **settings)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.fit(X, checkpoint=path)
+    assert stopped.n_iter_ == 7
+    assert stopped.components_.dtype == np.float64
+    resumed = NMF(3, **settings).fit(X, checkpoint=path)
+    np.testing.assert_array_equal(resumed.components_, whole.components_)
+    np.testing.assert_array_equal(resumed.history_["objective"], whole.history_["objective"])
 
 
 @given(seed=st.integers(0, 2**32 - 1), below=st.sampled_from([1e-1, 1e-2, 1e-3]))

@@ -183,6 +183,12 @@ class Problem(Pair):
                 "give it a prior too"
             )
 
+    def as_precise_as(self, topics: Posterior) -> Self:
+        """Give the problem in the precision of a point: its own, or single precision."""
+        if topics.mean.dtype == self.X.dtype:
+            return self
+        return replace(self, X=self.X.in_single_precision)
+
     def evaluate(self, weights: Posterior, topics: Posterior, passes: int) -> State:
         """Make a pass over the data at this point."""
         counts = self.expected_counts(weights, topics, weights_only=not self.topics.learned)

@@ -121,7 +121,8 @@ class Keeper:
         """Write down where a start led."""
         state = solution.state
         if solution.interrupted:  # the step that was broken off may have taken over the counts
-            counts = self.problem.evaluate(state.weights, state.topics, state.passes).counts
+            problem = self.problem.as_precise_as(state.topics)
+            counts = problem.evaluate(state.weights, state.topics, state.passes).counts
             state = _with_counts(state, counts)
         self._write(replace(solution, state=state))
 

@@ -15,7 +15,7 @@ from isotopic.estimators.watching import Watcher
 from isotopic.init import Start, start_from_arrays, start_from_model, strategy_start
 from isotopic.problem import Problem, State
 from isotopic.random import generator
-from isotopic.solvers import OnlineEM, Solution, choose_solver, solve
+from isotopic.solvers import OnlineEM, Solution, choose_solver, finished, solve
 from isotopic.solvers.batches import number_of_batches
 
 
@@ -66,9 +66,10 @@ class Searching:
             if best is None or _badness(solution) < _badness(best):
                 best = solution
             if solution.interrupted:
-                return replace(best, interrupted=True)
+                best = replace(best, interrupted=True)
+                break
         assert best is not None
-        return best
+        return finished(problem, solver, best)
 
     def _starts(
         self, problem: Problem, seen: Array | None, seeds: Array

@@ -15,7 +15,7 @@ from isotopic.solvers.least_squares import LeastSquares, LeastSquaresState
 from isotopic.solvers.mixed import Mixed
 from isotopic.solvers.online import OnlineEM, OnlineState
 from isotopic.solvers.phased import Phased
-from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
+from isotopic.solvers.solve import HISTORY, Iteration, Solution, finished, solve
 
 __all__ = [
     "BETA_SOLVERS",
@@ -50,5 +50,6 @@ __all__ = [
     "Solution",
     "Solver",
     "choose_solver",
+    "finished",
     "solve",
 ]

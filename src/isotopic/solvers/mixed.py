@@ -32,13 +32,14 @@ class Mixed:
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
         """Evaluate the starting point, in single precision."""
-        return self.inner.init(_rough(problem), *_at(_rough(problem), weights.mean, topics.mean))
+        rough = replace(problem, X=problem.X.in_single_precision)
+        return self.inner.init(rough, *_at(rough, weights.mean, topics.mean))
 
     def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
         """Make a step of the inner solver in the precision of the state."""
         if state.topics.mean.dtype == problem.X.dtype:
             return self.inner.step(problem, state)
-        new = self.inner.step(_rough(problem), state)
+        new = self.inner.step(problem.as_precise_as(state.topics), state)
         return new if new.residual > self.below else self.finished(problem, new)
 
     def finished(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
@@ -52,10 +53,6 @@ class Mixed:
         if previous is not None:
             previous = _counts_as(previous, problem.X.dtype)
         return replace(state, **vars(point), previous=previous)
-
-
-def _rough(problem: Problem) -> Problem:
-    return replace(problem, X=problem.X.in_single_precision)
 
 
 def _at(problem: Problem, weights: Any, topics: Any) -> tuple[Posterior, Posterior]:

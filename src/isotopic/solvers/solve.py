@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias
 
 import numpy as np
@@ -144,6 +144,11 @@ def solve(
                 break
     except KeyboardInterrupt:
         interrupted = True
-    if hasattr(solver, "finished"):  # it has more to do at the end
-        state = solver.finished(problem, state)
     return Solution(state, np.array(rows, dtype=HISTORY), converged, interrupted)
+
+
+def finished(problem: Problem, solver: Solver[S], solution: Solution[S]) -> Solution[S]:
+    """Let a solver do what it has to do at the end, and not where a fit may go on."""
+    if not hasattr(solver, "finished"):
+        return solution
+    return replace(solution, state=solver.finished(problem, solution.state))
