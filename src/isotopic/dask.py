@@ -268,14 +268,16 @@ def _groups(pieces: Sequence[Piece], threads: int) -> list[Sequence[Piece]]:
 
 def _held(client: Any, block: Block) -> Any:
     """Give the future of a block that the workers hold already."""
-    held = isinstance(block, DelayedBlock) and block.held
-    return client.compute(block.delayed) if held else None  # type: ignore[attr-defined]
+    if isinstance(block, DelayedBlock) and block.held:
+        return client.compute(block.delayed)
+    return None
 
 
 def _traveller(block: Block) -> Block:
     """Leave futures out of what a task is given as a plain value."""
-    held = isinstance(block, DelayedBlock) and block.held
-    return replace(block, delayed=None) if held else block  # type: ignore[type-var]
+    if isinstance(block, DelayedBlock) and block.held:
+        return replace(block, delayed=None)
+    return block
 
 
 def _work(

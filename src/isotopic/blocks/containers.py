@@ -28,7 +28,19 @@ class Container(Protocol):
 
 
 @dataclass(frozen=True)
-class MemoryMap:
+class _AtPath:
+    """Something that is called by its path."""
+
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The path."""
+        return self.path
+
+
+@dataclass(frozen=True)
+class MemoryMap(_AtPath):
     """A dense array in a file, of which the system reads what is looked at.
 
     Parameters
@@ -40,16 +52,10 @@ class MemoryMap:
     order : {"C", "F"}
     """
 
-    path: str
     dtype: str
     offset: int
     shape: tuple[int, int]
     order: Any = "C"
-
-    @property
-    def name(self) -> str:
-        """The path."""
-        return self.path
 
     def rows(self, start: int, stop: int, n_features: int) -> Any:
         """Copy some rows."""
@@ -64,20 +70,13 @@ class MemoryMap:
 
 
 @dataclass(frozen=True)
-class Parts:
+class Parts(_AtPath):
     """A CSR matrix as ``data.npy``, ``indices.npy`` and ``indptr.npy`` in a folder.
 
     Parameters
     ----------
     path : str
     """
-
-    path: str
-
-    @property
-    def name(self) -> str:
-        """The path."""
-        return self.path
 
     def _part(self, name: str) -> Array:
         part: Array = np.load(Path(self.path) / f"{name}.npy", mmap_mode="r")
@@ -151,7 +150,7 @@ class Hierarchy:
 
 
 @dataclass(frozen=True)
-class Coordinates:
+class Coordinates(_AtPath):
     """A table of Parquet whose first three columns are sample, feature and count.
 
     Samples ascend, and are numbered from 0.
@@ -160,13 +159,6 @@ class Coordinates:
     ----------
     path : str
     """
-
-    path: str
-
-    @property
-    def name(self) -> str:
-        """The path."""
-        return self.path
 
     def rows(self, start: int, stop: int, n_features: int) -> Any:
         """Read some samples, from the row groups that have them."""

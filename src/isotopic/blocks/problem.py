@@ -56,8 +56,8 @@ class BlockedProblem(Problem):
         What the fit uses, shared by problems that differ in their priors only; by default its own.
     """
 
-    X: BlockedCounts  # type: ignore[assignment]
-    memory: Memory = None  # type: ignore[assignment]
+    X: BlockedCounts  # type: ignore[assignment] # which stands for a CountMatrix
+    memory: Memory = None  # type: ignore[assignment] # until __post_init__ makes it
 
     def __post_init__(self) -> None:
         super().__post_init__()
