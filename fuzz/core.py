@@ -320,12 +320,13 @@ def _calls(rng: np.random.Generator) -> dict[str, list[Any]]:
     topics = np.ascontiguousarray(topics.T)
     rows, table = np.ones(6), rng.random((6, 7))
     index: list[Any] = [X.shape[1], X.block_rows, X.row_starts, X.features]
-    parts = native.column_index(*index)
+    parts = native.column_index(*index, 2)
     passed = [X.row_starts, X.features, X.values, X.block_rows, parts, weights, topics]
     results = [np.empty_like(weights), np.empty_like(topics), rows.copy()]
     return {
         "expected_counts": [*passed, *results, WORKSPACE, 2],
-        "column_index": index,
+        "column_index": [*index, 2],
+        "turned": [*index, X.values, parts],
         "divide": [table, table.copy(), rows, 2],
         "effective_factor": [table, table, rows, np.ones(7), table.copy(), rows.copy(), 2],
         "distance": [table, table, rows, np.ones(7), 2],

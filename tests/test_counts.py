@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from problems import random_counts, sparse_counts
 from scipy import sparse
+from scipy.special import xlogy
 
 from isotopic import CountMatrix
+from isotopic._core import native
 
 FORMATS = ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
 
@@ -140,3 +142,31 @@ def test_what_does_not_fit_is_refused():
         CountMatrix(np.full((2, 2), 1e35, np.float32))
     with pytest.raises(ValueError, match="too large for float32"):
         CountMatrix(np.full((2, 2), 1e300), np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3000, 40), (40, 3000), (700, 700), (5, 1), (0, 4)])
+def test_turned_around_it_is_the_transposed_matrix(rng, shape, dtype):
+    X = sparse.random_array(shape, density=0.1, rng=rng, format="csr").astype(dtype)
+    rows, columns = CountMatrix(X).by_sample_and_by_feature
+    np.testing.assert_array_equal(as_dense(rows), X.toarray())
+    np.testing.assert_array_equal(as_dense(columns), X.toarray().T)
+    lengths = np.diff(columns.row_starts)
+    own = np.repeat(np.arange(len(lengths)), lengths)
+    assert np.all((np.diff(columns.features) > 0) | (np.diff(own) > 0))  # sorted, and distinct
+
+
+def test_the_index_by_feature_is_the_same_for_any_number_of_threads(rng):
+    counts = CountMatrix(sparse.random_array((9000, 300), density=0.05, rng=rng, format="csr"))
+    assert len(counts.block_rows) > 3
+    parts = counts.block_rows, counts.row_starts, counts.features
+    alone, team = (native.column_index(300, *parts, threads) for threads in (1, 4))
+    for one, other in zip(alone, team, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_saturated_divergence_is_that_of_the_definition(rng):
+    X = rng.gamma(0.5, 3.0, (50, 30)) * (rng.random((50, 30)) < 0.4)
+    expected = (xlogy(X, X) - X).sum()
+    for form in (X, sparse.csr_array(X)):
+        assert CountMatrix(form).saturated_divergence == pytest.approx(expected, rel=1e-13)

@@ -299,6 +299,25 @@ def test_phases_follow_the_residual():
     assert seen == {1, 3}
 
 
+def test_momentum_begins_anew_when_steps_of_more_passes_do(rng):
+    problem = Problem(
+        Free(), Simplex(), CountMatrix(random_counts(rng, 60, 40, mean=3.0)), COMPONENTS
+    )
+    solver, steps = Accelerated(Phased(below=0.02, after=12)), []
+    solve(
+        problem,
+        solver,
+        a_start(problem),
+        max_iter=40,
+        tol=0,
+        callbacks=[lambda at: steps.append(at.state)],
+    )
+    sharp = [state.passes_a_step > 1 for state in steps]
+    first = sharp.index(True)
+    assert steps[first - 1].passes >= 12  # and not before, however little moves
+    assert steps[first - 1].momentum > 0.5 >= steps[first].momentum
+
+
 def test_a_fit_does_as_many_iterations_as_it_is_told(rng):
     X = random_counts(rng)
     for solver in ("auto", "accelerated"):

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[Any]
 
 
-def as_numbers(name: str, given: Any) -> Array:
-    """Read an array of real numbers, in float64.
+def as_numbers(name: str, given: Any, *, copy: bool = True) -> Array:
+    """Read an array of real numbers, in float64; without ``copy`` it may be the given one.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def as_numbers(name: str, given: Any) -> Array:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold numbers; its dtype is {array.dtype}")
     with np.errstate(over="ignore"):  # longdouble: infinity is looked for by those who ask
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=copy)
 
 
 def first_not_finite(array: Array) -> tuple[int, ...] | None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy import sparse, special
+from scipy import sparse
 
 from isotopic._core import native
 from isotopic.arrays import Array
 from isotopic.missing import Missing
+from isotopic.threads import current_threads
 
 # A block's entries are about as many as keeps its ratios and weights in a second-level cache, and
 # enough that a feature occurs several times in it.
@@ -135,15 +136,10 @@ class CountMatrix:
     def by_sample_and_by_feature(self) -> "tuple[CountMatrix, CountMatrix]":
         """The counts in sparse form, as they are and turned around (features x samples)."""
         rows = self.as_sparse()
-        parts = rows.values, rows.features, rows.row_starts
-        turned = sparse.csr_array(parts, shape=rows.shape).T.tocsr()
         columns = CountMatrix.__new__(CountMatrix)
         columns.shape, columns.dtype, columns.is_sparse = self.shape[::-1], self.dtype, True
-        columns._keep(
-            turned.indptr.astype(np.int64, copy=False),
-            turned.indices.astype(np.int32, copy=False),
-            turned.data,
-        )
+        parts = rows.block_rows, rows.row_starts, rows.features, rows.values
+        columns._keep(*native.turned(self.shape[1], *parts, rows.by_feature))
         return rows, columns
 
     @cached_property
@@ -292,7 +288,8 @@ class CountMatrix:
     @cached_property
     def by_feature(self) -> Any:
         """Each block's entries ordered by feature, for the sums over samples."""
-        return native.column_index(self.shape[1], self.block_rows, self.row_starts, self.features)
+        parts = self.block_rows, self.row_starts, self.features
+        return native.column_index(self.shape[1], *parts, current_threads())
 
     @cached_property
     def sample_totals(self) -> Array:
@@ -332,8 +329,8 @@ class CountMatrix:
     def saturated_divergence(self) -> float:
         """The sum of ``x log x - x``: what the generalized KL divergence adds to the likelihood."""
         values = self.values if self.is_sparse else self.dense.ravel()
-        wide = (values[part].astype(np.float64) for part in self._parts(len(values)))
-        value = sum((float((special.xlogy(x, x) - x).sum()) for x in wide), 0.0)
+        parts = (values[part].astype(np.float64) for part in self._parts(len(values)))
+        value = sum((_saturated(part) for part in parts), 0.0)
         if self.copies is not None:  # the values are copies * x, the sum copies * (x log x - x)
             value -= float(self.sample_totals @ np.log(self.copies))
         return value
@@ -342,6 +339,12 @@ class CountMatrix:
         """Cut the entries into pieces whose temporaries are small."""
         n = len(self.values) if n is None else n
         return (slice(begin, begin + _PART) for begin in range(0, n, _PART))
+
+
+def _saturated(values: Array) -> float:
+    sums = np.empty(1)
+    native.divide(values[np.newaxis], values[np.newaxis].copy(), sums, 1)  # x log x, and x / x
+    return float(sums[0] - values.sum())
 
 
 def check_total(total: float, dtype: np.dtype[Any]) -> None:

@@ -39,7 +39,16 @@ def column_index(
     block_rows: NDArray[np.int64],
     row_starts: NDArray[np.int64],
     features: NDArray[np.int32],
+    threads: int,
 ) -> _ByFeature: ...
+def turned(
+    n_features: int,
+    block_rows: NDArray[np.int64],
+    row_starts: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: NDArray[Any],
+    by_feature: _ByFeature,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]: ...
 def divide(
     x: NDArray[Any], product: NDArray[Any], log_likelihoods: _Doubles, threads: int
 ) -> None: ...

@@ -117,9 +117,24 @@ def column_index(
     block_rows: Array,
     row_starts: Array,
     features: Array,
+    threads: int,
 ) -> tuple[()]:
     """Not needed here."""
     return ()
+
+
+def turned(
+    n_features: int,
+    block_rows: Array,
+    row_starts: Array,
+    features: Array,
+    values: Array,
+    by_feature: Any,
+) -> tuple[Array, Array, Array]:
+    """Turn a sparse matrix around."""
+    shape = (len(row_starts) - 1, n_features)
+    made = sparse.csr_array((values, features, row_starts), shape=shape).T.tocsr()
+    return made.indptr.astype(np.int64), made.indices.astype(np.int32), made.data
 
 
 def divide(x: Array, product: Array, log_likelihoods: Array, threads: int) -> None:

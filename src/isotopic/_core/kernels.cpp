@@ -271,42 +271,49 @@ template <class T> double divide_all(const T* x, T* product, int64_t n) {
     return log_likelihood.value();
 }
 
-// The elementwise sweeps go along the rows of a table in whole vectors of doubles.
-inline vec<double> whole(const double* from) { return load_unaligned<double>(from); }
-inline vec<double> whole(const float* from) { return widened(reinterpret_cast<const char*>(from)); }
-inline void put_whole(double* to, vec<double> v) { store_unaligned<double>(to, v); }
-inline void put_whole(float* to, vec<double> v) {
+// The elementwise sweeps go along the rows of a table in whole vectors, of doubles or of the
+// table's own numbers.
+inline void take(const double* from, vec<double>& v) { v = load_unaligned<double>(from); }
+inline void take(const float* from, vec<float>& v) { v = load_unaligned<float>(from); }
+inline void take(const float* from, vec<double>& v) { v = widened(reinterpret_cast<const char*>(from)); }
+inline void give(double* to, vec<double> v) { store_unaligned<double>(to, v); }
+inline void give(float* to, vec<float> v) { store_unaligned<float>(to, v); }
+inline void give(float* to, vec<double> v) {
     const half_vec half = __builtin_convertvector(v, half_vec);
     __builtin_memcpy(to, &half, sizeof half);
 }
 
 // Where a vector of a row begins, how many of its lanes lie in the row, and how many of those, from
 // the first on, were already counted: the last vector of a row overlaps the one before it.
-struct Place {
+template <class W> struct PlaceOf {
     int64_t at;
     int inside, seen;
-    vec<double> only_new(vec<double> v) const {
-        const vec<double> lane = count_up<double>();
-        return (lane >= fill<double>(seen)) & (lane < fill<double>(inside)) ? v : vec<double>{};
+    vec<W> where_new(vec<W> v, vec<W> otherwise) const {
+        const vec<W> lane = count_up<W>();
+        return (lane >= fill<W>(W(seen))) & (lane < fill<W>(W(inside))) ? v : otherwise;
     }
+    vec<W> only_new(vec<W> v) const { return where_new(v, vec<W>{}); }
 };
-template <class Visit> inline void along_row(int64_t columns, const Visit& visit) {
-    constexpr int L = lanes<double>;
-    if (columns < L) return visit(Place{0, int(columns), 0});
+using Place = PlaceOf<double>;
+
+template <class W = double, class Visit> inline void along_row(int64_t columns, const Visit& visit) {
+    constexpr int L = lanes<W>;
+    if (columns < L) return visit(PlaceOf<W>{0, int(columns), 0});
     int64_t k = 0;
-    for (; k + L <= columns; k += L) visit(Place{k, L, 0});
-    if (k < columns) visit(Place{columns - L, L, int(L - (columns - k))});
+    for (; k + L <= columns; k += L) visit(PlaceOf<W>{k, L, 0});
+    if (k < columns) visit(PlaceOf<W>{columns - L, L, int(L - (columns - k))});
 }
-template <class T> inline vec<double> get(const T* row, Place p, double outside = 0.0) {
-    if (p.inside == lanes<double>) return whole(row + p.at);
-    T some[lanes<double>];
-    for (int j = 0; j < lanes<double>; ++j) some[j] = j < p.inside ? row[p.at + j] : T(outside);
-    return whole(some);
+template <class T, class W> inline vec<W> get(const T* row, PlaceOf<W> p, double outside = 0.0) {
+    vec<W> v;
+    if (p.inside == lanes<W>) return take(row + p.at, v), v;
+    T some[lanes<W>];
+    for (int j = 0; j < lanes<W>; ++j) some[j] = j < p.inside ? row[p.at + j] : T(outside);
+    return take(some, v), v;
 }
-template <class T> inline void put(T* row, Place p, vec<double> v) {
-    if (p.inside == lanes<double>) return put_whole(row + p.at, v);
-    T some[lanes<double>];
-    put_whole(some, v);
+template <class T, class W> inline void put(T* row, PlaceOf<W> p, vec<W> v) {
+    if (p.inside == lanes<W>) return give(row + p.at, v);
+    T some[lanes<W>];
+    give(some, v);
     for (int j = 0; j < p.inside; ++j) row[p.at + j] = some[j];
 }
 
@@ -316,11 +323,11 @@ template <class T> void posterior(const Posterior<T>& p, int64_t begin, int64_t 
         const vec<double> row_offset = fill<double>(p.row_offsets ? p.row_offsets[i] : 0.0);
         vec<double> term = vec<double>{};
         along_row(p.columns, [&](Place k) {
-            const GammaFunctions g = gamma_functions(get<T>(p.parameters + row, k, 1.0));
+            const GammaFunctions g = gamma_functions(get(p.parameters + row, k, 1.0));
             vec<double> expected = g.digamma - row_offset;
-            if (p.column_offsets) expected -= get<double>(p.column_offsets, k);
-            put<T>(p.effective + row, k, exp(expected));
-            term += k.only_new(g.log_gamma - get<T>(p.counts + row, k) * g.digamma);
+            if (p.column_offsets) expected -= get(p.column_offsets, k);
+            put(p.effective + row, k, exp(expected));
+            term += k.only_new(g.log_gamma - get(p.counts + row, k) * g.digamma);
         });
         p.terms[i] = sum<double>(term);
     }
@@ -333,8 +340,8 @@ double distance(const T* a, const T* b, const double* row_scale, const double* c
     for (int64_t i = begin; i < end; ++i) {
         const vec<double> row = fill<double>(row_scale ? row_scale[i] : 1.0);
         along_row(columns, [&](Place k) {
-            const vec<double> scale = column_scale ? row * get<double>(column_scale, k) : row;
-            const vec<double> difference = get<T>(a + i * columns, k) - scale * get<T>(b + i * columns, k);
+            const vec<double> scale = column_scale ? row * get(column_scale, k) : row;
+            const vec<double> difference = get(a + i * columns, k) - scale * get(b + i * columns, k);
             total += k.only_new(difference < vec<double>{} ? -difference : difference);
         });
     }
@@ -344,7 +351,7 @@ double distance(const T* a, const T* b, const double* row_scale, const double* c
 template <class T> void row_sums(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums) {
     for (int64_t i = begin; i < end; ++i) {
         vec<double> total = vec<double>{};
-        along_row(columns, [&](Place k) { total += k.only_new(get<T>(a + i * columns, k)); });
+        along_row(columns, [&](Place k) { total += k.only_new(get(a + i * columns, k)); });
         sums[i] = sum<double>(total);
     }
 }
@@ -352,8 +359,8 @@ template <class T> void row_sums(const T* a, int64_t columns, int64_t begin, int
 template <class T> void column_sums(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums) {
     along_row(columns, [&](Place k) {
         vec<double> total = vec<double>{};
-        for (int64_t i = begin; i < end; ++i) total += get<T>(a + i * columns, k);
-        put<double>(sums, k, get<double>(sums, k) + k.only_new(total));
+        for (int64_t i = begin; i < end; ++i) total += get(a + i * columns, k);
+        put(sums, k, get(sums, k) + k.only_new(total));
     });
 }
 
@@ -366,34 +373,37 @@ void scale(const T* a, const double* row_scale, const double* column_scale, int6
         const T* from = a + i * columns;
         T* result = to + i * columns;
         int64_t k = 0;
-        for (; k + lanes<double> <= columns; k += lanes<double>)
-            put_whole(result + k, (column_scale ? whole(column_scale + k) : fill<double>(row)) * whole(from + k));
+        for (; k + lanes<double> <= columns; k += lanes<double>) {
+            const Place here{k, lanes<double>, 0};
+            put(result, here, (column_scale ? get(column_scale, here) : fill<double>(row)) * get(from, here));
+        }
         for (; k < columns; ++k) result[k] = T((column_scale ? column_scale[k] : row) * double(from[k]));
     }
 }
 
+// A change too large or too small for a power leads to the total or to the floor all the same.
 template <class T> void extrapolate(const Extrapolation<T>& e, int64_t begin, int64_t end) {
-    constexpr double smallest = simd<T>::smallest_normal;
-    const vec<double> most = fill<double>(1e300), least = fill<double>(1e-300);  // no change is larger
+    constexpr T smallest = simd<T>::smallest_normal;
     for (int64_t i = begin; i < end; ++i) {
-        const int64_t row = i * e.columns;
-        const vec<double> total = fill<double>(e.totals[i]), floor = e.floor[i] * total;
-        vec<double> sums = vec<double>{};
-        along_row(e.columns, [&](Place k) {
-            const vec<double> latest = get<T>(e.latest + row, k), previous = get<T>(e.previous + row, k);
-            const auto positive = latest >= smallest, moved = positive & (previous >= smallest);
-            vec<double> change = moved ? latest * reciprocal(moved ? previous : fill<double>(1.0)) : fill<double>(1.0);
-            change = change < most ? change : most;
-            change = change > least ? change : least;
-            vec<double> further = latest * rough_power(change, e.momentum[i]);
+        const T *latest = e.latest + i * e.columns, *previous = e.previous + i * e.columns;
+        T* to = e.to + i * e.columns;
+        const T momentum = T(e.momentum[i]);
+        const vec<T> total = fill<T>(T(e.totals[i])), floor = fill<T>(T(e.floor[i] * e.totals[i]));
+        vec<T> sums = vec<T>{};
+        along_row<T>(e.columns, [&](PlaceOf<T> k) {
+            const vec<T> now = get(latest, k), before = get(previous, k);
+            const auto positive = now >= smallest, moved = positive & (before >= smallest);
+            const vec<T> change = moved ? now * reciprocal(before) : fill<T>(1);
+            vec<T> further = now * rough_power<T>(change, momentum);
             further = further < total ? further : total;
             further = further > floor ? further : floor;
-            further = positive ? further : vec<double>{};
-            put<T>(e.to + row, k, further);
+            further = positive ? further : vec<T>{};
+            put(to, k, further);
             sums += k.only_new(further);
         });
-        const double sum_of_row = sum<double>(sums), by = sum_of_row > 0 ? e.totals[i] / sum_of_row : 1.0;
-        scale<T>(e.to + row, &by, nullptr, e.columns, 0, 1, e.to + row);
+        const T sum_of_row = sum<T>(sums);
+        const vec<T> scale = fill<T>(sum_of_row > 0 ? T(e.totals[i] / double(sum_of_row)) : T(1));
+        along_row<T>(e.columns, [&](PlaceOf<T> k) { put(to, k, get(to, k) * k.where_new(scale, fill<T>(1))); });
     }
 }
 
@@ -405,7 +415,7 @@ template <class T> void squared_shares(const Shared<T>& s, int64_t begin, int64_
             const T* topics = s.topics + s.features[e] * s.components;
             vec<double> products = vec<double>{}, squares = vec<double>{};
             along_row(s.components, [&](Place k) {
-                const vec<double> product = k.only_new(get<T>(weights, k) * get<T>(topics, k));
+                const vec<double> product = k.only_new(get(weights, k) * get(topics, k));
                 products += product;
                 squares += product * product;
             });
@@ -417,9 +427,9 @@ template <class T> void squared_shares(const Shared<T>& s, int64_t begin, int64_
 
 void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int64_t n) {
     along_row(n, [&](Place i) {
-        const GammaFunctions g = gamma_functions(get<double>(x, i, 1.0));
-        put<double>(digamma, i, g.digamma);
-        put<double>(log_gamma, i, g.log_gamma);
+        const GammaFunctions g = gamma_functions(get(x, i, 1.0));
+        put(digamma, i, g.digamma);
+        put(log_gamma, i, g.log_gamma);
     });
 }
 

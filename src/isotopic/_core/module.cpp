@@ -61,7 +61,8 @@ template <class V> nb::object array_of(V&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-nb::tuple column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts, In<int32_t> features) {
+nb::tuple column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts, In<int32_t> features,
+                          int threads) {
     require(n_features >= 0 && n_features <= std::numeric_limits<int32_t>::max(), "n_features is not a number of features");
     require(ascends(row_starts, features.size()), "row_starts do not ascend from 0 to the number of entries");
     require(ascends(block_rows, row_starts.size() - 1), "block_rows do not ascend from 0 to the number of samples");
@@ -75,7 +76,8 @@ nb::tuple column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t
     ColumnIndex index;
     {
         nb::gil_scoped_release nogil;
-        index = column_index(n_features, int64_t(block_rows.size()) - 1, block_rows.data(), row_starts.data(), features.data());
+        index = column_index(n_features, int64_t(block_rows.size()) - 1, block_rows.data(), row_starts.data(), features.data(),
+                             threads);
     }
     return nb::make_tuple(array_of(std::move(index.block_columns)), array_of(std::move(index.column_features)),
                           array_of(std::move(index.column_starts)), array_of(std::move(index.entry_rows)),
@@ -93,6 +95,48 @@ bool has_lengths(const ByFeature& index, size_t n_blocks, size_t n_entries) {
 }
 
 template <class T>
+Matrix<T> matrix_of(size_t n_features, const In<int64_t>& row_starts, const In<int32_t>& features, const In<T>& values,
+                    const In<int64_t>& block_rows, const std::optional<ByFeature>& by_feature) {
+    require(row_starts.size() > 0 && ascends(row_starts, values.size()) && features.size() == values.size(),
+            "row_starts, features and values do not fit");
+    require(ascends(block_rows, row_starts.size() - 1), "block_rows do not ascend from 0 to the number of samples");
+    require(!by_feature || has_lengths(*by_feature, block_rows.size() - 1, values.size()),
+            "the index by feature is of another matrix");
+    Matrix<T> x{int64_t(row_starts.size()) - 1, int64_t(n_features), int64_t(block_rows.size()) - 1, row_starts.data(),
+                features.data(), values.data(), block_rows.data(), nullptr, nullptr, nullptr, nullptr, nullptr};
+    if (by_feature) {
+        x.block_columns = std::get<0>(*by_feature).data();
+        x.column_features = std::get<1>(*by_feature).data();
+        x.column_starts = std::get<2>(*by_feature).data();
+        x.entry_rows = std::get<3>(*by_feature).data();
+        x.entry_order = std::get<4>(*by_feature).data();
+    }
+    return x;
+}
+
+template <class T> void bind_turned(nb::module_& m) {
+    m.def(
+        "turned",
+        [](int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts, In<int32_t> features, In<T> values,
+           ByFeature by_feature) {
+            require(n_features >= 0, "n_features is not a number of features");
+            const Matrix<T> x = matrix_of<T>(size_t(n_features), row_starts, features, values, block_rows, by_feature);
+            const auto& found_in = std::get<1>(by_feature);
+            require(std::all_of(found_in.data(), found_in.data() + found_in.size(), [&](int32_t v) { return v >= 0 && v < n_features; }),
+                    "a feature of the index is not between 0 and n_features");
+            Turned<T> found;
+            {
+                nb::gil_scoped_release nogil;
+                found = turned<T>(x);
+            }
+            return nb::make_tuple(array_of(std::move(found.row_starts)), array_of(std::move(found.samples)),
+                                  array_of(std::move(found.values)));
+        },
+        "n_features"_a, "block_rows"_a.noconvert(), "row_starts"_a.noconvert(), "features"_a.noconvert(),
+        "values"_a.noconvert(), "by_feature"_a);
+}
+
+template <class T>
 void bind_expected_counts(nb::module_& m) {
     m.def(
         "expected_counts",
@@ -101,26 +145,14 @@ void bind_expected_counts(nb::module_& m) {
            std::optional<Out2<T>> topic_counts, Out<double> log_likelihoods, Workspace& workspace, int threads) {
             const size_t n_samples = weights.shape(0), n_features = topics.shape(0), components = weights.shape(1);
             require(components > 0 && topics.shape(1) == components, "weights and topics differ in components");
-            require(row_starts.size() == n_samples + 1 && ascends(row_starts, values.size()) && features.size() == values.size(),
-                    "row_starts, features and values do not fit");
-            require(ascends(block_rows, n_samples), "block_rows do not ascend from 0 to the number of samples");
+            require(row_starts.size() == n_samples + 1, "row_starts and weights differ in samples");
             require(weight_counts.shape(0) == n_samples && weight_counts.shape(1) == components &&
                         log_likelihoods.size() == n_samples,
                     "weight_counts or log_likelihoods has a wrong shape");
             require(!topic_counts || (topic_counts->shape(0) == n_features && topic_counts->shape(1) == components),
                     "topic_counts has a wrong shape");
             require(!topic_counts || by_feature, "topic_counts need the index by feature");
-            require(!by_feature || has_lengths(*by_feature, block_rows.size() - 1, values.size()),
-                    "the index by feature is of another matrix");
-            Matrix<T> x{int64_t(n_samples), int64_t(n_features), int64_t(block_rows.size()) - 1, row_starts.data(),
-                        features.data(), values.data(), block_rows.data(), nullptr, nullptr, nullptr, nullptr, nullptr};
-            if (by_feature) {
-                x.block_columns = std::get<0>(*by_feature).data();
-                x.column_features = std::get<1>(*by_feature).data();
-                x.column_starts = std::get<2>(*by_feature).data();
-                x.entry_rows = std::get<3>(*by_feature).data();
-                x.entry_order = std::get<4>(*by_feature).data();
-            }
+            const Matrix<T> x = matrix_of<T>(n_features, row_starts, features, values, block_rows, by_feature);
             run([&] {
                 return expected_counts<T>(x, int64_t(components), weights.data(), topics.data(), weight_counts.data(),
                                           topic_counts ? topic_counts->data() : nullptr, log_likelihoods.data(), workspace,
@@ -312,6 +344,8 @@ NB_MODULE(_native, m) {
     using namespace isotopic;
     m.doc() = "The hot loops of isotopic on plain arrays.";
     nb::class_<Workspace>(m, "Workspace").def(nb::init<>());
+    bind_turned<float>(m);
+    bind_turned<double>(m);
     bind_expected_counts<float>(m);
     bind_expected_counts<double>(m);
     bind_row_pass<float>(m);
@@ -321,7 +355,7 @@ NB_MODULE(_native, m) {
     bind_elementwise<float>(m);
     bind_elementwise<double>(m);
     m.def("column_index", &column_index_of, "n_features"_a, "block_rows"_a.noconvert(), "row_starts"_a.noconvert(),
-          "features"_a.noconvert());
+          "features"_a.noconvert(), "threads"_a);
     m.def(
         "gamma_functions",
         [](In<double> x, Out<double> digamma, Out<double> log_gamma) {

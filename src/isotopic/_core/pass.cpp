@@ -3,12 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
-#include <new>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
+#include "memory.hpp"
 #include "pool.hpp"
 
 namespace isotopic {
@@ -19,23 +15,11 @@ namespace {
 constexpr int64_t range_bytes = 1 << 20;    // topics of a range of features: half a second-level cache
 constexpr int64_t untiled_bytes = 4 << 20;  // topics up to this size are not cut into ranges
 constexpr int64_t few_entries = 8;          // of a sample in a range
-constexpr size_t huge_page = size_t(2) << 20;
 constexpr int64_t chunk_rows = 32;     // samples of a block in one chunk
 constexpr int64_t column_shares = 32;  // chunks of a block's columns
 constexpr int64_t chunk_elements = 16384;  // of elementwise work
 
 void release(void* p) { std::free(p); }
-
-// Aligned for the widest vectors; large ones in huge pages, because rows are visited in any order.
-void* allocate(size_t wanted) {
-    const size_t unit = wanted < huge_page ? 64 : huge_page, bytes = (wanted + unit - 1) / unit * unit;
-    void* p = std::aligned_alloc(unit, bytes);
-    if (!p) throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
-    if (unit == huge_page) madvise(p, bytes, MADV_HUGEPAGE);
-#endif
-    return p;
-}
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -261,47 +245,6 @@ bool row_pass(const Rows<T>& x, int64_t components, const T* weights, const T* t
                      begin, end, 0);
         lent.give_back(memory);
     });
-}
-
-ColumnIndex column_index(int64_t n_features, int64_t n_blocks, const int64_t* block_rows, const int64_t* row_starts,
-                         const int32_t* features) {
-    ColumnIndex index;
-    std::vector<uint32_t> next(static_cast<size_t>(n_features));
-    const auto count_features = [&](int64_t b) {
-        std::fill(next.begin(), next.end(), 0);
-        for (int64_t e = row_starts[block_rows[b]]; e < row_starts[block_rows[b + 1]]; ++e) ++next[size_t(features[e])];
-    };
-    index.block_columns.push_back(0);
-    for (int64_t b = 0; b < n_blocks; ++b) {
-        count_features(b);
-        index.block_columns.push_back(index.block_columns.back() + n_features - std::count(next.begin(), next.end(), 0u));
-    }
-    const size_t n_columns = size_t(index.block_columns.back()), n_entries = size_t(row_starts[block_rows[n_blocks]]);
-    index.column_features.reserve(n_columns);
-    index.column_starts.reserve(n_columns + size_t(n_blocks));
-    index.entry_rows.resize(n_entries);
-    index.entry_order.resize(n_entries);
-    for (int64_t b = 0; b < n_blocks; ++b) {
-        const int64_t first_row = block_rows[b], first = row_starts[first_row];
-        count_features(b);
-        uint32_t start = 0;
-        for (int64_t v = 0; v < n_features; ++v) {
-            const uint32_t count = next[size_t(v)];
-            if (!count) continue;
-            index.column_features.push_back(int32_t(v));
-            index.column_starts.push_back(start);
-            next[size_t(v)] = start;
-            start += count;
-        }
-        index.column_starts.push_back(start);
-        for (int64_t d = first_row; d < block_rows[b + 1]; ++d)
-            for (int64_t e = row_starts[d]; e < row_starts[d + 1]; ++e) {
-                const size_t at = size_t(first) + next[size_t(features[e])]++;
-                index.entry_rows[at] = uint16_t(d - first_row);
-                index.entry_order[at] = uint32_t(e - first);
-            }
-    }
-    return index;
 }
 
 template <class T>

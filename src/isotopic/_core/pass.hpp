@@ -5,26 +5,12 @@
 #include <memory>
 #include <mutex>
 #include <vector>
+#include "index.hpp"
 #include "levels.hpp"
 
 namespace isotopic {
 
 using Interrupted = std::function<bool()>;
-
-// A canonical sparse matrix (by sample), its row blocks, and each block's entries by feature.
-template <class T> struct Matrix {
-    int64_t n_samples, n_features, n_blocks;
-    const int64_t* row_starts;
-    const int32_t* features;
-    const T* values;
-    const int64_t* block_rows;  // n_blocks + 1
-    // null when only the weights' counts are wanted
-    const int64_t* block_columns;  // n_blocks + 1
-    const int32_t* column_features;
-    const uint32_t* column_starts;  // n + 1 for each block of n columns, from the block's first entry
-    const uint16_t* entry_rows;
-    const uint32_t* entry_order;
-};
 
 // Memory that is kept from one pass to the next, so that its pages are not faulted in each time.
 class Workspace {
@@ -74,18 +60,6 @@ template <class T> Padded<T> padded_topics(int64_t n_features, int64_t component
 template <class T>
 bool row_pass(const Rows<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts,
               double* log_likelihoods, int threads, const Interrupted& interrupted);
-
-struct ColumnIndex {
-    std::vector<int64_t> block_columns;
-    std::vector<int32_t> column_features;
-    std::vector<uint32_t> column_starts;
-    std::vector<uint16_t> entry_rows;
-    std::vector<uint32_t> entry_order;
-};
-
-// The entries of each row block ordered by feature, then sample.
-ColumnIndex column_index(int64_t n_features, int64_t n_blocks, const int64_t* block_rows, const int64_t* row_starts,
-                         const int32_t* features);
 
 template <class T>
 bool divide(int64_t rows, int64_t columns, const T* x, T* product, double* log_likelihoods, int threads,

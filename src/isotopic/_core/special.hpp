@@ -85,27 +85,30 @@ inline vec<double> exp(vec<double> x) {
     return p * two_to(half) * two_to(power - half);
 }
 
-// x^power with a relative error of 1e-8 or so, exactly one for x = 1; for x in [1e-300, 1e300] and
-// |power| <= 1. The logarithm is its atanh series, the exponential its Taylor series, both short.
-inline vec<double> rough_power(vec<double> x, double power) {
-    vec<double> mantissa, exponent;
-    split<double>(x, mantissa, exponent);
-    const vec<double> s = (mantissa - 1.0) * reciprocal(mantissa + 1.0), z = s * s;
-    vec<double> p = (2.0 / 9) * z + 2.0 / 7;
-    p = p * z + 2.0 / 5;
-    p = p * z + 2.0 / 3;
-    p = p * z + 2.0;
-    const vec<double> log2_x = exponent + p * s * 1.4426950408889634074, y = power * log2_x;
-    const vec<double> magic = fill<double>(6755399441055744.0);  // 1.5 * 2^52: rounds to an integer
-    const vec<double> shifted = y + magic, r = (y - (shifted - magic)) * 0.69314718055994530942;
-    vec<double> e = (1.0 / 5040) * r + 1.0 / 720;
-    e = e * r + 1.0 / 120;
-    e = e * r + 1.0 / 24;
-    e = e * r + 1.0 / 6;
-    e = e * r + 0.5;
-    e = e * r + 1.0;
-    e = e * r + 1.0;
-    return e * as<vec<double>>((as<ints<double>>(shifted) - as<ints<double>>(magic) + 1023) << 52);
+// x^power with a relative error of 1e-8 or so (1e-6 in single precision), exactly one for x = 1; for
+// x in [1e-300, 1e300] (1e-30, 1e30) and |power| <= 1. The logarithm is its atanh series, the
+// exponential its Taylor series, both short.
+template <class T> inline vec<T> rough_power(vec<T> x, T power) {
+    using S = simd<T>;
+    vec<T> mantissa, exponent;
+    split<T>(x, mantissa, exponent);
+    const vec<T> s = (mantissa - T(1)) * reciprocal(mantissa + T(1)), z = s * s;
+    vec<T> p = T(2.0 / 9) * z + T(2.0 / 7);
+    p = p * z + T(2.0 / 5);
+    p = p * z + T(2.0 / 3);
+    p = p * z + T(2);
+    const vec<T> log2_x = exponent + p * s * T(1.4426950408889634074), y = power * log2_x;
+    const vec<T> magic = fill<T>(T(1.5) * S::two_to_mantissa);  // rounds to an integer
+    const vec<T> shifted = y + magic, r = (y - (shifted - magic)) * T(0.69314718055994530942);
+    vec<T> e = T(1.0 / 5040) * r + T(1.0 / 720);
+    e = e * r + T(1.0 / 120);
+    e = e * r + T(1.0 / 24);
+    e = e * r + T(1.0 / 6);
+    e = e * r + T(0.5);
+    e = e * r + T(1);
+    e = e * r + T(1);
+    const ints<T> integer = as<ints<T>>(shifted) - as<ints<T>>(magic);
+    return e * as<vec<T>>((integer << S::mantissa_bits) + S::one_bits);
 }
 
 struct GammaFunctions {

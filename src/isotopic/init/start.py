@@ -40,16 +40,16 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
     dtype, components = problem.X.dtype, problem.n_components
     weights = _given("weights", weights, (problem.X.shape[0], components), problem.weights.bayesian)
     topics = _given("topics", topics, (components, problem.X.shape[1]), problem.topics.bayesian)
+    given = weights
     points = not (problem.weights.bayesian or problem.topics.bayesian)
     if points and problem.topics.norm is not None and problem.topics.learned:
         weights = weights * row_norms(topics, problem.topics.norm)
     if problem.weights.sizes is not None and not problem.weights.bayesian:
         weights = weights * problem.weights.sizes[:, np.newaxis]
     scaled = not (problem.topics.normalized or problem.topics.bayesian)
-    first = problem.weights_at(weights.astype(dtype), topics.sum(axis=1) if scaled else 1.0)
-    second = problem.topics.at(
-        np.asfortranarray(topics, dtype=dtype), problem.weights_totals(first)
-    )
+    own = weights.astype(dtype, copy=weights is given)
+    first = problem.weights_at(own, topics.sum(axis=1) if scaled else 1.0)
+    second = problem.topics.at(np.array(topics, dtype, order="F"), problem.weights_totals(first))
     return first, second
 
 
@@ -128,11 +128,11 @@ def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:
 
 
 def _given(name: str, values: Any, shape: tuple[int, int], bayesian: bool) -> Array:
-    array = as_numbers(f"init {name}", values)
+    array = as_numbers(f"init {name}", values, copy=False)
     if array.shape != shape:
         raise ValueError(f"init {name} have shape {array.shape}; this fit needs {shape}")
-    good = (array > 0 if bayesian else array >= 0) & (array < np.inf)
-    if not good.all():
+    least, most = array.min(initial=np.inf), array.max(initial=0)
+    if not ((least > 0 if bayesian else least >= 0) and most < np.inf):  # so for NaN
         what = "positive (they are posterior parameters)" if bayesian else "non-negative"
         raise ValueError(f"init {name} must be finite and {what}")
     return array

@@ -29,11 +29,14 @@ class AcceleratedState(State):
         The power to which the next step takes the last change of the counts.
     floor : float
         The present floor as a part of the first one.
+    passes_a_step : int
+        What the last step took.
     """
 
     previous: Counts | None
     momentum: float
     floor: float
+    passes_a_step: int
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ class Accelerated:
 
     The pass at the new point gives its objective too. If that is higher than before, the step is
     forgotten and the next one is plain, without momentum and floor. A plain step never makes the
-    objective worse, so neither does the fit.
+    objective worse, so neither does the fit. When the inner solver begins with steps of more
+    passes, which go further by themselves, momentum begins anew.
 
     Parameters
     ----------
@@ -65,15 +69,18 @@ class Accelerated:
         """Evaluate the starting point."""
         start = self.inner.init(problem, weights, topics)
         floor = min(1.0, _SCHEDULE.floor_to_residual * start.residual)
-        return _accepted(start, start.counts, FIRST_MOMENTUM, floor)
+        return _accepted(start, start.counts, FIRST_MOMENTUM, floor, passes_a_step=1)
 
     def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
         """Make a step of the inner solver with counts taken further."""
         plain = state.previous is None
         new = self.inner.step(problem, replace(state, counts=_taken_further(problem, state)))
+        passes = new.passes - state.passes
         if plain or new.objective <= state.objective:
-            way = _SCHEDULE.after_success(state.momentum, state.floor, new.residual)
-            return _accepted(new, state.counts, *way)
+            momentum, floor = _SCHEDULE.after_success(state.momentum, state.floor, new.residual)
+            if passes > state.passes_a_step:
+                momentum = min(momentum, FIRST_MOMENTUM)
+            return _accepted(new, state.counts, momentum, floor, passes)
         momentum, floor = _SCHEDULE.after_failure(state.momentum, state.floor)
         return replace(
             state,
@@ -81,6 +88,7 @@ class Accelerated:
             previous=None,
             momentum=float(momentum),
             floor=float(floor),
+            passes_a_step=passes,
         )
 
     def plain_step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
@@ -88,9 +96,15 @@ class Accelerated:
         return self.step(problem, replace(state, previous=None))
 
 
-def _accepted(point: State, previous: Counts, momentum: float, floor: float) -> AcceleratedState:
+def _accepted(
+    point: State, previous: Counts, momentum: float, floor: float, passes_a_step: int
+) -> AcceleratedState:
     return AcceleratedState(
-        **vars(point), previous=previous, momentum=float(momentum), floor=float(floor)
+        **vars(point),
+        previous=previous,
+        momentum=float(momentum),
+        floor=float(floor),
+        passes_a_step=passes_a_step,
     )
 
 

@@ -23,11 +23,15 @@ class Phased:
     then : Solver, default=CoordinateDescent()
     below : float, default=0.03
         The residual from which on ``then`` takes the steps.
+    after : int, default=4
+        How many passes come first in any case: components that are drawn at random are all alike,
+        and little moves at first.
     """
 
     first: Solver[Any] = field(default_factory=InTurn)
     then: Solver[Any] = field(default_factory=CoordinateDescent)
     below: float = 0.03
+    after: int = 4
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
         """Evaluate the starting point, by the one that asks for more."""
@@ -36,6 +40,7 @@ class Phased:
 
     def step(self, problem: Problem, state: State) -> State:
         """Make a step of the solver whose turn it is."""
-        solver = self.then if state.residual <= self.below else self.first
+        near = state.residual <= self.below and state.passes >= self.after
+        solver = self.then if near else self.first
         new: State = solver.step(problem, state)
         return new
