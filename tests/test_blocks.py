@@ -34,10 +34,12 @@ from isotopic import (
     open_blocks,
 )
 from isotopic.blocks import BlockedCounts, BlockedProblem, Blocks, memory
+from isotopic.blocks.buffers import Buffers
 from isotopic.blocks.engine import LocalEngine
-from isotopic.blocks.npz import read_npz
+from isotopic.blocks.npz import can_read_again, read_again, read_npz
 from isotopic.blocks.pieces import Form, Piece, TreeSum
 from isotopic.priors import CollapsedDirichlet
+from isotopic.threads import use_threads
 
 PAIRS = [
     (Free(), Free()),
@@ -401,17 +403,26 @@ def shards(X, tmp_path):
 
 @pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
-@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
-def test_a_file_is_read_again_as_it_was(tmp_path, X, compressed, form, dtype):
-    path = str(tmp_path / "block.npz")
-    for values in (X, X[::-1] * 2):  # the second time another file has the name
-        stored = sparse.csr_array(values).astype(dtype).asformat(form)
-        sparse.save_npz(path, stored, compressed=compressed)
-        os.utime(path, ns=(0, int(values[0].sum())))
-        for _ in range(3):
-            read = read_npz(path)
-            assert read.dtype == dtype
-            np.testing.assert_array_equal(read.toarray(), stored.toarray())
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+def test_files_are_read_again_as_they_were(tmp_path, X, compressed, form, dtype):
+    paths, buffers = [str(tmp_path / f"{i}.npz") for i in range(2)], Buffers()
+    for values in (X, X[::-1] * 2):  # the second time other files have the names
+        parts = [sparse.csr_array(part).astype(dtype) for part in (values[:50], values[50:])]
+        for path, part in zip(paths, parts, strict=True):
+            sparse.save_npz(path, part.asformat(form), compressed=compressed)
+            os.utime(path, ns=(0, int(values[0].sum())))
+        assert read_again(paths, np.float64, buffers) is None
+        for path, part in zip(paths, parts, strict=True):
+            np.testing.assert_array_equal(read_npz(path).toarray(), part.toarray())
+        if compressed or form != "csr":
+            assert not can_read_again(paths)
+            assert read_again(paths, np.float64, buffers) is None
+            continue
+        for precision in (np.float32, np.float64):
+            rows = read_again(paths, precision, buffers)
+            assert rows.values.dtype == precision
+            read = sparse.csr_array((rows.values, rows.features, rows.starts), shape=rows.shape)
+            np.testing.assert_array_equal(read.toarray(), values.toarray())
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # NumPy closes late
@@ -420,8 +431,37 @@ def test_a_file_that_was_cut_short_in_between_is_an_error(tmp_path, X):
     sparse.save_npz(path, sparse.csr_array(X), compressed=False)
     read_npz(str(path))
     path.write_bytes(path.read_bytes()[:-100])
+    assert read_again([str(path)], np.float64, Buffers()) is None
     with pytest.raises((ValueError, OSError, zipfile.BadZipFile)):
         read_npz(str(path))
+
+
+@pytest.mark.parametrize("wrong", [-1, 40, 2**31 - 1])
+def test_indices_that_lead_outside_are_never_believed(tmp_path, X, wrong):
+    path = tmp_path / "block.npz"
+    sparse.save_npz(path, sparse.csr_array(X), compressed=False)
+    read_npz(str(path))
+    status, content = os.stat(path), path.read_bytes()
+    features = sparse.csr_array(X).indices.astype(np.int32)
+    damaged = features.copy()
+    damaged[len(features) // 2] = wrong
+    assert content.count(features.tobytes()) == 1
+    path.write_bytes(content.replace(features.tobytes(), damaged.tobytes()))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # as if nothing had happened
+    with pytest.raises(ValueError, match=r"the indices of .*block\.npz are damaged"):
+        read_again([str(path)], np.float64, Buffers())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_that_share_their_memory_give_the_same_bits(X, tmp_path, threads):
+    for i in range(6):  # of different lengths
+        part = X[10 * i : 10 * i + 10] if i % 2 else X[10 * i : 10 * i + 5 + i // 2]
+        sparse.save_npz(tmp_path / f"{i}.npz", part, compressed=False)
+    model = NMF(3, max_iter=6, tol=0, random_state=0, n_jobs=threads)
+    blocks = open_blocks(tmp_path, block_entries=1)
+    one = pickle.loads(pickle.dumps(model.fit(blocks)))
+    tight = Blocks(blocks.blocks, memory_limit=_least(model, blocks))
+    assert_same_bits(model.fit(tight), one)
 
 
 def test_a_corrupt_block_is_named_before_the_first_pass(shards):
@@ -598,7 +638,8 @@ def test_what_stays_never_exceeds_the_room(sizes, room):
     assert len(engine.room._blocks) + len(engine.room._indexes) >= indexes
 
 
-def test_the_next_block_is_read_while_one_is_worked_on(X):
+@pytest.mark.parametrize("threads", [1, 2, 3])  # two have a block each, three share one
+def test_the_next_block_is_read_while_one_is_worked_on(X, threads):
     second_was_read = threading.Event()
 
     @dataclass(frozen=True)
@@ -617,7 +658,8 @@ def test_the_next_block_is_read_while_one_is_worked_on(X):
         return Nothing()
 
     pieces = [Piece(0, 0, 20, CountedBlock(X[:20])), Piece(1, 20, 60, Second(X[20:]))]
-    LocalEngine(None).total(work, pieces)
+    with use_threads(threads):
+        LocalEngine(None).total(work, pieces)
 
 
 def test_weights_that_are_not_kept(X, tmp_path):
@@ -664,6 +706,26 @@ def test_an_interrupted_fit_leaves_a_model(X):
         model.fit(cut(X))
     assert model.n_iter_ == 3
     assert model.weights_.shape == (60, 3)
+
+
+def test_ctrl_c_is_heard_while_blocks_are_read(X):
+    @dataclass(frozen=True)
+    class Interrupting(CountedBlock):
+        def load(self):
+            self.loads.append(1)
+            if len(self.loads) == 4:  # checked, the start, and an iteration
+                signal.raise_signal(signal.SIGINT)
+            return self.X
+
+    blocks = (Interrupting(X[:20]), CountedBlock(X[20:40]), CountedBlock(X[40:]))
+    limit = _least(NMF(3), Blocks(blocks))
+    for block in blocks:
+        block.loads.clear()
+    model = NMF(3, max_iter=12, tol=0, random_state=0, solver="joint", n_jobs=2)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(Blocks(blocks, memory_limit=limit))
+    assert model.n_iter_ in (1, 2)
+    assert np.isfinite(model.components_).all()
 
 
 def test_single_precision_and_empty_rows(rng):

@@ -136,11 +136,9 @@ class CountMatrix:
     def by_sample_and_by_feature(self) -> "tuple[CountMatrix, CountMatrix]":
         """The counts in sparse form, as they are and turned around (features x samples)."""
         rows = self.as_sparse()
-        columns = CountMatrix.__new__(CountMatrix)
-        columns.shape, columns.dtype, columns.is_sparse = self.shape[::-1], self.dtype, True
         parts = rows.block_rows, rows.row_starts, rows.features, rows.values
-        columns._keep(*native.turned(self.shape[1], *parts, rows.by_feature))
-        return rows, columns
+        turned = native.turned(self.shape[1], *parts, rows.by_feature)
+        return rows, CountMatrix.of_checked(self.shape[::-1], *turned)
 
     @cached_property
     def in_single_precision(self) -> "CountMatrix":
@@ -215,13 +213,21 @@ class CountMatrix:
         Only what would lead outside of memory is looked at.
         """
         _check_indices(X)
-        made = cls.__new__(cls)
-        made.shape, made.dtype, made.is_sparse = X.shape, np.dtype(dtype), True
-        made._keep(
+        return cls.of_checked(
+            X.shape,
             X.indptr.astype(np.int64, copy=False),
             X.indices.astype(np.int32, copy=False),
             X.data.astype(dtype, copy=False),
         )
+
+    @classmethod
+    def of_checked(
+        cls, shape: tuple[int, int], row_starts: Array, features: Array, values: Array
+    ) -> "CountMatrix":
+        """Take the parts of sparse counts in the private form, without looking at them."""
+        made = cls.__new__(cls)
+        made.shape, made.dtype, made.is_sparse = shape, values.dtype, True
+        made._keep(row_starts, features, values)
         return made
 
     @property
@@ -422,7 +428,8 @@ def _check_indices(X: Any, name: str = "X") -> None:
 
 
 def _within(indices: Array, size: int) -> bool:
-    return len(indices) == 0 or bool(indices.min() >= 0 and indices.max() < size)
+    unsigned = indices.view(f"u{indices.dtype.itemsize}")  # negative numbers are the largest so
+    return len(indices) == 0 or bool(unsigned.max() < size)
 
 
 def read_mask(given: Any, shape: tuple[int, int]) -> Any:

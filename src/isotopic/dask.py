@@ -66,6 +66,10 @@ class DaskEngine:
         self.client, self.room, self.token = client, memory_limit, uuid4().hex
         self.watch: Callable[[int, int], None] | None = None
 
+    def together(self, n_blocks: int) -> int:
+        """Tell how many blocks may be worked on at a time: the threads of workers are for tasks."""
+        return max(2, n_blocks)
+
     def total(self, task: Task[A], pieces: Sequence[Piece], *, read: bool = True) -> A:
         """Do the task with every block; add the results by a :class:`TreeSum`."""
         for _ in range(_ATTEMPTS):

@@ -76,6 +76,10 @@ def expected_counts(
         np.multiply(topics, sums, out=topic_counts)
 
 
+def give_back_memory() -> None:
+    """NumPy holds nothing back."""
+
+
 def padded(topics: Array, threads: int) -> Array:
     """Nothing is gained by padding here."""
     return topics

@@ -2,6 +2,7 @@
 
 #include <new>
 #ifdef __linux__
+#include <malloc.h>
 #include <sys/mman.h>
 #endif
 
@@ -11,13 +12,18 @@ constexpr std::size_t huge_page = std::size_t(1) << 21;
 
 void* allocate(std::size_t bytes) {
     const std::size_t wanted = bytes ? bytes : 1, unit = wanted < huge_page ? 64 : huge_page;
-    const std::size_t whole = (wanted + unit - 1) / unit * unit;
-    void* p = std::aligned_alloc(unit, whole);
-    if (!p) throw std::bad_alloc();
+    void* p = nullptr;
+    if (posix_memalign(&p, unit, wanted)) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-    if (unit == huge_page) madvise(p, whole, MADV_HUGEPAGE);
+    if (unit == huge_page) madvise(p, wanted / huge_page * huge_page, MADV_HUGEPAGE);  // the rest would be rounded up
 #endif
     return p;
+}
+
+void give_back_memory() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 }  // namespace isotopic

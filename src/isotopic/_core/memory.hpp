@@ -10,6 +10,9 @@ namespace isotopic {
 // To be freed with std::free.
 void* allocate(std::size_t bytes);
 
+// Lets the system have what the allocator holds and nobody uses, where that can be asked for.
+void give_back_memory();
+
 // An array that nobody has written to yet: filling it with zeros first would take as long again.
 template <class T> struct Uninitialized {
     using value_type = T;

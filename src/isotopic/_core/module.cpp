@@ -354,6 +354,7 @@ NB_MODULE(_native, m) {
     bind_descend<double>(m);
     bind_elementwise<float>(m);
     bind_elementwise<double>(m);
+    m.def("give_back_memory", &give_back_memory);
     m.def("column_index", &column_index_of, "n_features"_a, "block_rows"_a.noconvert(), "row_starts"_a.noconvert(),
           "features"_a.noconvert(), "threads"_a);
     m.def(

@@ -1,15 +1,19 @@
 """Row blocks: what they are called, how large they are, and how they are loaded."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import io, sparse
 
+from isotopic.blocks.buffers import Buffers
 from isotopic.blocks.containers import Container
-from isotopic.blocks.npz import look_at_npz, read_npz
+from isotopic.blocks.npz import can_read_again, look_at_npz, read_again, read_npz
+from isotopic.counts import CountMatrix
 
 
 class Block(Protocol):
@@ -158,20 +162,64 @@ def load_raw(block: Block) -> Any:
     ------
     FileNotFoundError, ValueError
     """
-    try:
+    with _naming(block):
         loaded = block.load()
+    given: Any = loaded if sparse.issparse(loaded) else np.asarray(loaded)
+    _check_shape(block, given.shape)
+    return given
+
+
+def load_again(block: Block, dtype: DTypeLike, buffers: Buffers) -> CountMatrix | None:
+    """Load a block of which all is known to be good, if its files can be read faster then.
+
+    Parameters
+    ----------
+    block : Block
+    dtype : dtype
+        Of the counts.
+    buffers : Buffers
+        Whose memory the counts have.
+    """
+    paths = _npz_files(block)
+    if paths is None:
+        return None
+    with _naming(block):
+        rows = read_again(paths, dtype, buffers)
+    if rows is None:
+        return None
+    _check_shape(block, rows.shape)
+    return CountMatrix.of_checked(*rows)
+
+
+def can_load_again(block: Block) -> bool:
+    """Tell whether :func:`load_again` can load it, which takes no memory but that of the counts."""
+    paths = _npz_files(block)
+    return paths is not None and can_read_again(paths)
+
+
+def _npz_files(block: Block) -> list[str] | None:
+    parts = block.parts if isinstance(block, Stack) else (block,)
+    paths = [part.path for part in parts if isinstance(part, File)]
+    sparse_files = len(paths) == len(parts) and all(suffix_of(path) == ".npz" for path in paths)
+    return paths if sparse_files else None
+
+
+@contextmanager
+def _naming(block: Block) -> Iterator[None]:
+    """Say which block an error is about."""
+    try:
+        yield
     except FileNotFoundError:
         raise FileNotFoundError(f"the block {block.name} is missing") from None
     except BlockError:
         raise
     except Exception as error:  # of whatever library reads the format
         raise BlockError(f"the block {block.name} cannot be read: {error}") from error
-    given: Any = loaded if sparse.issparse(loaded) else np.asarray(loaded)
-    if given.shape != block.shape:
-        raise BlockError(
-            f"the block {block.name} has shape {given.shape} and should have {block.shape}"
-        )
-    return given
+
+
+def _check_shape(block: Block, shape: tuple[int, ...]) -> None:
+    if shape != block.shape:
+        raise BlockError(f"the block {block.name} has shape {shape} and should have {block.shape}")
 
 
 class BlockError(ValueError):

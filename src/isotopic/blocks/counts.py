@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from isotopic._core import native
 from isotopic.arrays import Array
 from isotopic.blocks.engine import Engine, LocalEngine
 from isotopic.blocks.opening import Blocks
@@ -92,6 +93,8 @@ class BlockedCounts:
         self.shape = blocks.shape
         self.engine: Engine = _engine(blocks)
         found = self.engine.total(Look(), _pieces(blocks, copies))
+        if blocks.memory_limit is not None:
+            native.give_back_memory()  # what was read and is not needed counts as used otherwise
         precisions = {piece.form.dtype for piece in found.pieces if piece.form is not None}
         self.dtype = np.dtype(np.float32 if precisions == {"float32"} else np.float64)
         self.pieces = tuple(_of_precision(piece, str(self.dtype)) for piece in found.pieces)

@@ -1,13 +1,23 @@
-"""Going through the blocks on this machine, the next one being read while one is worked on."""
+"""Going through the blocks on this machine: some are read while others are worked on."""
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 from isotopic._core import native
+from isotopic.blocks.buffers import Buffers
 from isotopic.blocks.pieces import A, Piece, Task, TreeSum
 from isotopic.blocks.room import Room
 from isotopic.counts import CountMatrix
+from isotopic.threads import current_threads, use_threads
+
+T = TypeVar("T")
+
+# Blocks that are in memory at a time in any case: one that is worked on, and one that is read.
+FEWEST_TOGETHER = 2
 
 
 class Engine(Protocol):
@@ -25,6 +35,9 @@ class Engine(Protocol):
     def shared(self) -> bool:
         """Whether tasks run in other processes, which see files only."""
 
+    def together(self, n_blocks: int) -> int:
+        """Tell how many of so many blocks are worked on at a time, each by one thread then."""
+
     def total(self, task: Task[A], pieces: Sequence[Piece], *, read: bool = True) -> A:
         """Do the task with every block; add the results by a :class:`TreeSum`.
 
@@ -38,30 +51,51 @@ class Engine(Protocol):
         """Give each block loaded, here."""
 
 
+@dataclass(frozen=True)
+class Bench:
+    """Memory to work with on one block after the other."""
+
+    workspace: Any = field(default_factory=native.Workspace)
+    buffers: Buffers = field(default_factory=Buffers)
+
+
 class LocalEngine:
-    """One block after the other, with all threads on each.
+    """Every thread with a block of its own, or all threads with one block after the other.
+
+    A block for each thread is better: threads never wait for each other, and while one reads,
+    others compute. Where there is no memory for so many blocks, one is read ahead.
 
     Parameters
     ----------
     room : int or None
         Bytes for what stays in memory from one pass to the next; see
         :class:`~isotopic.blocks.room.Room`.
+
+    Attributes
+    ----------
+    most_together : int
+        How many blocks there may be in memory besides those that stay.
     """
 
     shared = False
 
     def __init__(self, room: int | None) -> None:
-        self.room = Room(room)
+        self.room, self.most_together = Room(room), FEWEST_TOGETHER
         self.watch: Callable[[int, int], None] | None = None
-        self._workspace = native.Workspace()
+        self._benches: list[Bench] = []
+
+    def together(self, n_blocks: int) -> int:
+        """Tell how many of so many blocks are worked on at a time."""
+        threads = current_threads()
+        return min(threads, n_blocks) if threads <= self.most_together else 1
 
     def total(self, task: Task[A], pieces: Sequence[Piece], *, read: bool = True) -> A:
         """Do the task with every block; add the results by a :class:`TreeSum`."""
         if not read:
             return TreeSum(task(piece, None) for piece in pieces).total()
         tree: TreeSum[A] = TreeSum()
-        for done, (piece, X) in enumerate(self.blocks(pieces), 1):
-            tree.add(task(piece, X))
+        for done, result in enumerate(self._results(task, pieces), 1):
+            tree.add(result)
             if self.watch is not None:
                 self.watch(done, len(pieces))
         return tree.total()
@@ -72,24 +106,60 @@ class LocalEngine:
     def blocks(self, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, CountMatrix]]:
         """Give each block loaded, the next one being loaded by a thread meanwhile."""
         self.room.expect(pieces)
-        with ThreadPoolExecutor(1) as reader:
-            pending = reader.submit(self._loaded, pieces[0])
-            for following in [*pieces[1:], None]:
-                loaded = pending.result()
-                if following is not None:
-                    pending = reader.submit(self._loaded, following)
-                yield loaded
+        with self._bench() as bench, ThreadPoolExecutor(1) as reader:
+            loading = (reader.submit(self._loaded, piece, bench.workspace) for piece in pieces)
+            yield from _in_order(loading, ahead=1)
 
-    def _loaded(self, piece: Piece) -> tuple[Piece, CountMatrix]:
+    def _results(self, task: Task[A], pieces: Sequence[Piece]) -> Iterator[A]:
+        """Do the task with every block; give the results in the order of the blocks."""
+        together = self.together(len(pieces))
+        if together == 1:
+            yield from (task(piece, X) for piece, X in self.blocks(pieces))
+            return
+        self.room.expect(pieces)
+        with ThreadPoolExecutor(together) as team:
+            working = (team.submit(self._result, task, piece) for piece in pieces)
+            yield from _in_order(working, ahead=together)
+
+    def _result(self, task: Task[A], piece: Piece) -> A:
+        with use_threads(1), self._bench() as bench:
+            return task(*self._loaded(piece, bench.workspace, bench.buffers))
+
+    @contextmanager
+    def _bench(self) -> Iterator[Bench]:
+        """Lend what nobody uses at the time, so that passes find their memory again."""
+        bench = self._benches.pop() if self._benches else Bench()
+        try:
+            yield bench
+        finally:
+            self._benches.append(bench)
+
+    def _loaded(
+        self, piece: Piece, workspace: Any, buffers: Buffers | None = None
+    ) -> tuple[Piece, CountMatrix]:
         if piece.form is None:  # to be checked, not to be worked with
             return piece.checked()
-        kept = self.room.block(piece)
-        if kept is not None:
-            return piece, kept
-        X = piece.load()
+        X = self.room.block(piece)
+        if X is None:
+            lent = buffers is not None and not self.room.has_room_for(piece)
+            X = piece.load(buffers=buffers if lent else None)
+            self.room.complete(piece, X)
+            self.room.offer(piece, X, lent=lent)
         if X.is_sparse:
-            X.workspace = self._workspace  # one for all, because one is worked on at a time
-            index = self.room.index(piece)
-            X.by_feature = X.by_feature if index is None else index
-        self.room.offer(piece, X)
+            X.workspace = workspace
         return piece, X
+
+
+def _in_order(futures: Iterable[Future[T]], ahead: int) -> Iterator[T]:
+    """Give results one after the other, so many more being worked on or waiting."""
+    waiting: deque[Future[T]] = deque()
+    try:
+        for future in futures:
+            waiting.append(future)
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()

@@ -9,9 +9,10 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks.counts import BlockedCounts
-from isotopic.blocks.engine import LocalEngine
+from isotopic.blocks.engine import FEWEST_TOGETHER, LocalEngine
 from isotopic.blocks.rows import FolderStore, MemoryStore, Store
 from isotopic.priors import Prior
+from isotopic.threads import current_threads
 
 # Arrays of the size of the topics that a fit holds at most: those of both sides of a step, the
 # pass's own copies, and the sums of a few subtrees of blocks.
@@ -27,12 +28,14 @@ _ROWS_OF_SQUARES = 3
 _KEPT_OF_POINTS, _KEPT_OF_POSTERIORS = 1, 5
 
 # Python, NumPy, SciPy and scikit-learn themselves.
-_LIBRARIES = 150 * 10**6
+_LIBRARIES = 200 * 10**6
 
-# Blocks that are there at a time besides those that stay: one that is worked on, and one that is
-# read, in the form of its files, joined, converted and indexed; and what the allocator holds.
-_IN_PASSING = 5
+# What a block takes that is read and worked on: in the form of its files, joined, converted and
+# indexed; or straight in the last form; and what the allocator holds.
+_COPIES_IN_PASSING, _STRAIGHT_IN_PASSING = 2.5, 2.0
 
+# The share of the limit that blocks may take so that every thread has one.
+_SHARE_IN_PASSING = 0.25
 
 # For a start that is found with samples in memory: what it takes at most, whatever the limit; for
 # each count, to be picked, indexed and decomposed; and arrays with a row for each sample.
@@ -73,12 +76,14 @@ class Memory:
             rows = each * (_ROWS + (_ROWS_OF_SQUARES if weights.wants_squares else 0))
             if on_disk or not X.blocks.keep_weights:
                 kept = 0
-            needed = _needed(X, n_components)
+            together = _together(X, limit)
+            needed = _needed(X, n_components, together)
             _check_limit(limit, needed, kept)
             on_disk = on_disk or needed + kept + rows > limit
             room = max(0, limit - needed - kept - (0 if on_disk else rows))
         if isinstance(X.engine, LocalEngine):
             X.engine.room.size = room
+            X.engine.most_together = current_threads() if limit is None else together
         self.n_sampled = _n_sampled(X, n_components, room)
         self.store: Store = MemoryStore()
         if on_disk or X.engine.shared:
@@ -106,11 +111,23 @@ def _n_sampled(X: BlockedCounts, n_components: int, room: int | None) -> int:
     return min(X.shape[0], int(most / each))
 
 
-def _needed(X: BlockedCounts, n_components: int) -> int:
+def _together(X: BlockedCounts, limit: int) -> int:
+    """Choose how many blocks may be in memory besides those that stay."""
+    return max(FEWEST_TOGETHER, int(_SHARE_IN_PASSING * limit / _in_passing(X)))
+
+
+def _in_passing(X: BlockedCounts) -> float:
+    """Give the bytes of the largest block while it is read and worked on."""
+    straight = all(piece.comes_straight for piece in X.pieces)
+    return (_STRAIGHT_IN_PASSING if straight else _COPIES_IN_PASSING) * X.largest_block
+
+
+def _needed(X: BlockedCounts, n_components: int, together: int) -> int:
     """Add up what a fit cannot do without."""
     topics = _TOPICS * X.shape[1] * n_components * X.dtype.itemsize
-    passing = _IN_PASSING * X.largest_block + 2 * X.sample_totals.nbytes
-    return int(_LIBRARIES + topics + passing)
+    at_a_time = current_threads() if current_threads() <= together else FEWEST_TOGETHER
+    passing = max(FEWEST_TOGETHER, at_a_time) * _in_passing(X)
+    return int(_LIBRARIES + topics + passing + 2 * X.sample_totals.nbytes)
 
 
 def _check_limit(limit: int, needed: int, kept: int) -> None:

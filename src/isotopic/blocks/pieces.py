@@ -7,7 +7,8 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.block import Block, BlockError, load_raw
+from isotopic.blocks.block import Block, BlockError, can_load_again, load_again, load_raw
+from isotopic.blocks.buffers import Buffers
 from isotopic.counts import CountMatrix
 
 
@@ -59,17 +60,26 @@ class Piece:
         """Its rows of the data, one by one."""
         return np.arange(self.start, self.stop)
 
-    def load(self, given: Any = None) -> CountMatrix:
-        """Load the block (or take what was ``given``) as counts.
+    @property
+    def comes_straight(self) -> bool:
+        """Whether loading it again takes no memory but that of its counts."""
+        return self.form is not None and self.form.canonical and can_load_again(self.block)
+
+    def load(self, given: Any = None, buffers: Buffers | None = None) -> CountMatrix:
+        """Load the block (or take what was ``given``) as counts, which may be in ``buffers``.
 
         Raises
         ------
         FileNotFoundError, BlockError
             That name the block.
         """
-        raw = load_raw(self.block) if given is None else given
+        form = self.form
+        X = None
+        if given is None and form is not None and form.canonical:
+            X = load_again(self.block, form.dtype, Buffers() if buffers is None else buffers)
+        raw = load_raw(self.block) if X is None and given is None else given
         try:
-            X = self._counts(raw)
+            X = self._counts(raw) if X is None else self._unchanged(X)
             return X if self.copies is None else X.repeated(self.copies)
         except (ValueError, TypeError) as error:
             raise BlockError(f"the block {self.block.name} is not good: {error}") from error
@@ -88,8 +98,10 @@ class Piece:
             return CountMatrix(raw)
         if not self.form.canonical:
             return CountMatrix(raw, self.form.dtype)
-        X = CountMatrix.of_canonical(raw, self.form.dtype)
-        if len(X.values) != self.form.entries:
+        return self._unchanged(CountMatrix.of_canonical(raw, self.form.dtype))
+
+    def _unchanged(self, X: CountMatrix) -> CountMatrix:
+        if self.form is not None and len(X.values) != self.form.entries:
             raise ValueError("it has changed since it was checked")
         return X
 

@@ -1,8 +1,12 @@
 """Which blocks, and which indexes of blocks, stay in memory."""
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
+import numpy as np
+
+from isotopic.arrays import Array
 from isotopic.blocks.pieces import Piece
 from isotopic.counts import CountMatrix
 
@@ -12,9 +16,10 @@ _INDEX_BYTES = 6  # of an entry in the index by feature: a short and a long whol
 class Room:
     """Memory for blocks between passes.
 
-    The indexes by feature come first, because they take longer to make than the counts to read,
-    and less room. If there is room for all of them, the rest is for the first blocks: every pass
-    goes through all, so that those that were used last would always be gone when their turn comes.
+    The totals of samples always stay. Then the indexes by feature come first, because they take
+    longer to make than the counts to read, and less room. If there is room for all of them, the
+    rest is for the first blocks: every pass goes through all, so that those that were used last
+    would always be gone when their turn comes.
 
     Parameters
     ----------
@@ -26,11 +31,13 @@ class Room:
         self.size = size
         self._blocks: dict[int, CountMatrix] = {}
         self._indexes: dict[int, Any] = {}
+        self._sample_totals: dict[int, Array] = {}
         self._used = self._reserved = 0
+        self._lock = Lock()
 
     def clear(self) -> None:
         """Forget everything."""
-        self._blocks, self._indexes = {}, {}
+        self._blocks, self._indexes, self._sample_totals = {}, {}, {}
         self._used = self._reserved = 0
 
     def expect(self, pieces: Sequence[Piece]) -> None:
@@ -43,18 +50,37 @@ class Room:
         """Give a block that stayed."""
         return self._blocks.get(piece.number)
 
-    def index(self, piece: Piece) -> Any:
-        """Give the index of a block that stayed."""
-        return self._indexes.get(piece.number)
+    def complete(self, piece: Piece, X: CountMatrix) -> None:
+        """Give a block that was read again what is known of it, or find it out."""
+        if X.is_sparse:
+            index = self._indexes.get(piece.number)
+            X.by_feature = X.by_feature if index is None else index
+        totals = self._sample_totals.get(piece.number)
+        X.sample_totals = X.sample_totals if totals is None else totals
+        self._sample_totals[piece.number] = X.sample_totals
 
-    def offer(self, piece: Piece, X: CountMatrix) -> None:
-        """Keep a block or its index, if there is room."""
+    def has_room_for(self, piece: Piece) -> bool:
+        """Tell whether a block that is sparse would stay."""
+        if piece.form is None:
+            return False
+        entry = np.dtype(piece.form.dtype).itemsize + np.dtype(np.int32).itemsize
+        index, known = _INDEX_BYTES * piece.form.entries, piece.number in self._indexes
+        more = entry * piece.form.entries + (0 if known else index)
+        return self._fits(more + self._reserved - (0 if known else index))
+
+    def offer(self, piece: Piece, X: CountMatrix, *, lent: bool) -> None:
+        """Keep a block, or only its index if the block's memory is ``lent``, if there is room."""
+        with self._lock:
+            self._offer(piece, X, lent)
+
+    def _offer(self, piece: Piece, X: CountMatrix, lent: bool) -> None:
         index = _INDEX_BYTES * len(X.values) if X.is_sparse else 0
         known = piece.number in self._indexes
         if not known:
             self._reserved = max(0, self._reserved - index)
-        if self._fits(X.nbytes - (index if known else 0) + self._reserved):
-            self._used += X.nbytes - (index if known else 0)
+        more = X.nbytes - (index if known else 0)
+        if not lent and self._fits(more + self._reserved):
+            self._used += more
             self._indexes.pop(piece.number, None)
             self._blocks[piece.number] = X
         elif X.is_sparse and not known and self._fits(index):

@@ -239,13 +239,14 @@ class BaseTopicModel(
         client: Any,
     ) -> tuple[CountMatrix | BlockedCounts, Solution[State]]:
         self._validate_params()
-        counts = self._read(
-            X, reset=True, missing_mask=missing_mask, memory_limit=memory_limit, client=client
-        )
-        copies = read_sample_weight(sample_weight, counts.shape[0])
-        weights_prior = self._own_priors()[0]
-        offsets = read_offsets(*known, counts, weights_prior, self.n_components)
-        problem, seen = self._problem(counts, copies, offsets)
+        with use_threads(self.n_jobs):
+            counts = self._read(
+                X, reset=True, missing_mask=missing_mask, memory_limit=memory_limit, client=client
+            )
+            copies = read_sample_weight(sample_weight, counts.shape[0])
+            weights_prior = self._own_priors()[0]
+            offsets = read_offsets(*known, counts, weights_prior, self.n_components)
+            problem, seen = self._problem(counts, copies, offsets)
         keeper = None if checkpoint is None else Checkpoint.of(checkpoint).keeper(self, problem)
         fitted = partial(
             self._fitted, counts=counts, problem=problem, copies=copies, seen=seen, offsets=offsets

@@ -1,5 +1,6 @@
 """What a fitted model does with new samples, block by block."""
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
@@ -8,7 +9,8 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks import Piece
-from isotopic.blocks.engine import Engine
+from isotopic.blocks.counts import BlockedCounts
+from isotopic.blocks.pieces import A, Task
 from isotopic.counts import CountMatrix
 from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets
 from isotopic.kernels import normalized, row_pass
@@ -25,15 +27,20 @@ _OF_SAMPLES = (
 )
 
 
-def lean(model: Any, engine: Engine) -> Any:
-    """Copy a model, for a task, without what it knows of the samples that it was fitted to."""
+def over_blocks(model: Any, counts: BlockedCounts, task: Callable[[Any], Task[A]]) -> A:
+    """Do what a task does with a model to all blocks; give the sum.
+
+    The model that the task is given knows nothing of the samples that it was fitted to.
+    """
+    engine, pieces = counts.engine, counts.pieces
     other = copy(model)
     other.callbacks = None
-    if engine.shared:  # the threads of a worker are for its tasks
-        other.n_jobs = 1
     for name in _OF_SAMPLES:
         setattr(other, name, None)
-    return other
+    with use_threads(model.n_jobs):
+        if engine.together(len(pieces)) > 1:  # the threads are for the blocks
+            other.n_jobs = 1
+        return engine.total(task(other), pieces)
 
 
 @dataclass

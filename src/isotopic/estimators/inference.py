@@ -13,7 +13,7 @@ from isotopic import generative
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts, is_blocks
 from isotopic.counts import CountMatrix
-from isotopic.estimators.blockwise import Score, Transform, lean, score_rows
+from isotopic.estimators.blockwise import Score, Transform, over_blocks, score_rows
 from isotopic.estimators.data import read_sample_weight
 from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets, read_offsets
 from isotopic.init import acquainted, uniform_start
@@ -111,8 +111,7 @@ class Inference:
         known = (size_factors, fixed_weights)
         offsets = self._offsets(counts, *known)
         if isinstance(counts, BlockedCounts):
-            score = Score(lean(self, counts.engine), times, offsets)
-            scored = counts.engine.total(score, counts.pieces)
+            scored = over_blocks(self, counts, lambda model: Score(model, times, offsets))
         else:
             scored = score_rows(self, counts, times, offsets)
         if scored.impossible:
@@ -338,9 +337,10 @@ class Inference:
     ) -> Any:
         """Read new samples: counts in memory, or in row blocks."""
         check_is_fitted(self)
-        counts = self._read(
-            X, reset=False, missing_mask=missing_mask, memory_limit=memory_limit, client=client
-        )
+        with use_threads(self.n_jobs):
+            counts = self._read(
+                X, reset=False, missing_mask=missing_mask, memory_limit=memory_limit, client=client
+            )
         # Sparse, because its rows do not see each other.
         return counts if isinstance(counts, BlockedCounts) else counts.as_sparse()
 
@@ -350,8 +350,8 @@ class Inference:
         """Infer the weights of samples, a block at a time where there are blocks."""
         offsets = self._offsets(counts, size_factors, fixed_weights)
         if isinstance(counts, BlockedCounts):
-            task = Transform(lean(self, counts.engine), offsets)
-            return np.concatenate(counts.engine.total(task, counts.pieces).parts)
+            found = over_blocks(self, counts, lambda model: Transform(model, offsets))
+            return np.concatenate(found.parts)
         return self._infer(counts, offsets).mean
 
     def _offsets(
