@@ -10,6 +10,7 @@ names that are written once: any worker can do again what another did not finish
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
@@ -26,6 +27,7 @@ try:
     import dask
     import distributed
     from dask.delayed import Delayed
+    from distributed.comm import connect
 except ImportError:
     raise ImportError("Dask is not installed: pip install isotopic[dask]") from None
 
@@ -40,6 +42,12 @@ _PATIENCE = 120
 
 # The share of a worker's memory that blocks may take, if no limit is given.
 _ROOM_SHARE = 0.5
+
+# Sums of so many groups are added by the client, which has to wait for them anyway.
+_ADDED_HERE = 2
+
+# How long to try whether the client reaches a worker.
+_CONNECT_SECONDS = 3
 
 # Fits whose blocks a worker process holds.
 _MOST_ENGINES = 2
@@ -107,24 +115,34 @@ class DaskEngine:
         if read and self.watch is not None:
             for done, _ in enumerate(distributed.as_completed(futures), 1):
                 self.watch(done, len(groups))
-        while len(futures) > 1:  # neighbours in pairs, an odd one goes up as it is
+        while len(futures) > _ADDED_HERE:  # neighbours in pairs, an odd one goes up as it is
             futures = [
                 client.submit(_add, *pair, key=f"isotopic-add-{uuid4().hex}", pure=False)
                 if len(pair) == 2
                 else pair[0]
                 for pair in (futures[i : i + 2] for i in range(0, len(futures), 2))
             ]
-        result: A = futures[0].result()
-        return result
+        sums: list[A] = client.gather(futures, direct=self._direct)
+        return _sum(sums)
 
     def _broadcast(self, task: Any) -> Any:
-        """Send a task to where workers fetch it, from the scheduler and from each other.
+        """Send a task to all workers, or to where they fetch it from each other.
 
-        As the result of a task, because scattered data is lost with the workers that have it.
+        Then it is the result of a task: what is scattered through the scheduler is lost with the
+        worker that has it.
         """
+        if self._direct:
+            return self.client.scatter(task, broadcast=True, direct=True, hash=False)
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
             key = f"isotopic-broadcast-{uuid4().hex}"
             return self.client.submit(_same, task, key=key, pure=False)
+
+    @cached_property
+    def _direct(self) -> bool:
+        """Whether this process reaches the workers, so that nothing large goes by the scheduler."""
+        addresses = list(self.client.nthreads())
+        reached = self.client.sync(_reaches, self.client, addresses[:1])
+        return bool(addresses) and reached
 
     def _when_there_are_some(self) -> dict[str, int]:
         """Wait for workers, all of which may have died a moment ago."""
@@ -312,6 +330,25 @@ def _engine(token: str, room: int | None) -> LocalEngine:
 
 def _add(first: A, second: A) -> A:
     return TreeSum([first, second]).total()
+
+
+def _sum(items: list[A]) -> A:
+    """Add neighbours in pairs, an odd one going up as it is."""
+    while len(items) > 1:
+        pairs = (items[i : i + 2] for i in range(0, len(items), 2))
+        items = [_add(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return items[0]
+
+
+async def _reaches(client: Any, addresses: list[str]) -> bool:
+    """Find out whether workers can be connected to."""
+    try:
+        for address in addresses:
+            comm = await connect(address, timeout=_CONNECT_SECONDS, **client.connection_args)
+            await comm.close()
+    except OSError:
+        return False
+    return True
 
 
 def _same(task: Any) -> Any:
