@@ -19,6 +19,8 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 array, bag = pytest.importorskip("dask.array"), pytest.importorskip("dask.bag")
 
+from isotopic.dask import _reaches  # noqa: E402 - an extra
+
 # Dask's own complaints: a port that is taken, a worker that was killed on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -97,6 +99,12 @@ def test_same_bits_for_any_number_of_workers(cluster, client, shards, X):
         np.testing.assert_allclose(one.objective_, model.objective_, rtol=1e-12)
 
 
+def test_workers_are_reached_or_not(client):
+    address = next(iter(client.nthreads()))
+    assert client.sync(_reaches, client, [address])
+    assert not client.sync(_reaches, client, [address, "tcp://127.0.0.1:1"])
+
+
 def test_transform_and_score(client, shards, X):
     model = paper_lda(3, alpha=0.3, eta=0.1, max_iter=5, tol=0, random_state=0).fit(X)
     assert np.array_equal(model.transform(shards, client=client), model.transform(X))
@@ -120,18 +128,37 @@ def test_dask_collections(client, X, kind):
     np.testing.assert_allclose(weights, whole.transform(X), rtol=1e-5, atol=1e-8)
 
 
-def test_a_killed_worker_changes_nothing(client, shards):
+def _killing(client, shards, n_victims=None):
+    """Fit while workers are killed; compare with a fit that nobody disturbed."""
     model = LDA(3, max_iter=24, tol=0, random_state=0)
     undisturbed = copied(model.fit(blocks(shards)))
-    victims = list(client.run(os.getpid).values())
+    victims = list(client.run(os.getpid).values())[:n_victims]
 
     def kill(at):
         if at.iteration == 18:  # a lesson is near
-            threading.Timer(0.02, os.kill, (victims[0], signal.SIGKILL)).start()
+            for victim in victims:
+                threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
 
     model.set_params(callbacks=kill).fit(blocks(shards, client))
     model.callbacks = None
     assert same_bits(model, undisturbed)
+
+
+@pytest.mark.parametrize("reached", [True, False])  # or everything goes by the scheduler
+def test_a_killed_worker_changes_nothing(client, shards, monkeypatch, reached):
+    async def reaches(client, addresses):
+        return reached
+
+    monkeypatch.setattr("isotopic.dask._reaches", reaches)
+    _killing(client, shards, n_victims=1)
+
+
+def test_a_fit_goes_on_when_all_workers_were_killed(shards):
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as two,
+        distributed.Client(two) as client,
+    ):
+        _killing(client, shards)
 
 
 def test_bad_blocks_are_named_before_the_first_pass(client, X, tmp_path):

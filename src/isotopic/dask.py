@@ -37,6 +37,9 @@ _GROUPS_A_THREAD = 2
 # Passes that are begun again because all workers were gone for a while.
 _ATTEMPTS = 5
 
+# What a pass ends with when workers are lost.
+_LOST = (distributed.CancelledError, distributed.KilledWorker, distributed.TimeoutError, OSError)
+
 # Seconds to wait for a worker when there is none.
 _PATIENCE = 120
 
@@ -45,6 +48,9 @@ _ROOM_SHARE = 0.5
 
 # Sums of so many groups are added by the client, which has to wait for them anyway.
 _ADDED_HERE = 2
+
+# To so many workers the client sends the topics itself; more of them are faster among themselves.
+_MOST_SENT_TO = 8
 
 # How long to try whether the client reaches a worker.
 _CONNECT_SECONDS = 3
@@ -83,7 +89,7 @@ class DaskEngine:
         for _ in range(_ATTEMPTS):
             try:
                 return self._total(task, pieces, read)
-            except (distributed.CancelledError, distributed.TimeoutError, OSError) as error:
+            except _LOST as error:
                 if isinstance(error, FileNotFoundError):  # a block is missing
                     raise
                 self._check_scheduler(error)
@@ -126,12 +132,11 @@ class DaskEngine:
         return _sum(sums)
 
     def _broadcast(self, task: Any) -> Any:
-        """Send a task to all workers, or to where they fetch it from each other.
+        """Send a task to each of a few workers, or to where many fetch it from each other.
 
-        Then it is the result of a task: what is scattered through the scheduler is lost with the
-        worker that has it.
+        Then it is the result of a task: what is scattered to one worker is lost with it.
         """
-        if self._direct:
+        if self._direct and len(self.client.nthreads()) <= _MOST_SENT_TO:
             return self.client.scatter(task, broadcast=True, direct=True, hash=False)
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
             key = f"isotopic-broadcast-{uuid4().hex}"
