@@ -36,6 +36,7 @@ from isotopic import (
 from isotopic.blocks import BlockedCounts, BlockedProblem, Blocks, memory
 from isotopic.blocks.buffers import Buffers
 from isotopic.blocks.engine import LocalEngine
+from isotopic.blocks.memory import Memory
 from isotopic.blocks.npz import can_read_again, read_again, read_npz
 from isotopic.blocks.pieces import Form, Piece, TreeSum
 from isotopic.priors import CollapsedDirichlet
@@ -706,6 +707,25 @@ def test_an_interrupted_fit_leaves_a_model(X):
         model.fit(cut(X))
     assert model.n_iter_ == 3
     assert model.weights_.shape == (60, 3)
+
+
+def test_threads_have_blocks_of_their_own_only_where_topics_are_small(X):
+    blocks = tuple(CountedBlock(X[i : i + 10]) for i in range(0, 60, 10))
+    model = NMF(3, max_iter=2, tol=0, random_state=0)
+    fits = {}
+    for n_components, threads in ((3, 2), (3, 6), (40, 6)):
+        model.set_params(n_components=n_components, n_jobs=threads)
+        counts = BlockedCounts(Blocks(blocks))
+        with use_threads(threads):
+            Memory(counts, n_components, Free())
+            fits[n_components, threads] = counts.engine.together(len(blocks))
+    assert fits == {(3, 2): 2, (3, 6): 1, (40, 6): 1}
+    many = BlockedCounts(Blocks(tuple(CountedBlock(X) for _ in range(40))))
+    with use_threads(4):
+        Memory(many, 3, Free())
+        assert many.engine.together(40) == 4  # each block is a small part of all
+        Memory(many, 400, Free())
+        assert many.engine.together(40) == 1  # copies of the topics would be more than the data
 
 
 def test_ctrl_c_is_heard_while_blocks_are_read(X):

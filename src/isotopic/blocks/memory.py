@@ -10,6 +10,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.engine import FEWEST_TOGETHER, LocalEngine
+from isotopic.blocks.room import INDEX_BYTES
 from isotopic.blocks.rows import FolderStore, MemoryStore, Store
 from isotopic.priors import Prior
 from isotopic.threads import current_threads
@@ -34,8 +35,13 @@ _LIBRARIES = 200 * 10**6
 # indexed; or straight in the last form; and what the allocator holds.
 _COPIES_IN_PASSING, _STRAIGHT_IN_PASSING = 2.5, 2.0
 
-# The share of the limit that blocks may take so that every thread has one.
+# What may be used so that every thread has a block of its own: a share of the limit, or without one
+# as much as the data takes. Each thread then has its own copies of the topics and of their sums.
 _SHARE_IN_PASSING = 0.25
+_TOPICS_OF_A_THREAD = 4
+
+# Of an entry, besides its count: its feature, and its place in the index.
+_FEATURE_AND_INDEX_BYTES = 4 + INDEX_BYTES
 
 # For a start that is found with samples in memory: what it takes at most, whatever the limit; for
 # each count, to be picked, indexed and decomposed; and arrays with a row for each sample.
@@ -76,14 +82,13 @@ class Memory:
             rows = each * (_ROWS + (_ROWS_OF_SQUARES if weights.wants_squares else 0))
             if on_disk or not X.blocks.keep_weights:
                 kept = 0
-            together = _together(X, limit)
-            needed = _needed(X, n_components, together)
+            needed = _needed(X, n_components)
             _check_limit(limit, needed, kept)
             on_disk = on_disk or needed + kept + rows > limit
             room = max(0, limit - needed - kept - (0 if on_disk else rows))
         if isinstance(X.engine, LocalEngine):
             X.engine.room.size = room
-            X.engine.most_together = current_threads() if limit is None else together
+            X.engine.most_together = _together(X, n_components)
         self.n_sampled = _n_sampled(X, n_components, room)
         self.store: Store = MemoryStore()
         if on_disk or X.engine.shared:
@@ -111,9 +116,16 @@ def _n_sampled(X: BlockedCounts, n_components: int, room: int | None) -> int:
     return min(X.shape[0], int(most / each))
 
 
-def _together(X: BlockedCounts, limit: int) -> int:
+def _together(X: BlockedCounts, n_components: int) -> int:
     """Choose how many blocks may be in memory besides those that stay."""
-    return max(FEWEST_TOGETHER, int(_SHARE_IN_PASSING * limit / _in_passing(X)))
+    limit, forms = X.blocks.memory_limit, (piece.form for piece in X.pieces)
+    if limit is None:
+        entries = sum(form.entries for form in forms if form is not None)
+        usable = float(entries * (X.dtype.itemsize + _FEATURE_AND_INDEX_BYTES))
+    else:
+        usable = _SHARE_IN_PASSING * limit
+    each = _in_passing(X) + _TOPICS_OF_A_THREAD * _topics_bytes(X, n_components)
+    return max(FEWEST_TOGETHER, int(usable / each))
 
 
 def _in_passing(X: BlockedCounts) -> float:
@@ -122,12 +134,19 @@ def _in_passing(X: BlockedCounts) -> float:
     return (_STRAIGHT_IN_PASSING if straight else _COPIES_IN_PASSING) * X.largest_block
 
 
-def _needed(X: BlockedCounts, n_components: int, together: int) -> int:
+def _topics_bytes(X: BlockedCounts, n_components: int) -> int:
+    return int(X.shape[1] * n_components * X.dtype.itemsize)
+
+
+def _needed(X: BlockedCounts, n_components: int) -> int:
     """Add up what a fit cannot do without."""
-    topics = _TOPICS * X.shape[1] * n_components * X.dtype.itemsize
-    at_a_time = current_threads() if current_threads() <= together else FEWEST_TOGETHER
-    passing = max(FEWEST_TOGETHER, at_a_time) * _in_passing(X)
-    return int(_LIBRARIES + topics + passing + 2 * X.sample_totals.nbytes)
+    threads, topics = current_threads(), _topics_bytes(X, n_components)
+    further = 0  # blocks at a time, beyond the fewest
+    if FEWEST_TOGETHER < threads <= _together(X, n_components):
+        further = threads - FEWEST_TOGETHER
+    arrays = _TOPICS + _TOPICS_OF_A_THREAD * further
+    passing = (FEWEST_TOGETHER + further) * _in_passing(X)
+    return int(_LIBRARIES + arrays * topics + passing + 2 * X.sample_totals.nbytes)
 
 
 def _check_limit(limit: int, needed: int, kept: int) -> None:

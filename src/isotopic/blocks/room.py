@@ -10,7 +10,7 @@ from isotopic.arrays import Array
 from isotopic.blocks.pieces import Piece
 from isotopic.counts import CountMatrix
 
-_INDEX_BYTES = 6  # of an entry in the index by feature: a short and a long whole number
+INDEX_BYTES = 6  # of an entry in the index by feature: a short and a long whole number
 
 
 class Room:
@@ -44,7 +44,7 @@ class Room:
         """Get ready for a pass over these blocks."""
         new = (p for p in pieces if p.number not in self._blocks and p.number not in self._indexes)
         forms = (piece.form for piece in new)
-        self._reserved = sum(_INDEX_BYTES * form.entries for form in forms if form is not None)
+        self._reserved = sum(INDEX_BYTES * form.entries for form in forms if form is not None)
 
     def block(self, piece: Piece) -> CountMatrix | None:
         """Give a block that stayed."""
@@ -64,7 +64,7 @@ class Room:
         if piece.form is None:
             return False
         entry = np.dtype(piece.form.dtype).itemsize + np.dtype(np.int32).itemsize
-        index, known = _INDEX_BYTES * piece.form.entries, piece.number in self._indexes
+        index, known = INDEX_BYTES * piece.form.entries, piece.number in self._indexes
         more = entry * piece.form.entries + (0 if known else index)
         return self._fits(more + self._reserved - (0 if known else index))
 
@@ -74,7 +74,7 @@ class Room:
             self._offer(piece, X, lent)
 
     def _offer(self, piece: Piece, X: CountMatrix, lent: bool) -> None:
-        index = _INDEX_BYTES * len(X.values) if X.is_sparse else 0
+        index = INDEX_BYTES * len(X.values) if X.is_sparse else 0
         known = piece.number in self._indexes
         if not known:
             self._reserved = max(0, self._reserved - index)
