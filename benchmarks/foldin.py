@@ -8,7 +8,7 @@ from benchmarks import data
 from benchmarks.table import Row, Section, Settings, Target, number
 from benchmarks.timing import one_thread
 from isotopic import LDA, NMF, PLSA
-from isotopic.solvers import fold_in
+from isotopic.solvers import descent_fold_in, fold_in
 
 N_FEATURES = 5_000
 FITTED = 2_000
@@ -45,26 +45,36 @@ def _timed(model, X) -> tuple[float, float]:
 
 @contextmanager
 def _watched_passes() -> Iterator[list[float]]:
-    """Note the seconds of each pass that the inference makes."""
+    """Note the seconds of each pass, and of each descent, that the inference makes."""
     inside: list[float] = []
-    rows_pass = fold_in.rows_pass
 
-    def watched(*args, **options):
-        began = time.process_time()
-        found = rows_pass(*args, **options)
-        inside.append(time.process_time() - began)
-        return found
+    def watched(function):
+        def timed(*args, **options):
+            began = time.process_time()
+            found = function(*args, **options)
+            inside.append(time.process_time() - began)
+            return found
 
-    fold_in.rows_pass = watched
+        return timed
+
+    places = (
+        (fold_in, "rows_pass"),
+        (descent_fold_in, "rows_pass"),
+        (descent_fold_in, "descended"),
+    )
+    originals = [getattr(module, name) for module, name in places]
+    for (module, name), function in zip(places, originals, strict=True):
+        setattr(module, name, watched(function))
     try:
         yield inside
     finally:
-        fold_in.rows_pass = rows_pass
+        for (module, name), function in zip(places, originals, strict=True):
+            setattr(module, name, function)
 
 
 SECTION = Section(
     "foldin",
-    "the share of transform's time that is spent in passes of the kernel, one thread",
+    "the share of transform's time that is spent in passes and descents of the kernel, one thread",
     measure,
     (
         f"Generated samples of {N_FEATURES:,} features: 100,000, or 10,000 with --quick. "

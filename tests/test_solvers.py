@@ -22,12 +22,15 @@ from isotopic.solvers import (
     Accelerated,
     Alternating,
     CoordinateDescent,
+    DescentFoldIn,
     FoldIn,
     InTurn,
     JointEM,
     Mixed,
     Phased,
+    choose_fold_in,
     choose_solver,
+    descent_fold_in,
     finished,
     fold_in,
     solve,
@@ -410,6 +413,69 @@ def test_missing_entries_are_the_same_however_many_samples_are_swept_together(rn
             found = folded_in(problem, topics)
         assert found.converged
         np.testing.assert_array_equal(found.state.counts, whole)
+
+
+POINTS = [Free(), Lasso(0.7), Simplex()]
+
+
+def descended_in(problem, topics, **settings):
+    solver = DescentFoldIn(**{"tol": 1e-6, **settings})
+    start = uniform_start(problem.X, problem, topics)
+    ended = [lambda at: at.state.ended]
+    return solve(problem, solver, start, max_iter=1000, tol=solver.tol, callbacks=ended)
+
+
+@pytest.mark.parametrize("weights_prior", POINTS, ids=str)
+@pytest.mark.parametrize("normalized", [True, False])
+def test_descent_finds_the_weights_that_em_finds(rng, weights_prior, normalized):
+    X = sparse_counts(rng, 60, 45, 0.3)
+    X = sparse.vstack([X, X[:1] * 0], format="csr")  # and a sample without counts
+    problem, topics = with_topics(rng, X, weights_prior, normalized=normalized)
+    assert choose_fold_in(problem, 1e-6) == DescentFoldIn(1e-6)
+    em = solve(
+        problem, FoldIn(1e-9), uniform_start(problem.X, problem, topics), max_iter=10**6, tol=1e-9
+    )
+    found = descended_in(problem, topics, tol=1e-9)
+    assert em.converged
+    assert found.converged
+    assert found.state.objective == pytest.approx(em.state.objective, rel=1e-10)
+    np.testing.assert_allclose(found.state.counts, em.state.counts, atol=1e-4)
+    np.testing.assert_array_equal(found.state.counts[-1], 0)
+
+
+@pytest.mark.parametrize("weights_prior", POINTS, ids=str)
+@pytest.mark.parametrize("together", [7, 2**14])
+def test_descent_of_a_sample_does_not_see_its_batch(rng, monkeypatch, weights_prior, together):
+    monkeypatch.setattr(descent_fold_in, "_TOGETHER", together)
+    X = sparse_counts(rng, 60, 45, 0.3)
+    rows = rng.integers(60, size=400)
+    problem, topics = with_topics(rng, X[rows], weights_prior)
+    with use_threads(2):
+        found = descended_in(problem, topics).state.counts
+    with use_threads(1):
+        np.testing.assert_array_equal(descended_in(problem, topics).state.counts, found)
+        for i in (0, 17, 399):
+            alone = Problem(weights_prior, problem.topics, problem.X.rows(np.array([i])), 4)
+            np.testing.assert_array_equal(descended_in(alone, topics).state.counts[0], found[i])
+
+
+def test_descent_gives_a_sample_up_that_does_not_settle(rng):
+    problem, topics = with_topics(rng, sparse_counts(rng, 60, 45, 0.3), Free())
+    found = descended_in(problem, topics, tol=1e-300, most_updates=20)
+    assert found.state.ended
+    assert found.state.passes == 20
+    assert not found.converged
+    assert found.state.residual > 0
+
+
+def test_weights_that_descent_does_not_know_are_found_by_em(rng):
+    X = sparse_counts(rng, 20, 15, 0.3)
+    for prior in (Dirichlet(0.3), Gamma(0.4, 0.7), Sized(Free(), np.full(20, 2.0))):
+        assert choose_fold_in(with_topics(rng, X, prior)[0], 1e-6) == FoldIn(1e-6)
+    single = with_topics(rng, X.astype(np.float32), Free())[0]
+    assert choose_fold_in(single, 1e-6) == FoldIn(1e-6)
+    missing = replace(single, X=CountMatrix(X, missing=rng.random(X.shape) < 0.2).as_sparse())
+    assert choose_fold_in(missing, 1e-6) == FoldIn(1e-6)
 
 
 def test_a_sample_that_does_not_settle_is_given_up(rng):

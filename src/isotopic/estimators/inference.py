@@ -22,12 +22,12 @@ from isotopic.priors import Fixed, Posterior
 from isotopic.problem import Problem
 from isotopic.random import Seed, generator
 from isotopic.responsibilities import Responsibilities
-from isotopic.solvers import FoldIn, solve
+from isotopic.solvers import choose_fold_in, solve
 from isotopic.table import Table
 from isotopic.threads import use_threads
 
 # New samples are inferred until an update moves less than this share of a sample's total.
-_FOLD_IN = FoldIn(tol=1e-6)
+_FOLD_IN_TOL = 1e-6
 
 
 class Inference:
@@ -392,12 +392,13 @@ class Inference:
         problem = Problem(weights_prior, fixed, counts, len(self.components_))
         with use_threads(self.n_jobs):
             problem = acquainted(problem, uniform_start(counts, problem, topics))
+            solver: Any = choose_fold_in(problem, _FOLD_IN_TOL)
             solution = solve(
                 problem,
-                _FOLD_IN,
+                solver,
                 uniform_start(counts, problem, topics),
                 max_iter=sys.maxsize,  # each sample has a limit of its own
-                tol=_FOLD_IN.tol,
+                tol=solver.tol,
                 callbacks=(lambda at: at.state.ended,),
             )
         if solution.interrupted:
@@ -405,7 +406,7 @@ class Inference:
         if not solution.converged and counts.total > 0:
             warnings.warn(
                 f"the weights of some samples still move by {solution.state.residual:.1e} of their "
-                f"total after {_FOLD_IN.most_updates} updates",
+                f"total after {solver.most_updates} updates",
                 ConvergenceWarning,
                 stacklevel=3,
             )

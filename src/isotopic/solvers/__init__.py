@@ -5,8 +5,15 @@ from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Progress, Solver
 from isotopic.solvers.beta_fold_in import BetaFoldIn
 from isotopic.solvers.beta_mm import FurtherMM, FurtherMMState, JointMM, JointMMState, SequentialMM
-from isotopic.solvers.choose import BETA_SOLVERS, QUADRATIC_SOLVERS, SOLVERS, choose_solver
+from isotopic.solvers.choose import (
+    BETA_SOLVERS,
+    QUADRATIC_SOLVERS,
+    SOLVERS,
+    choose_fold_in,
+    choose_solver,
+)
 from isotopic.solvers.coordinate_descent import CoordinateDescent
+from isotopic.solvers.descent_fold_in import DescentFoldIn
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.incremental import IncrementalEM, IncrementalState
 from isotopic.solvers.joint import InTurn, JointEM
@@ -27,6 +34,7 @@ __all__ = [
     "Alternating",
     "BetaFoldIn",
     "CoordinateDescent",
+    "DescentFoldIn",
     "FoldIn",
     "FurtherMM",
     "FurtherMMState",
@@ -49,6 +57,7 @@ __all__ = [
     "SequentialMM",
     "Solution",
     "Solver",
+    "choose_fold_in",
     "choose_solver",
     "finished",
     "solve",

@@ -12,6 +12,8 @@ from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
 from isotopic.solvers.beta_mm import FurtherMM, JointMM, SequentialMM
 from isotopic.solvers.coordinate_descent import CoordinateDescent, descends
+from isotopic.solvers.descent_fold_in import DescentFoldIn, can_descend
+from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.incremental import IncrementalEM
 from isotopic.solvers.joint import JointEM
 from isotopic.solvers.learning import Learning
@@ -69,6 +71,11 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
         )
     learner: Solver[Any] = Learning(chosen)
     return learner
+
+
+def choose_fold_in(problem: Problem, tol: float) -> FoldIn | DescentFoldIn:
+    """Find the faster way to the weights of samples, the topics being known."""
+    return DescentFoldIn(tol) if can_descend(problem) else FoldIn(tol)
 
 
 def _named(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:

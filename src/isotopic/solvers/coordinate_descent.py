@@ -10,6 +10,8 @@ from isotopic.kernels import descended, row_sums
 from isotopic.priors import Free, Lasso, Posterior, Prior, Simplex, Weighted
 from isotopic.problem import Problem, State
 
+KNOWN = (Free, Lasso, Simplex)
+
 
 @dataclass(frozen=True)
 class CoordinateDescent:
@@ -59,7 +61,7 @@ class CoordinateDescent:
         topics = absorbed.mean
         weights = problem.absorb_weights(state.counts.weights, absorbed).mean
         X, turned = problem.X.by_sample_and_by_feature
-        penalty, copies = _strength(problem.weights), problem.weights.copies
+        penalty, copies = strength(problem.weights), problem.weights.copies
         each = problem.X.sample_totals if copies is None else problem.X.sample_totals / copies
         if problem.weights.normalized:
             weights = weights * each.astype(weights.dtype)[:, np.newaxis]
@@ -68,7 +70,7 @@ class CoordinateDescent:
         if problem.topics.normalized:  # a penalty on the weights is one on all products
             slopes = (1 + penalty) * sums
         else:
-            slopes = sums + _strength(problem.topics)
+            slopes = sums + strength(problem.topics)
         topics = descended(turned, topics.T, weights, slopes, sweeps=self.sweeps).T
 
         totals = row_sums(topics)
@@ -78,7 +80,7 @@ class CoordinateDescent:
         weights = descended(
             X, weights, topics.T, totals + penalty, sweeps=self.sweeps, repeats=copies
         )
-        weights = _best_scaled(weights, totals + penalty, each)
+        weights = best_scaled(weights, totals + penalty, each)
         return problem.evaluate(
             problem.weights.at(weights, totals),
             problem.topics.at(topics, 1.0),
@@ -86,14 +88,14 @@ class CoordinateDescent:
         )
 
 
-def _best_scaled(weights: Array, slopes: Array, sample_totals: Array) -> Array:
+def best_scaled(weights: Array, slopes: Array, sample_totals: Array) -> Array:
     """Give each sample's weights their best scale: what they cost is then the sample's total."""
-    costs = weights.astype(np.float64, copy=False) @ slopes
+    costs = row_sums(weights * slopes)  # of each sample on its own, which a product is not
     scales = np.divide(sample_totals, costs, out=np.ones_like(costs), where=costs > 0)
     return np.asarray(weights * scales.astype(weights.dtype)[:, np.newaxis])
 
 
-def _strength(prior: Prior) -> float:
+def strength(prior: Prior) -> float:
     """Give the strength of the penalty."""
     prior = prior.prior if isinstance(prior, Weighted) else prior
     return prior.strength if isinstance(prior, Lasso) else 0.0
@@ -101,11 +103,8 @@ def _strength(prior: Prior) -> float:
 
 def descends(problem: Problem) -> bool:
     """Tell whether coordinate descent can solve it."""
-    known = all(isinstance(prior, _KNOWN) for _, prior in _sides(problem))
+    known = all(isinstance(prior, KNOWN) for _, prior in _sides(problem))
     return known and problem.X.missing is None
-
-
-_KNOWN = (Free, Lasso, Simplex)
 
 
 def _sides(problem: Problem) -> tuple[tuple[str, Prior], tuple[str, Prior]]:
@@ -116,7 +115,7 @@ def _sides(problem: Problem) -> tuple[tuple[str, Prior], tuple[str, Prior]]:
 
 def _check_supported(problem: Problem) -> None:
     for side, prior in _sides(problem):
-        if not isinstance(prior, _KNOWN):
+        if not isinstance(prior, KNOWN):
             raise ValueError(
                 "coordinate descent is for sides that are Free, Lasso or Simplex, not "
                 f"{type(prior).__name__} {side}; solver='accelerated' and solver='alternating' are "
