@@ -431,7 +431,7 @@ def test_descent_finds_the_weights_that_em_finds(rng, weights_prior, normalized)
     X = sparse_counts(rng, 60, 45, 0.3)
     X = sparse.vstack([X, X[:1] * 0], format="csr")  # and a sample without counts
     problem, topics = with_topics(rng, X, weights_prior, normalized=normalized)
-    assert choose_fold_in(problem, 1e-6) == DescentFoldIn(1e-6)
+    assert choose_fold_in(problem, 1e-6) == DescentFoldIn(1e-8)
     em = solve(
         problem, FoldIn(1e-9), uniform_start(problem.X, problem, topics), max_iter=10**6, tol=1e-9
     )
