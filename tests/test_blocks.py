@@ -3,9 +3,11 @@
 import os
 import pickle
 import signal
+import sys
 import threading
 import warnings
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -726,6 +728,27 @@ def test_threads_have_blocks_of_their_own_only_where_topics_are_small(X):
         assert many.engine.together(40) == 4  # each block is a small part of all
         Memory(many, 400, Free())
         assert many.engine.together(40) == 1  # copies of the topics would be more than the data
+
+
+def test_no_two_threads_work_with_the_same_memory():
+    engine, used, lock = LocalEngine(None), set(), threading.Lock()
+
+    def borrow(_):
+        with engine._bench() as bench:
+            with lock:
+                assert id(bench) not in used
+                used.add(id(bench))
+            with lock:
+                used.remove(id(bench))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as team:
+            list(team.map(borrow, range(4000)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(engine._benches) <= 8
 
 
 def test_ctrl_c_is_heard_while_blocks_are_read(X):

@@ -19,7 +19,7 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 array, bag = pytest.importorskip("dask.array"), pytest.importorskip("dask.bag")
 
-from isotopic.dask import _reaches  # noqa: E402 - an extra
+of_package = pytest.importorskip("isotopic.dask")
 
 # Dask's own complaints: a port that is taken, a worker that was killed on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -101,8 +101,8 @@ def test_same_bits_for_any_number_of_workers(cluster, client, shards, X):
 
 def test_workers_are_reached_or_not(client):
     address = next(iter(client.nthreads()))
-    assert client.sync(_reaches, client, [address])
-    assert not client.sync(_reaches, client, [address, "tcp://127.0.0.1:1"])
+    assert client.sync(of_package._reaches, client, [address])
+    assert not client.sync(of_package._reaches, client, [address, "tcp://127.0.0.1:1"])
 
 
 def test_transform_and_score(client, shards, X):

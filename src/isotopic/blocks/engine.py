@@ -128,7 +128,10 @@ class LocalEngine:
     @contextmanager
     def _bench(self) -> Iterator[Bench]:
         """Lend what nobody uses at the time, so that passes find their memory again."""
-        bench = self._benches.pop() if self._benches else Bench()
+        try:  # to ask first whether there is one would leave time for another thread to take it
+            bench = self._benches.pop()
+        except IndexError:
+            bench = Bench()
         try:
             yield bench
         finally:
