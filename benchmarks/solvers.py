@@ -12,7 +12,7 @@ from benchmarks.table import Row, Section, Settings
 from isotopic import CountMatrix, Free, Simplex, datasets
 from isotopic.init import random_start
 from isotopic.problem import Problem
-from isotopic.solvers import Accelerated, CoordinateDescent, JointEM, Phased, solve
+from isotopic.solvers import Accelerated, CoordinateDescent, JointEM, TwoPhase, solve
 from isotopic.threads import use_threads
 
 _PLAIN_PASSES = 500
@@ -21,7 +21,7 @@ _COMPONENTS = 20
 _REAL = ("ap", "pcawg_sbs96", "pbmc_facs")
 _STARTS = {"pbmc_facs": 1}  # else six
 _SOLVERS = {
-    "accelerated, then coordinate": Accelerated(Phased()),
+    "accelerated, then coordinate": Accelerated(TwoPhase()),
     "coordinate": Accelerated(CoordinateDescent()),
     "coordinate, not accelerated": CoordinateDescent(),
     "SQUAREM": Squarem(),

@@ -209,7 +209,7 @@ def refuses(model: Any, shape: tuple[int, int]) -> bool:
     weights, topics = model._priors()
     scaled = topics.norm is None
     return scaled and (
-        weights.normalized
+        weights.is_normalized
         or model.solver == "joint"
         or {weights.scale, topics.scale} == {"free", "pulled"}
     )

@@ -1066,15 +1066,15 @@ def objective_of(model: Any, X: Any, copies: Any = None, missing: Any = None) ->
         topics_prior = Free()
     topics, topics_term = _side(topics_prior, *_attributes(model, "components"), 1.0)
     terms, product = weights_term + topics_term, weights @ topics
-    if weights_prior.normalized:
+    if weights_prior.is_normalized:
         observable = 1 - np.where(seen, 0.0, product).sum(axis=1)
         likelihoods = xlogy(X, product).sum(axis=1) - xlogy(X.sum(axis=1), observable)
         return terms - float(copies[:, 0] @ likelihoods)
-    if not (weights_prior.bayesian or topics_prior.bayesian):
+    if not (weights_prior.is_bayesian or topics_prior.is_bayesian):
         return terms + float((copies * np.where(seen, rel_entr(X, product) - X + product, 0)).sum())
     # What was not seen is left out. Normalised topics must be given the counts expected there
     # instead, and these have the effective topics.
-    unseen_topics = topics if topics_prior.normalized else model.components_
+    unseen_topics = topics if topics_prior.is_normalized else model.components_
     mass = own[0] @ model.components_ - np.where(seen, 0.0, own[0] @ unseen_topics)
     mass[~seen.any(axis=1)] = 0  # a sample of which nothing was seen adds nothing
     return terms + float((copies * (mass - xlogy(X, product))).sum())

@@ -422,7 +422,7 @@ def test_the_log_penalty_of_the_main_kernel_is_minimised_exactly(rng):
 
     for factor in (0.99, 1.01, 0.1, 10):
         assert np.all(value(found) < value(found * factor))
-    np.testing.assert_allclose(prior.implied(Posterior(found, found), None, totals), counts)
+    np.testing.assert_allclose(prior.implied_counts(Posterior(found, found), None, totals), counts)
     X = random_counts(rng)
     model = TopicModel(3, weights=prior, solver=JointEM(), max_iter=100, tol=0, random_state=0)
     assert np.diff(model.fit(X).history_["objective"]).max() <= 1e-9
@@ -526,7 +526,7 @@ def test_known_topics_give_the_weights_that_transform_infers(rng, beta, solver):
 
 def test_a_fixed_side_has_no_residual(rng):
     X, (weights, topics) = positive_data(rng), random_factors(rng, 14, 3, 9)
-    fixed = Fixed(Posterior(topics, topics), normalized=True)
+    fixed = Fixed(Posterior(topics, topics), is_normalized=True)
     state = problem_of(X, 0.5, None, fixed).evaluate(
         Posterior(weights, weights), fixed.posterior, 0
     )

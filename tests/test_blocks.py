@@ -40,7 +40,7 @@ from isotopic.blocks.buffers import Buffers
 from isotopic.blocks.engine import LocalEngine
 from isotopic.blocks.memory import Memory
 from isotopic.blocks.npz import can_read_again, read_again, read_npz
-from isotopic.blocks.pieces import Form, Piece, TreeSum
+from isotopic.blocks.tasks import Form, PlacedBlock, TreeSum
 from isotopic.priors import CollapsedDirichlet
 from isotopic.threads import use_threads
 
@@ -88,7 +88,7 @@ def assert_same_bits(one, other):
 @pytest.mark.parametrize("solver", ["joint", "alternating", "accelerated"])
 @pytest.mark.parametrize("dense", [False, True])
 def test_a_fit_to_blocks_is_the_fit_to_the_matrix(X, weights, topics, solver, dense):
-    if solver == "joint" and not topics.normalized:
+    if solver == "joint" and not topics.is_normalized:
         return
     X = X.toarray() if dense else X
     model = TopicModel(3, weights=weights, topics=topics, solver=solver, max_iter=12, tol=0)
@@ -98,7 +98,7 @@ def test_a_fit_to_blocks_is_the_fit_to_the_matrix(X, weights, topics, solver, de
     np.testing.assert_allclose(
         model.transform(cut(X)), whole.transform(X), rtol=1e-6, atol=1e-9 * whole.weights_.max()
     )
-    if not topics.normalized or topics.bayesian:
+    if not topics.is_normalized or topics.is_bayesian:
         np.testing.assert_allclose(model.score(cut(X)), whole.score(X), rtol=1e-9)
 
 
@@ -613,7 +613,7 @@ def test_blocks_stay_while_there_is_room(X):
     assert [len(block.loads) for block in blocks] == [7, 7, 7]  # checked, and 6 passes
     for block in blocks:
         block.loads.clear()
-    # Room for one block, and for the indexes by feature of all.
+    # BlockCache for one block, and for the indexes by feature of all.
     room = 12 * blocks[0].X.nnz + 21 * 8 + 6 * X.nnz
     assert_same_bits(model.fit(Blocks(tuple(blocks), memory_limit=least + room)), one)
     assert [len(block.loads) for block in blocks] == [2, 7, 7]
@@ -624,7 +624,7 @@ def test_what_stays_never_exceeds_the_room(sizes, room):
     engine = LocalEngine(room)
     blocks = [sparse.csr_array(np.ones((1, size))) for size in sizes]
     pieces = [
-        Piece(i, i, i + 1, CountedBlock(X), Form("float64", True, X.nnz))
+        PlacedBlock(i, i, i + 1, CountedBlock(X), Form("float64", True, X.nnz))
         for i, X in enumerate(blocks)
     ]
     for _ in range(3):
@@ -660,7 +660,7 @@ def test_the_next_block_is_read_while_one_is_worked_on(X, threads):
         assert second_was_read.wait(20)
         return Nothing()
 
-    pieces = [Piece(0, 0, 20, CountedBlock(X[:20])), Piece(1, 20, 60, Second(X[20:]))]
+    pieces = [PlacedBlock(0, 0, 20, CountedBlock(X[:20])), PlacedBlock(1, 20, 60, Second(X[20:]))]
     with use_threads(threads):
         LocalEngine(None).total(work, pieces)
 

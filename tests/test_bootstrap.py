@@ -57,7 +57,7 @@ def test_components_and_weights_by_default(model):
         assert np.all((intervals.lower >= 0) & (intervals.lower <= intervals.upper))
         np.testing.assert_allclose(intervals.bias, intervals.errors.mean(axis=0))
         np.testing.assert_allclose(intervals.standard_error, intervals.errors.std(0, ddof=1))
-    if model._fitted_priors[1].normalized:
+    if model._fitted_priors[1].is_normalized:
         assert found["components"].upper.max() <= 1
     np.testing.assert_array_equal(model.weights_, before[0])  # the model is as it was
     np.testing.assert_array_equal(model.components_, before[1])

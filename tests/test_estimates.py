@@ -31,11 +31,11 @@ from isotopic.priors import (
     DirichletMode,
     Gamma,
     Relevance,
+    SampleWeighted,
     Simplex,
-    Weighted,
 )
 from isotopic.priors.base import Evidence
-from isotopic.priors.concentration import (
+from isotopic.priors.hyperparameters import (
     LEAST,
     RATE,
     certain,
@@ -47,7 +47,7 @@ from isotopic.priors.concentration import (
     uncertain,
 )
 from isotopic.problem import Problem
-from isotopic.solvers import Accelerated, Alternating, JointEM, Learning, solve
+from isotopic.solvers import Accelerated, Alternating, HyperparameterUpdates, JointEM, solve
 from isotopic.threads import use_threads
 
 SOLVERS = ["joint", "alternating", "accelerated"]
@@ -189,7 +189,7 @@ def test_a_mode_of_which_nothing_is_left_is_where_most_is():
 
 def test_the_collapsed_row(counts, rng):
     own = rng.random((6, 5)) * 0.9
-    found = CollapsedDirichlet(CONCENTRATION, own=own).absorb(counts.copy("K"), 1.0)
+    found = CollapsedDirichlet(CONCENTRATION, self_contribution=own).absorb(counts.copy("K"), 1.0)
     sums = (counts + CONCENTRATION).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found.mean, (counts + CONCENTRATION) / sums, rtol=1e-14)
     others = counts * (1 - own) + CONCENTRATION
@@ -204,7 +204,7 @@ def test_the_collapsed_row(counts, rng):
 def test_the_collapsed_term_is_what_makes_its_factors_optimal(rng):
     """Counts * log(effective) - term is the potential of which log(effective) is the gradient."""
     counts, own = rng.gamma(2.0, 1.0, (1, 4)), rng.random((1, 4)) * 0.8
-    prior = CollapsedDirichlet(0.7, own=own)
+    prior = CollapsedDirichlet(0.7, self_contribution=own)
 
     def potential(given):
         found = prior.absorb(given.reshape(1, 4).copy(), 1.0)
@@ -220,13 +220,13 @@ def test_own_is_learned_from_the_squares(rng):
     problem = Problem(CollapsedDirichlet(0.5), CollapsedDirichlet(0.1), CountMatrix(X), 3)
     start = problem.weights.at(weights, 1.0), problem.topics.at(topics + 0.1, 1.0)
     state = problem.evaluate(*start, passes=0)
-    learned = problem.relearned(state)
+    learned = problem.with_updated_hyperparameters(state)
     phi = responsibilities(start[0].effective, start[1].effective)
     shared = X[:, np.newaxis] * phi
     for prior, axis in ((learned.weights, 2), (learned.topics, 0)):
         own = (shared * phi).sum(axis) / shared.sum(axis) ** 2
-        np.testing.assert_allclose(prior.own, np.minimum(own, 0.999), rtol=1e-10)
-    assert learned.weights.kept(learned.weights).own is None
+        np.testing.assert_allclose(prior.self_contribution, np.minimum(own, 0.999), rtol=1e-10)
+    assert learned.weights.kept(learned.weights).self_contribution is None
 
 
 # The fits.
@@ -257,7 +257,7 @@ def test_between_lessons_no_step_of_cvb0_raises_the_objective(corpus, solver):
     model = LDA(3, solver=solver, max_iter=90, tol=0).fit(corpus)
     history = model.history_
     passes = history["passes"]
-    learner = Learning(None)
+    learner = HyperparameterUpdates(None)
     lesson, plain = learner.first, []
     for before, after in pairwise(passes):
         plain.append(before < lesson)
@@ -389,8 +389,8 @@ def token_cvb0(X, phi, alpha, eta, iterations):
 
 def cvb0_fit(X, alpha, eta, iterations=400):
     return LDA(
-        3, alpha=alpha, eta=eta, solver=Learning(JointEM(), first=0, interval=0), tol=0,
-        max_iter=iterations, random_state=0,
+        3, alpha=alpha, eta=eta, solver=HyperparameterUpdates(JointEM(), first=0, interval=0),
+        tol=0, max_iter=iterations, random_state=0,
     ).fit(X)  # fmt: skip
 
 
@@ -643,7 +643,8 @@ class _Plain:
 def test_relevance_lowers_its_penalised_divergence(corpus, solver):
     prior = Relevance(shape=5.0)
     model = TopicModel(
-        8, weights=prior, solver=Learning(solver, first=0, interval=3), max_iter=60, tol=0,
+        8, weights=prior, solver=HyperparameterUpdates(solver, first=0, interval=3), max_iter=60,
+        tol=0,
         random_state=0,
     ).fit(corpus)  # fmt: skip
     n, mass = len(corpus), model.weights_.sum(axis=0)
@@ -659,11 +660,11 @@ def test_relevance_lowers_its_penalised_divergence(corpus, solver):
 def test_relevance_counts_samples_as_often_as_they_count(rng):
     counts = rng.gamma(1.0, 2.0, (5, 3))
     copies = np.array([1.0, 2.0, 1.0, 3.0, 1.0])
-    weighted = Weighted(Relevance(), copies).relearned(
+    weighted = SampleWeighted(Relevance(), copies).with_updated_hyperparameters(
         Evidence(counts * copies[:, np.newaxis], None, 1.0)
     )
     repeated = np.repeat(counts, copies.astype(int), axis=0)
-    plain = Relevance().relearned(Evidence(repeated, None, 1.0))
+    plain = Relevance().with_updated_hyperparameters(Evidence(repeated, None, 1.0))
     np.testing.assert_allclose(weighted.prior.strength, plain.strength, rtol=1e-12)
     assert weighted.prior.constant == pytest.approx(plain.constant)
 
@@ -829,10 +830,10 @@ def test_a_rehearsal_finds_a_better_bound():
         "alpha": 0.1, "eta": 0.05, "estimate": "variational", "max_iter": 60, "tol": 0,
         "random_state": 0,
     }  # fmt: skip
-    rehearsed = LDA(10, init="auto", **settings).fit(X)
-    assert rehearsed.objective_ < LDA(10, init="random", **settings).fit(X).objective_
+    warm_up = LDA(10, init="auto", **settings).fit(X)
+    assert warm_up.objective_ < LDA(10, init="random", **settings).fit(X).objective_
     again = LDA(10, init="auto", **settings).fit(X)
-    np.testing.assert_array_equal(again.components_, rehearsed.components_)
+    np.testing.assert_array_equal(again.components_, warm_up.components_)
 
 
 def test_factors_start_at_random(corpus):
@@ -914,9 +915,9 @@ def test_the_residual_includes_what_a_lesson_moved(corpus):
     problem = Problem(CollapsedDirichlet(0.3, "asymmetric"), Simplex(), CountMatrix(corpus), 3)
     start = random_factors(np.random.default_rng(0), *corpus.shape[:1], 3, 60)
     begin = problem.weights.at(start[0], 1.0), problem.topics.at(start[1], 1.0)
-    solution = solve(problem, Learning(JointEM()), begin, max_iter=500, tol=1e-3)
+    solution = solve(problem, HyperparameterUpdates(JointEM()), begin, max_iter=500, tol=1e-3)
     assert solution.converged
     assert solution.history["passes"][-1] > 20
     assert np.all(np.isinf(solution.history["residual"][:20]))
     assert solution.state.surprise <= 1e-3
-    assert Gamma(learn="symmetric").learning
+    assert Gamma(learn="symmetric").learns

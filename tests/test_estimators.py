@@ -128,7 +128,7 @@ def test_transform_agrees_with_the_fit_at_its_end(rng, model):
     X = random_counts(rng, 40, 12, mean=3.0)
     weights = model.set_params(max_iter=20000, tol=1e-9).fit_transform(X)
     np.testing.assert_array_equal(model.transform(X), weights)
-    if model._priors()[0].bayesian or isinstance(model._priors()[0], LogPenalty):
+    if model._priors()[0].is_bayesian or isinstance(model._priors()[0], LogPenalty):
         return  # a sample's bound can have several maxima, and weights_ be at another one
     scale = model.weights_.max(axis=1, keepdims=True)
     if getattr(model, "penalty", "l1") != "l1":  # concave: some samples have another optimum

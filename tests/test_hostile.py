@@ -418,7 +418,7 @@ def assert_sound(model, good):
     if topics_prior.norm is not None:
         norms = np.linalg.norm(topics, topics_prior.norm, axis=1)
         np.testing.assert_allclose(norms, 1, rtol=1e-12)
-    if weights_prior.normalized:
+    if weights_prior.is_normalized:
         np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=1e-12)
     expected = objective_of(model, plain, copies)
     largest = np.abs(np.log(np.maximum(plain, 1e-300))).max()
@@ -493,7 +493,7 @@ def assert_useful(model, good):
         np.testing.assert_array_equal(explained.features, np.flatnonzero(row))
         sums = explained.probabilities.sum(axis=1)
         np.testing.assert_allclose(sums, known[explained.features], rtol=1e-9)
-    if model._priors()[0].bayesian:
+    if model._priors()[0].is_bayesian:
         lower, upper = model.credible_interval()
         assert np.all((lower >= 0) & (lower <= upper))
     drawn = model.sample(3, random_state=0) if good.plain.max() < 1e9 else np.zeros((3, 1))

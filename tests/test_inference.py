@@ -201,7 +201,7 @@ def test_every_bayesian_side_has_the_quantiles_of_its_posterior(rng, weights, to
     X = sparse_counts(rng, 40, 20, 0.5)
     model = TopicModel(3, weights=weights, topics=topics, max_iter=50, tol=0, random_state=0).fit(X)
     for side, prior in (("weights", weights), ("components", topics)):
-        if not prior.bayesian:
+        if not prior.is_bayesian:
             continue
         a, rates = (getattr(model, f"{side}_posterior{end}") for end in ("_", "_rate_"))
         ends = model.credible_interval(side, level=0.8)

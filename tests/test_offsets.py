@@ -31,7 +31,7 @@ from isotopic import (
 )
 from isotopic.counts import CountMatrix
 from isotopic.init import random_start
-from isotopic.priors import Given, Sized, Weighted
+from isotopic.priors import SampleWeighted, WithFixedWeights, WithSizeFactors
 from isotopic.problem import Problem
 from isotopic.solvers import Accelerated, Alternating, JointEM, solve
 
@@ -83,7 +83,7 @@ def sides(problem, rng):
 def test_the_objective_is_that_of_the_scaled_means(rng, data, pair):
     """Poisson means s (h t), and the terms of the prior of h: from the oracle's sums."""
     X, sizes, fixed = data
-    prior = Sized(Given(pair[0], fixed), sizes)
+    prior = WithSizeFactors(WithFixedWeights(pair[0], fixed), sizes)
     problem = Problem(prior, pair[1], CountMatrix(X), 3)
     weights, topics = sides(problem, rng)
     own = prior.unsized(weights)
@@ -98,7 +98,7 @@ def test_the_objective_is_that_of_the_scaled_means(rng, data, pair):
 @pytest.mark.parametrize("prior", [Free(), Lasso(0.7), Gamma(0.4, 0.2)], ids=str)
 def test_given_weights_add_nothing_to_the_priors_term(rng, prior):
     counts, fixed = rng.gamma(1.0, size=(6, 3)), rng.random((6, 2))
-    with_given = Given(prior, fixed).absorb(counts.copy(), 0.8)
+    with_given = WithFixedWeights(prior, fixed).absorb(counts.copy(), 0.8)
     alone = prior.absorb(np.ascontiguousarray(counts[:, 2:]), 0.8)
     assert with_given.term == pytest.approx(alone.term, rel=1e-12, abs=1e-12)
     np.testing.assert_allclose(with_given.mean[:, 2:], alone.mean)
@@ -111,14 +111,14 @@ def test_given_weights_add_nothing_to_the_priors_term(rng, prior):
 def test_the_objective_never_rises_and_the_residual_vanishes(rng, data, pair, solver, known):
     X, sizes, fixed = data
     weights, topics = pair
-    if isinstance(solver, JointEM) and not topics.normalized:
+    if isinstance(solver, JointEM) and not topics.is_normalized:
         pytest.skip("the joint update needs normalised topics")
     if known != "sizes":
-        weights = Given(weights, fixed)
+        weights = WithFixedWeights(weights, fixed)
     if known != "given":
-        weights = Sized(weights, sizes)
+        weights = WithSizeFactors(weights, sizes)
     copies = rng.random(20) + 0.5
-    problem = Problem(Weighted(weights, copies), topics, CountMatrix(X).repeated(copies), 3)
+    problem = Problem(SampleWeighted(weights, copies), topics, CountMatrix(X).repeated(copies), 3)
     history = solve(problem, solver, random_start(problem, rng), max_iter=6000, tol=1e-5).history
     objective = history["objective"]
     assert np.all(np.diff(objective) <= 1e-12 * np.abs(objective[:-1]))
@@ -129,11 +129,13 @@ def test_the_objective_never_rises_and_the_residual_vanishes(rng, data, pair, so
 def test_solvers_agree(rng, data, pair):
     """From the same good start, all end at the same optimum."""
     X, sizes, fixed = data
-    problem = Problem(Sized(Given(pair[0], fixed), sizes), pair[1], CountMatrix(X), 3)
+    problem = Problem(
+        WithSizeFactors(WithFixedWeights(pair[0], fixed), sizes), pair[1], CountMatrix(X), 3
+    )
     near = solve(problem, Accelerated(), random_start(problem, rng), max_iter=400, tol=1e-3).state
     ends = []
     for solver in SOLVERS:
-        if not isinstance(solver, JointEM) or pair[1].normalized:
+        if not isinstance(solver, JointEM) or pair[1].is_normalized:
             start = near.weights, near.topics
             ends.append(solve(problem, solver, start, max_iter=8000, tol=1e-5).state.objective)
     np.testing.assert_allclose(ends, ends[0], rtol=1e-3)
@@ -144,7 +146,7 @@ def test_finite_differences_vanish_at_the_optimum(rng, data, pair):
     """No direction on the weights' side lowers the objective, of points and of posteriors."""
     X, sizes, _ = data
     prior, topics_prior = pair
-    problem = Problem(Sized(prior, sizes), topics_prior, CountMatrix(X), 3)
+    problem = Problem(WithSizeFactors(prior, sizes), topics_prior, CountMatrix(X), 3)
     start = random_start(problem, rng)
     state = solve(problem, Accelerated(), start, max_iter=20000, tol=1e-10).state
     totals = problem.topics_totals(state.topics)
@@ -297,7 +299,7 @@ def test_samples_that_count_more_and_entries_that_are_missing(rng, model, data):
 
 
 def test_a_model_goes_on_from_where_it_was(model, data):
-    if not (model.topics.normalized or isinstance(model.weights, Free)):
+    if not (model.topics.is_normalized or isinstance(model.weights, Free)):
         pytest.skip("where both sides have a prior, a start has a scale of its own")
     X, sizes, fixed = data
     known = {"size_factors": sizes, "fixed_weights": fixed}

@@ -27,7 +27,7 @@ from isotopic import (
     open_blocks,
 )
 from isotopic.evaluate import completion_perplexity
-from isotopic.solvers.first_look import _taken_far
+from isotopic.solvers.quick_inference import _taken_far
 
 PAIRS = [
     (weights, topics)
@@ -121,7 +121,7 @@ def test_incremental_updates_never_raise_the_objective(rng, pair, missing, weigh
     model = model_of(pair, IncrementalEM(batch_size=9), max_iter=40)
     model.fit(X, sample_weight=copies, missing_mask=mask)
     objective = model.history_["objective"]
-    if not (missing and pair[1].bayesian):  # whose bound is another one then
+    if not (missing and pair[1].is_bayesian):  # whose bound is another one then
         assert np.all(np.diff(objective) <= 1e-12 * np.abs(objective[:-1]))
     residual = model.history_["residual"]
     assert residual[-1] < 0.2 * residual[0]

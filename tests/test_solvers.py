@@ -16,18 +16,18 @@ from isotopic._core import in_numpy, native
 from isotopic.counts import CountMatrix
 from isotopic.init import random_start, start_from_arrays, uniform_start
 from isotopic.kernels import descended, extrapolated, row_pass
-from isotopic.priors import DirichletMean, Fixed, Posterior, Sized, Weighted
+from isotopic.priors import DirichletMean, Fixed, Posterior, SampleWeighted, WithSizeFactors
 from isotopic.problem import Problem
 from isotopic.solvers import (
     Accelerated,
     Alternating,
+    BlockUpdate,
     CoordinateDescent,
     DescentFoldIn,
     FoldIn,
-    InTurn,
     JointEM,
-    Mixed,
-    Phased,
+    MixedPrecision,
+    TwoPhase,
     choose_fold_in,
     choose_solver,
     descent_fold_in,
@@ -208,7 +208,7 @@ def of_size(products, pair=None, values=lambda X: X):
 
 def test_auto_descends_where_it_can_and_where_that_matters():
     for pair in ((Free(), Simplex()), (Free(), Free()), (Simplex(), Simplex())):
-        assert choose_solver("auto", of_size(2**20, pair)) == Accelerated(Phased())
+        assert choose_solver("auto", of_size(2**20, pair)) == Accelerated(TwoPhase())
         assert choose_solver("auto", of_size(2**19, pair)) == Accelerated()
     for pair in ((Dirichlet(0.3), Simplex()), (Gamma(0.4, 0.7), Free())):
         assert choose_solver("auto", of_size(2**20, pair)) == Accelerated()
@@ -216,12 +216,14 @@ def test_auto_descends_where_it_can_and_where_that_matters():
 
 
 def test_auto_begins_large_problems_in_single_precision_where_that_has_room():
-    assert choose_solver("auto", of_size(2**24)) == Mixed(Accelerated(Phased()))
+    assert choose_solver("auto", of_size(2**24)) == MixedPrecision(Accelerated(TwoPhase()))
     for values in (lambda X: X * 1e-20, lambda X: X * 1e20, lambda X: X.astype(np.float32)):
-        assert choose_solver("auto", of_size(2**24, values=values)) == Accelerated(Phased())
+        assert choose_solver("auto", of_size(2**24, values=values)) == Accelerated(TwoPhase())
     problem, copies = of_size(2**24), np.full(100, 2.0)
-    weighted = replace(problem, weights=Weighted(Free(), copies), X=problem.X.repeated(copies))
-    assert choose_solver("auto", weighted) == Accelerated(Phased())
+    weighted = replace(
+        problem, weights=SampleWeighted(Free(), copies), X=problem.X.repeated(copies)
+    )
+    assert choose_solver("auto", weighted) == Accelerated(TwoPhase())
 
 
 @pytest.mark.parametrize(
@@ -231,7 +233,7 @@ def test_auto_begins_large_problems_in_single_precision_where_that_has_room():
 def test_mixed_precision_ends_where_double_precision_does(rng, pair, container):
     X = container(random_counts(rng, 40, 30, mean=3.0))
     problem = Problem(*pair, CountMatrix(X, np.float64), COMPONENTS)
-    ways = Accelerated(Phased()), Mixed(Accelerated(Phased()))
+    ways = Accelerated(TwoPhase()), MixedPrecision(Accelerated(TwoPhase()))
     double, mixed = (
         finished(problem, way, solve(problem, way, a_start(problem), max_iter=20_000, tol=1e-8))
         for way in ways
@@ -248,7 +250,7 @@ def test_mixed_precision_ends_where_double_precision_does(rng, pair, container):
 def test_mixed_precision_ends_in_double_wherever_it_is_stopped():
     problem = a_problem((Free(), Simplex()), 0)
     for max_iter, tol in ((0, 0.0), (3, 0.0), (1000, 0.1)):
-        way = Mixed(Accelerated(Phased()), below=1e-6)
+        way = MixedPrecision(Accelerated(TwoPhase()), below=1e-6)
         found = solve(problem, way, a_start(problem), max_iter=max_iter, tol=tol)
         assert found.state.topics.mean.dtype == np.float32  # from where it may go on
         end = finished(problem, way, found).state
@@ -265,7 +267,7 @@ def test_a_fit_in_mixed_precision_goes_on_from_its_checkpoint_with_the_same_bits
             raise KeyboardInterrupt
 
     settings = {"max_iter": 20, "tol": 0, "random_state": 0}
-    settings["solver"] = Mixed(Accelerated(Phased()))
+    settings["solver"] = MixedPrecision(Accelerated(TwoPhase()))
     whole = NMF(3, **settings).fit(X)
     stopped = NMF(3, callbacks=interrupts, **settings)
     with pytest.raises(KeyboardInterrupt):
@@ -280,7 +282,7 @@ def test_a_fit_in_mixed_precision_goes_on_from_its_checkpoint_with_the_same_bits
 @given(seed=st.integers(0, 2**32 - 1), below=st.sampled_from([1e-1, 1e-2, 1e-3]))
 def test_mixed_precision_never_rises(seed, below):
     problem = a_problem((Free(), Simplex()), seed)
-    solver = Mixed(Accelerated(Phased()), below)
+    solver = MixedPrecision(Accelerated(TwoPhase()), below)
     state = solver.init(problem, *a_start(problem, seed))
     for _ in range(40):
         before = state.objective
@@ -290,7 +292,7 @@ def test_mixed_precision_never_rises(seed, below):
 
 def test_phases_follow_the_residual():
     problem = a_problem((Free(), Simplex()), 0, n_samples=60, n_features=40)
-    solver = Phased(below=0.01)
+    solver = TwoPhase(below=0.01)
     state = solver.init(problem, *a_start(problem))
     seen = set()
     while state.residual > 1e-4:
@@ -306,7 +308,7 @@ def test_momentum_begins_anew_when_steps_of_more_passes_do(rng):
     problem = Problem(
         Free(), Simplex(), CountMatrix(random_counts(rng, 60, 40, mean=3.0)), COMPONENTS
     )
-    solver, steps = Accelerated(Phased(below=0.02, after=12)), []
+    solver, steps = Accelerated(TwoPhase(below=0.02, after=12)), []
     solve(
         problem,
         solver,
@@ -375,7 +377,7 @@ def test_a_sample_does_not_see_its_batch(rng, weights_prior, dtype):
 
 @pytest.mark.parametrize(
     "weights_prior",
-    [*WEIGHTS, DirichletMean(0.3), Sized(Gamma(0.4, 0.7), np.linspace(0.5, 2, 60))],
+    [*WEIGHTS, DirichletMean(0.3), WithSizeFactors(Gamma(0.4, 0.7), np.linspace(0.5, 2, 60))],
     ids=str,
 )
 @given(seed=st.integers(0, 2**32 - 1), together=st.integers(5, 70), threads=st.integers(1, 3))
@@ -470,7 +472,7 @@ def test_descent_gives_a_sample_up_that_does_not_settle(rng):
 
 def test_weights_that_descent_does_not_know_are_found_by_em(rng):
     X = sparse_counts(rng, 20, 15, 0.3)
-    for prior in (Dirichlet(0.3), Gamma(0.4, 0.7), Sized(Free(), np.full(20, 2.0))):
+    for prior in (Dirichlet(0.3), Gamma(0.4, 0.7), WithSizeFactors(Free(), np.full(20, 2.0))):
         assert choose_fold_in(with_topics(rng, X, prior)[0], 1e-6) == FoldIn(1e-6)
     single = with_topics(rng, X.astype(np.float32), Free())[0]
     assert choose_fold_in(single, 1e-6) == FoldIn(1e-6)
@@ -567,7 +569,7 @@ def test_coordinate_descent_never_rises(pair, weighted, dtype, seed, sweeps):
     if weighted:
         copies = np.random.default_rng(seed).uniform(0.2, 3, 12)
         problem = Problem(
-            Weighted(pair[0], copies), pair[1], problem.X.repeated(copies), COMPONENTS
+            SampleWeighted(pair[0], copies), pair[1], problem.X.repeated(copies), COMPONENTS
         )
     solver = CoordinateDescent(sweeps)
     state = solver.init(problem, *a_start(problem, seed))
@@ -697,7 +699,7 @@ def test_the_default_inner_solver_is_the_joint_update_where_there_is_one():
     problem = a_problem((Dirichlet(0.1), Simplex()), 4)
     ends = [
         solve(problem, Accelerated(inner), a_start(problem), max_iter=20, tol=0).state.objective
-        for inner in (InTurn(), JointEM())
+        for inner in (BlockUpdate(), JointEM())
     ]
     assert ends[0] == ends[1]
     free = a_problem((Free(), Free()), 4)
@@ -738,7 +740,7 @@ class Stubborn:
     def step(self, problem, state):
         if (state.passes + 1) % 10:
             return replace(state, passes=state.passes + 1)
-        return InTurn().step(problem, state)
+        return BlockUpdate().step(problem, state)
 
 
 def test_steps_that_are_taken_back_do_not_end_a_fit():

@@ -26,7 +26,7 @@ from isotopic import (
 )
 from isotopic.counts import CountMatrix
 from isotopic.init import start_from_arrays
-from isotopic.priors import Weighted, row_norms, seeded
+from isotopic.priors import SampleWeighted, row_norms, seeded
 from isotopic.priors.roots import positive_root
 from isotopic.problem import Problem
 from isotopic.solvers import Accelerated, Alternating, JointEM, solve
@@ -176,7 +176,7 @@ def test_the_residual_is_the_gradient_of_the_reformulated_objective(
     if known == "seeds":
         pseudo[1, 2] = 4.0
         topics_prior = seeded(topics_prior, pseudo)
-    if known == "missing" and topics_prior.normalized:
+    if known == "missing" and topics_prior.is_normalized:
         pytest.skip("filled in by EM: its residual is not a gradient")
     if known == "missing":
         mask[2, 3] = mask[4, :2] = True
@@ -192,7 +192,7 @@ def test_the_residual_is_the_gradient_of_the_reformulated_objective(
 
     counted = CountMatrix(X, missing=mask if mask.any() else None)
     counted = counted.repeated(copies) if known == "copies" else counted
-    prior = Weighted(weights_prior, copies) if known == "copies" else weights_prior
+    prior = SampleWeighted(weights_prior, copies) if known == "copies" else weights_prior
     problem = Problem(prior, topics_prior, counted, 2)
     state = problem.evaluate(*start_from_arrays(problem, weights, topics), passes=0)
     at = state.weights.mean, state.topics.mean

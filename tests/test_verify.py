@@ -262,7 +262,7 @@ def words_have_other_weights(patch):
 
 
 def unit_norm_forgets_the_pull(patch):
-    patch.setattr(UnitNorm, "beside", lambda self, pull: self)
+    patch.setattr(UnitNorm, "next_to", lambda self, pull: self)
 
 
 def norm_is_another(patch):

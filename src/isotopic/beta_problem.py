@@ -52,7 +52,7 @@ class BetaProblem(Problem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.weights.bayesian or self.weights.normalized or self.topics.bayesian:
+        if self.weights.is_bayesian or self.weights.is_normalized or self.topics.is_bayesian:
             raise ValueError(
                 "a beta divergence other than Kullback-Leibler is for factors, with a penalty or "
                 "without, not for proportions or posteriors; use beta=1"
@@ -82,7 +82,7 @@ class BetaProblem(Problem):
     @property
     def penalty_on_both(self) -> bool:
         """Whether the topics see the penalty of the weights: they are to be scaled."""
-        return self.topics.normalized and self.topics.learned
+        return self.topics.is_normalized and self.topics.learned
 
     def evaluate(self, weights: Posterior, topics: Posterior, passes: int) -> State:
         """Sweep over the data at this point."""

@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotopic.estimators.attributes import kept_sides
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.estimators.knowledge import informed
+from isotopic.estimators.constraints import informed
 from isotopic.init import explained_counts
-from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Posterior, Prior, Simplex, Weighted
+from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Posterior, Prior, SampleWeighted, Simplex
 from isotopic.problem import Pair
 
 Model = TypeVar("Model", bound=BaseTopicModel)
@@ -77,10 +77,10 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
             f"For a warm start use {name}(..., init=model).fit(X)"
         )
     weight_counts, topic_counts = explained_counts(model)
-    totals = pair.topics.first_totals(topic_counts)
+    totals = pair.topics.initial_totals(topic_counts)
     weights = pair.weights.absorb(weight_counts.copy("C"), totals)  # takes over what it absorbs
     if model._copies is not None:
-        repeated = Weighted(pair.weights, model._copies)
+        repeated = SampleWeighted(pair.weights, model._copies)
         pair, weights = Pair(repeated, pair.topics), repeated.repeated(weights)
     topics = pair.topics.absorb(topic_counts.copy("F"), pair.weights_totals(weights))
     log_likelihood = model._log_likelihood + _likelihood_gain(model, weights, topics)
@@ -179,13 +179,13 @@ def _why_not_exact(source: Pair, target: Pair) -> str:
     both_factors = _is_factor(source.topics) and _is_factor(target.topics)
     if not (both_factors or source.topics == target.topics):
         return "their topics have different priors"
-    if not all(p.topics.normalized or isinstance(p.weights, Free) for p in (source, target)):
+    if not all(p.topics.is_normalized or isinstance(p.weights, Free) for p in (source, target)):
         return "only free weights are equivalent when the topics carry a scale"
-    if not all(_only_scales(p.weights) or p.weights.bayesian for p in (source, target)):
+    if not all(_only_scales(p.weights) or p.weights.is_bayesian for p in (source, target)):
         return "a concave penalty, or another prior, changes more than the scale of the weights"
-    if source.weights.bayesian != target.weights.bayesian:
+    if source.weights.is_bayesian != target.weights.is_bayesian:
         return "one has a prior on the weights, the other has none"
-    if source.weights.bayesian and source.weights != target.weights:
+    if source.weights.is_bayesian and source.weights != target.weights:
         return _why_not_same_posterior(source.weights, target.weights)
     return ""
 

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from isotopic.blocks.block import Block, BlockError, InMemory
 from isotopic.blocks.engine import LocalEngine
-from isotopic.blocks.pieces import A, Piece, Task, TreeSum
+from isotopic.blocks.tasks import A, PlacedBlock, Task, TreeSum
 from isotopic.counts import CountMatrix
 from isotopic.threads import use_threads
 
@@ -84,7 +84,7 @@ class DaskEngine:
         """Tell how many blocks may be worked on at a time: the threads of workers are for tasks."""
         return max(2, n_blocks)
 
-    def total(self, task: Task[A], pieces: Sequence[Piece], *, read: bool = True) -> A:
+    def total(self, task: Task[A], pieces: Sequence[PlacedBlock], *, read: bool = True) -> A:
         """Do the task with every block; add the results by a :class:`TreeSum`."""
         for _ in range(_ATTEMPTS):
             try:
@@ -97,7 +97,7 @@ class DaskEngine:
             f"a pass over the data was begun {_ATTEMPTS} times, and the workers were lost each time"
         )
 
-    def _total(self, task: Task[A], pieces: Sequence[Piece], read: bool) -> A:
+    def _total(self, task: Task[A], pieces: Sequence[PlacedBlock], read: bool) -> A:
         client, name = self.client, type(task).__name__.lower()
         threads = client.nthreads() or self._when_there_are_some()
         addresses, groups = sorted(threads), _groups(pieces, sum(threads.values()))
@@ -169,7 +169,7 @@ class DaskEngine:
                 "again with a client of a new cluster"
             ) from cause
 
-    def blocks(self, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, CountMatrix]]:
+    def blocks(self, pieces: Sequence[PlacedBlock]) -> Iterator[tuple[PlacedBlock, CountMatrix]]:
         """Load one block after the other, here: steps that follow each other cannot be shared."""
         yield from LocalEngine(room=0).blocks(pieces)
 
@@ -285,7 +285,7 @@ def _shape(made: Any) -> tuple[int, int]:
     return int(rows), int(features)
 
 
-def _groups(pieces: Sequence[Piece], threads: int) -> list[Sequence[Piece]]:
+def _groups(pieces: Sequence[PlacedBlock], threads: int) -> list[Sequence[PlacedBlock]]:
     """Cut into groups of 1, 2, 4, ... neighbours: subtrees of the sum."""
     size = 1
     while len(pieces) / (2 * size) >= _GROUPS_A_THREAD * threads:
@@ -308,7 +308,12 @@ def _traveller(block: Block) -> Block:
 
 
 def _work(
-    task: Task[A], pieces: list[Piece], held: list[Any], token: str, room: int | None, read: bool
+    task: Task[A],
+    pieces: list[PlacedBlock],
+    held: list[Any],
+    token: str,
+    room: int | None,
+    read: bool,
 ) -> A:
     """Do a task with neighbouring blocks, on a worker."""
     loaded = [

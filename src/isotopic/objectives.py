@@ -138,8 +138,8 @@ def _objective(X: Any, weights: Prior, topics: Prior, at_weights: Any, at_topics
     if first.ndim != 2 or second.ndim != 2:
         raise ValueError("weights and topics must be matrices")
     for name, side, prior in (("weights", first, weights), ("topics", second, topics)):
-        if not np.all((side > 0 if prior.bayesian else side >= 0) & (side < np.inf)):
-            what = "positive" if prior.bayesian else "non-negative"
+        if not np.all((side > 0 if prior.is_bayesian else side >= 0) & (side < np.inf)):
+            what = "positive" if prior.is_bayesian else "non-negative"
             raise ValueError(f"{name} must be finite and {what}")
     shapes = (counts.shape[0], first.shape[-1]), (first.shape[-1], counts.shape[1])
     if (first.shape, second.shape) != shapes:

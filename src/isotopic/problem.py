@@ -62,7 +62,7 @@ class Pair:
     topics: Prior
 
     def __post_init__(self) -> None:
-        if self.weights.normalized and not self.topics.normalized and self.topics.learned:
+        if self.weights.is_normalized and not self.topics.is_normalized and self.topics.learned:
             raise ValueError(
                 f"{type(self.weights).__name__} weights leave the topics to carry no scale, so the "
                 f"topics must be normalised too (Simplex or Dirichlet), not "
@@ -72,7 +72,7 @@ class Pair:
             raise ValueError(
                 f"{type(self.weights).__name__} is for topics: it scales all samples of a component"
             )
-        if self._norm_in_penalty and self.weights.bayesian:
+        if self._norm_in_penalty and self.weights.is_bayesian:
             raise ValueError(
                 f"topics of unit l_p norm, p > 1, need weights that are a factor (Free, Lasso, "
                 f"LogPenalty or PowerPenalty), not {type(self.weights).__name__}"
@@ -91,11 +91,13 @@ class Pair:
     @property
     def is_divergence(self) -> bool:
         """Whether the objective is a divergence: two points, of which one has a scale."""
-        return not (self.weights.normalized or self.weights.bayesian or self.topics.bayesian)
+        return not (
+            self.weights.is_normalized or self.weights.is_bayesian or self.topics.is_bayesian
+        )
 
     def weights_totals(self, weights: Posterior, missing: Missing | None = None) -> Totals:
         """Give the sums over samples, as the topics see them; normalised topics do not ask."""
-        if self.topics.normalized:
+        if self.topics.is_normalized:
             return 1.0
         totals = self._scale_of(weights)[:, np.newaxis]
         if missing is None:
@@ -105,10 +107,10 @@ class Pair:
 
     def topics_totals(self, topics: Posterior, missing: Missing | None = None) -> Totals:
         """Give the sums over features, as the weights see them: without those they cannot show."""
-        totals = 1.0 if self.topics.normalized else row_sums(topics.mean)
-        if missing is None or self.weights.normalized:
+        totals = 1.0 if self.topics.is_normalized else row_sums(topics.mean)
+        if missing is None or self.weights.is_normalized:
             return totals
-        unseen = topics.effective if self.topics.normalized else topics.mean
+        unseen = topics.effective if self.topics.is_normalized else topics.mean
         seen = np.maximum(totals - missing.reach(unseen), 0.0)  # below zero by rounding only
         seen[missing.unknown] = 0.0
         return seen
@@ -135,12 +137,12 @@ class Pair:
         """
         value = -log_likelihood + weights.term + topics.term
         n_components, n_features = topics.mean.shape
-        value += self.weights.settings_cost(n_components)
-        value += self.topics.settings_cost(n_features)
+        value += self.weights.hyperprior_term(n_components)
+        value += self.topics.hyperprior_term(n_features)
         totals = self.topics_totals(topics, missing)
         if np.ndim(totals) == 2:  # for each sample
             value += float(self._scale_of(replace(weights, mean=weights.mean * totals)).sum())
-        elif not self.weights.normalized:
+        elif not self.weights.is_normalized:
             value += float((self._scale_of(weights) * totals).sum())
         return value + (saturated_divergence if self.is_divergence else 0.0)
 
@@ -211,28 +213,28 @@ class Problem(Pair):
             weights.effective,
             topics.effective,
             weights_only=weights_only,
-            proportions=self.weights.normalized,
+            proportions=self.weights.is_normalized,
         )
 
-    def relearned(self, state: State) -> Self:
+    def with_updated_hyperparameters(self, state: State) -> Self:
         """Give the problem with the settings that the priors learn from the counts at a point."""
         weight_squares, topic_squares = None, None
-        if self.weights.wants_squares or self.topics.wants_squares:
+        if self.weights.needs_squares or self.topics.needs_squares:
             weight_squares, topic_squares = squared_counts(
                 self.X, state.weights.effective, state.topics.effective
             )
         missing, counts = self.X.missing, state.counts
-        weights = self.weights.relearned(
+        weights = self.weights.with_updated_hyperparameters(
             Evidence(counts.weights, weight_squares, self.topics_totals(state.topics, missing))
         )
-        topics = self.topics.relearned(
+        topics = self.topics.with_updated_hyperparameters(
             Evidence(counts.topics, topic_squares, self.weights_totals(state.weights, missing))
         )
         return replace(self, weights=weights, topics=topics)
 
     def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
         """Make the weights, then the topics, of counts that were shared out already."""
-        weights = self._weights_of(weight_counts, self.topics.first_totals(topic_counts))
+        weights = self._weights_of(weight_counts, self.topics.initial_totals(topic_counts))
         prior = self._topics_beside(weights)
         topics = prior.absorb(topic_counts, self.weights_totals(weights))
         return self.with_scale_of(topics, weights), topics
@@ -267,12 +269,12 @@ class Problem(Pair):
     def _topics_beside(self, weights: Posterior) -> Prior:
         if not self._norm_in_penalty:
             return self.topics
-        return self.topics.beside(self.weights.pull(weights))
+        return self.topics.next_to(self.weights.scale_derivative(weights))
 
     def with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
         """Add the counts that normalised topics expect where entries are missing."""
-        missing, filled_in = self.X.missing, self.weights.normalized
-        if missing is None or filled_in or not (self.topics.normalized and self.topics.learned):
+        missing, filled_in = self.X.missing, self.weights.is_normalized
+        if missing is None or filled_in or not (self.topics.is_normalized and self.topics.learned):
             return counts
         known = np.where(missing.unknown[:, np.newaxis], 0.0, weights.mean)
         expected = topics.effective * missing.sums(known, self.weights.copies)

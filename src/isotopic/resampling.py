@@ -8,7 +8,7 @@ import numpy as np
 from isotopic import generative
 from isotopic.arrays import Array
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.estimators.keeping import OF_TOPICS, OF_WEIGHTS
+from isotopic.estimators.persistence import OF_TOPICS, OF_WEIGHTS
 from isotopic.init import explained_counts
 from isotopic.kernels import normalized
 from isotopic.match import match
@@ -104,7 +104,7 @@ class Resampler:
 
     def _drawn_counts(self, rng: np.random.Generator, weights: Array, topics: Array) -> Any:
         sizes, totals = self.model._size_factors, self.model.sample_totals_
-        if not self.model._fitted_priors[0].normalized:
+        if not self.model._fitted_priors[0].is_normalized:
             weights = weights if sizes is None else weights * sizes[:, np.newaxis]
             return generative.poisson(weights, topics, random_state=rng)
         weights, topics = normalized(weights), normalized(topics)

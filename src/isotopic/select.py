@@ -177,7 +177,7 @@ class _Split:
 
     def score(self, model: Any) -> float:
         """Mean log-likelihood of a count of the hidden half."""
-        if not model._fitted_priors[0].bayesian:
+        if not model._fitted_priors[0].is_bayesian:
             topics = normalized(model.components_)
             model = LDA(
                 len(topics),

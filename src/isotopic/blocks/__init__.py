@@ -7,9 +7,9 @@ fixed order, wherever the blocks are; and all solvers go on as if the data were 
 from isotopic.blocks.block import Block, BlockError
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.opening import Blocks, is_blocks, open_blocks
-from isotopic.blocks.pieces import Piece
 from isotopic.blocks.problem import BlockedProblem, BlockedWeights, problem_of
 from isotopic.blocks.sampling import picked
+from isotopic.blocks.tasks import PlacedBlock
 
 __all__ = [
     "Block",
@@ -18,7 +18,7 @@ __all__ = [
     "BlockedProblem",
     "BlockedWeights",
     "Blocks",
-    "Piece",
+    "PlacedBlock",
     "is_blocks",
     "open_blocks",
     "picked",

@@ -10,8 +10,8 @@ from isotopic._core import native
 from isotopic.arrays import Array
 from isotopic.blocks.engine import Engine, LocalEngine
 from isotopic.blocks.opening import Blocks
-from isotopic.blocks.pieces import Piece
-from isotopic.blocks.rows import EqualShares
+from isotopic.blocks.row_store import EqualShares
+from isotopic.blocks.tasks import PlacedBlock
 from isotopic.counts import CountMatrix, check_shares, check_total
 
 
@@ -21,7 +21,7 @@ class Summary:
 
     Attributes
     ----------
-    pieces : list of Piece
+    pieces : list of PlacedBlock
     sample_totals : list of ndarray
         Of each block.
     feature_totals : ndarray of shape (features,)
@@ -30,7 +30,7 @@ class Summary:
         Bytes of the largest block.
     """
 
-    pieces: list[Piece]
+    pieces: list[PlacedBlock]
     sample_totals: list[Array]
     feature_totals: Array
     saturated_divergence: float
@@ -51,7 +51,7 @@ class Summary:
 class Look:
     """The task of the first look."""
 
-    def __call__(self, piece: Piece, X: CountMatrix) -> Summary:
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Summary:
         """Find out about one block."""
         return Summary(
             [piece],
@@ -80,7 +80,7 @@ class BlockedCounts:
     dtype : dtype
     missing : None
     copies : ndarray or None
-    pieces : tuple of Piece
+    pieces : tuple of PlacedBlock
     engine : Engine
     sample_totals, feature_totals : ndarray
     total, saturated_divergence : float
@@ -116,7 +116,7 @@ class BlockedCounts:
         """Let each sample count as often as ``copies`` (positive, whole or not) says."""
         return BlockedCounts(self.blocks, copies)
 
-    def loaded(self) -> Iterator[tuple[Piece, CountMatrix]]:
+    def loaded(self) -> Iterator[tuple[PlacedBlock, CountMatrix]]:
         """Give one block after the other, here."""
         yield from self.engine.blocks(self.pieces)
 
@@ -137,16 +137,16 @@ def _engine(blocks: Blocks) -> Engine:
     return DaskEngine(blocks.client, blocks.memory_limit)
 
 
-def _pieces(blocks: Blocks, copies: Array | None) -> Sequence[Piece]:
+def _pieces(blocks: Blocks, copies: Array | None) -> Sequence[PlacedBlock]:
     ends = np.cumsum([block.shape[0] for block in blocks.blocks]).tolist()
     return [
-        Piece(i, start, stop, block, copies=None if copies is None else copies[start:stop])
+        PlacedBlock(i, start, stop, block, copies=None if copies is None else copies[start:stop])
         for i, (start, stop, block) in enumerate(
             zip([0, *ends[:-1]], ends, blocks.blocks, strict=True)
         )
     ]
 
 
-def _of_precision(piece: Piece, dtype: str) -> Piece:
+def _of_precision(piece: PlacedBlock, dtype: str) -> PlacedBlock:
     assert piece.form is not None
     return replace(piece, form=piece.form._replace(dtype=dtype))

@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar
 
 from isotopic._core import native
 from isotopic.blocks.buffers import Buffers
-from isotopic.blocks.pieces import A, Piece, Task, TreeSum
-from isotopic.blocks.room import Room
+from isotopic.blocks.cache import BlockCache
+from isotopic.blocks.tasks import A, PlacedBlock, Task, TreeSum
 from isotopic.counts import CountMatrix
 from isotopic.threads import current_threads, use_threads
 
@@ -38,7 +38,7 @@ class Engine(Protocol):
     def together(self, n_blocks: int) -> int:
         """Tell how many of so many blocks are worked on at a time, each by one thread then."""
 
-    def total(self, task: Task[A], pieces: Sequence[Piece], *, read: bool = True) -> A:
+    def total(self, task: Task[A], pieces: Sequence[PlacedBlock], *, read: bool = True) -> A:
         """Do the task with every block; add the results by a :class:`TreeSum`.
 
         Tasks that do not ask for counts are given ``None`` if these are not to be ``read``.
@@ -47,12 +47,12 @@ class Engine(Protocol):
     def check_sees(self, folder: str) -> None:
         """Raise if a folder is not seen where tasks run."""
 
-    def blocks(self, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, CountMatrix]]:
+    def blocks(self, pieces: Sequence[PlacedBlock]) -> Iterator[tuple[PlacedBlock, CountMatrix]]:
         """Give each block loaded, here."""
 
 
 @dataclass(frozen=True)
-class Bench:
+class Workspace:
     """Memory to work with on one block after the other."""
 
     workspace: Any = field(default_factory=native.Workspace)
@@ -69,7 +69,7 @@ class LocalEngine:
     ----------
     room : int or None
         Bytes for what stays in memory from one pass to the next; see
-        :class:`~isotopic.blocks.room.Room`.
+        :class:`~isotopic.blocks.cache.BlockCache`.
 
     Attributes
     ----------
@@ -80,16 +80,16 @@ class LocalEngine:
     shared = False
 
     def __init__(self, room: int | None) -> None:
-        self.room, self.most_together = Room(room), FEWEST_TOGETHER
+        self.room, self.most_together = BlockCache(room), FEWEST_TOGETHER
         self.watch: Callable[[int, int], None] | None = None
-        self._benches: list[Bench] = []
+        self._benches: list[Workspace] = []
 
     def together(self, n_blocks: int) -> int:
         """Tell how many of so many blocks are worked on at a time."""
         threads = current_threads()
         return min(threads, n_blocks) if threads <= self.most_together else 1
 
-    def total(self, task: Task[A], pieces: Sequence[Piece], *, read: bool = True) -> A:
+    def total(self, task: Task[A], pieces: Sequence[PlacedBlock], *, read: bool = True) -> A:
         """Do the task with every block; add the results by a :class:`TreeSum`."""
         if not read:
             return TreeSum(task(piece, None) for piece in pieces).total()
@@ -103,14 +103,14 @@ class LocalEngine:
     def check_sees(self, folder: str) -> None:
         """Tasks run here."""
 
-    def blocks(self, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, CountMatrix]]:
+    def blocks(self, pieces: Sequence[PlacedBlock]) -> Iterator[tuple[PlacedBlock, CountMatrix]]:
         """Give each block loaded, the next one being loaded by a thread meanwhile."""
         self.room.expect(pieces)
         with self._bench() as bench, ThreadPoolExecutor(1) as reader:
             loading = (reader.submit(self._loaded, piece, bench.workspace) for piece in pieces)
             yield from _in_order(loading, ahead=1)
 
-    def _results(self, task: Task[A], pieces: Sequence[Piece]) -> Iterator[A]:
+    def _results(self, task: Task[A], pieces: Sequence[PlacedBlock]) -> Iterator[A]:
         """Do the task with every block; give the results in the order of the blocks."""
         together = self.together(len(pieces))
         if together == 1:
@@ -121,25 +121,25 @@ class LocalEngine:
             working = (team.submit(self._result, task, piece) for piece in pieces)
             yield from _in_order(working, ahead=together)
 
-    def _result(self, task: Task[A], piece: Piece) -> A:
+    def _result(self, task: Task[A], piece: PlacedBlock) -> A:
         with use_threads(1), self._bench() as bench:
             return task(*self._loaded(piece, bench.workspace, bench.buffers))
 
     @contextmanager
-    def _bench(self) -> Iterator[Bench]:
+    def _bench(self) -> Iterator[Workspace]:
         """Lend what nobody uses at the time, so that passes find their memory again."""
         try:  # to ask first whether there is one would leave time for another thread to take it
             bench = self._benches.pop()
         except IndexError:
-            bench = Bench()
+            bench = Workspace()
         try:
             yield bench
         finally:
             self._benches.append(bench)
 
     def _loaded(
-        self, piece: Piece, workspace: Any, buffers: Buffers | None = None
-    ) -> tuple[Piece, CountMatrix]:
+        self, piece: PlacedBlock, workspace: Any, buffers: Buffers | None = None
+    ) -> tuple[PlacedBlock, CountMatrix]:
         if piece.form is None:  # to be checked, not to be worked with
             return piece.checked()
         X = self.room.block(piece)

@@ -8,10 +8,10 @@ from uuid import uuid4
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.blocks.cache import INDEX_BYTES
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.engine import FEWEST_TOGETHER, LocalEngine
-from isotopic.blocks.room import INDEX_BYTES
-from isotopic.blocks.rows import FolderStore, MemoryStore, Store
+from isotopic.blocks.row_store import FolderStore, MemoryStore, Store
 from isotopic.priors import Prior
 from isotopic.threads import current_threads
 
@@ -78,8 +78,8 @@ class Memory:
         limit, on_disk, room = X.blocks.memory_limit, X.blocks.scratch is not None, None
         if limit is not None and not X.engine.shared:
             each = X.shape[0] * n_components * X.dtype.itemsize
-            kept = each * (_KEPT_OF_POSTERIORS if weights.bayesian else _KEPT_OF_POINTS)
-            rows = each * (_ROWS + (_ROWS_OF_SQUARES if weights.wants_squares else 0))
+            kept = each * (_KEPT_OF_POSTERIORS if weights.is_bayesian else _KEPT_OF_POINTS)
+            rows = each * (_ROWS + (_ROWS_OF_SQUARES if weights.needs_squares else 0))
             if on_disk or not X.blocks.keep_weights:
                 kept = 0
             needed = _needed(X, n_components)

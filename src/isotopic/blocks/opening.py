@@ -9,7 +9,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks.block import Block
-from isotopic.blocks.finding import (
+from isotopic.blocks.sources import (
     Reading,
     check_widths,
     found_in,

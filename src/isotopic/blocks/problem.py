@@ -6,15 +6,15 @@ from typing import Any, Self
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.blocks.block_pass import Recipe, Sums, Sweep
 from isotopic.blocks.counts import BlockedCounts
-from isotopic.blocks.lessons import BlockedEvidence, Squares, Tally
+from isotopic.blocks.hyperparameters import BlockedEvidence, Squares, Tally
 from isotopic.blocks.memory import Memory
-from isotopic.blocks.rows import Extrapolated, Stored, Table, Whole
-from isotopic.blocks.sweep import Recipe, Sums, Sweep
+from isotopic.blocks.row_store import Extrapolated, Stored, Table, Whole
 from isotopic.counts import CountMatrix
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
-from isotopic.priors.concentration import settled
+from isotopic.priors.hyperparameters import settled
 from isotopic.problem import Finish, Problem, as_it_is, component_sums
 
 
@@ -44,8 +44,8 @@ class BlockedProblem(Problem):
     """A problem whose data is in row blocks.
 
     All that solvers ask of the weights are expected counts, which they hand back to be absorbed,
-    and sums. So here the counts are :class:`~isotopic.blocks.rows.Rows` in a store, and weights
-    are a recipe that is followed block by block during a pass: no array has a row for each sample.
+    and sums. So here the counts are :class:`~isotopic.blocks.row_store.Rows` in a store, and
+    weights are a recipe that is followed block by block during a pass: no array has a row for each sample.
 
     Parameters
     ----------
@@ -91,35 +91,35 @@ class BlockedProblem(Problem):
         counts: Any = to
         return Counts(counts, np.asfortranarray(sums.topics), sums.log_likelihood)
 
-    def relearned(self, state: Any) -> Self:
+    def with_updated_hyperparameters(self, state: Any) -> Self:
         """Give the problem with the settings that the priors learn from the counts at a point."""
         counts, store, pieces = state.counts, self.memory.store, self.X.pieces
         rows = counts.weights.stored(store, pieces) if self.X.engine.shared else counts.weights
         evidence = BlockedEvidence(rows, None, self.topics_totals(state.topics))
-        prior, topic_squares, table = self.weights.with_entries(None), None, None
-        if self.weights.wants_squares or self.topics.wants_squares:
+        prior, topic_squares, table = self.weights.with_self_contribution(None), None, None
+        if self.weights.needs_squares or self.topics.needs_squares:
             recipe, of_topics = self._settled(state.weights.recipe), state.topics.effective
             to, entries = Stored.new(store), Stored.new(store)
             squares = Squares(prior, recipe, of_topics, evidence, to, entries)
             topic_squares = np.asfortranarray(self.X.engine.total(squares, pieces).values)
             evidence = replace(evidence, squares=to)
             table = Table(entries, tuple(piece.start for piece in pieces))
-        topics = self.topics.relearned(
+        topics = self.topics.with_updated_hyperparameters(
             Evidence(counts.topics, topic_squares, self.weights_totals(state.weights))
         )
-        weights = self._taught(prior, evidence).with_entries(table)
+        weights = self._taught(prior, evidence).with_self_contribution(table)
         return replace(self, weights=weights, topics=topics)
 
     def _taught(self, prior: Prior, evidence: BlockedEvidence) -> Prior:
         """Update the settings of the weights' prior, by sums over all blocks."""
-        if not prior.tallied:
+        if not prior.learns_from_statistics:
             return prior
 
         def update(now: Prior) -> Prior:
             tally = self.X.engine.total(Tally(now, evidence), self.X.pieces, read=False)
-            return now.taught(tally.values)
+            return now.with_statistics(tally.values)
 
-        return settled(update, prior, lambda now, before: now.moved(before))
+        return settled(update, prior, lambda now, before: now.changed_since(before))
 
     def weights_at(self, values: Array, totals: Totals) -> Any:
         """Take ``values`` as the weights, or as their posterior's parameters."""

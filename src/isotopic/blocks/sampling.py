@@ -9,7 +9,7 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.engine import LocalEngine
-from isotopic.blocks.pieces import Piece
+from isotopic.blocks.tasks import PlacedBlock
 from isotopic.counts import CountMatrix
 
 
@@ -36,7 +36,7 @@ class Pick:
 
     which: Array
 
-    def __call__(self, piece: Piece, X: CountMatrix) -> Picked:
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Picked:
         """Do it for one block."""
         first, last = np.searchsorted(self.which, (piece.start, piece.stop))
         rows = X.as_sparse().rows(self.which[first:last] - piece.start)

@@ -26,7 +26,7 @@ class Block(Protocol):
         """Sum the two with weights, of which each has its own (components x features)."""
 
 
-class DenseBlock:
+class DenseRows:
     """Rows whose product is made, for any beta.
 
     Parameters
@@ -74,7 +74,7 @@ class DenseBlock:
         return asking.T @ self.asked, giving.T @ self.given
 
 
-class GramBlock:
+class GramRows:
     r"""Rows for ``beta=2``, where sums over the product are those of Gram matrices.
 
     .. math:: (WT) T^\top = W (T T^\top), \qquad W^\top (WT) = (W^\top W) T

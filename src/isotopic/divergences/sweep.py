@@ -10,7 +10,7 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.divergences.beta import Beta
-from isotopic.divergences.blocks import Block, DenseBlock, GramBlock
+from isotopic.divergences.blocks import Block, DenseRows, GramRows
 from isotopic.kernels import in_waves
 from isotopic.threads import one_blas_thread
 
@@ -150,8 +150,8 @@ class Sweeper:
         else:
             x = self._filled(x)
         if self.by_gram:
-            return GramBlock(self.divergence, x, factor, topics, saturated)
-        return DenseBlock(self.divergence, x, factor, topics, saturated, self._missing(rows))
+            return GramRows(self.divergence, x, factor, topics, saturated)
+        return DenseRows(self.divergence, x, factor, topics, saturated, self._missing(rows))
 
     def _once(self, rows: slice) -> Any:
         """Give rows of the data as each sample has them; ones where entries are missing."""

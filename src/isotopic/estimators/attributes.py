@@ -17,7 +17,7 @@ def kept_sides(pair: Pair, weights: Posterior, topics: Posterior) -> dict[str, A
         "components_": np.ascontiguousarray(topics.mean),
         "components_posterior_": None if parameters is None else np.ascontiguousarray(parameters),
         "components_posterior_rate_": None if rates is None else np.ascontiguousarray(rates),
-        "_effective_components": pair.topics.predictive(topics),
+        "_effective_components": pair.topics.predictive_factor(topics),
         "_components_explained": topics.explained,
     }
 

@@ -16,24 +16,24 @@ from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts, is_blocks, problem_of
 from isotopic.counts import CountMatrix
 from isotopic.estimators.attributes import kept_sides, weight_attributes
+from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callbacks
 from isotopic.estimators.checkpoint import Checkpoint
+from isotopic.estimators.constraints import informed
 from isotopic.estimators.data import read_blocks, read_counts, read_sample_weight
-from isotopic.estimators.describing import Describing
 from isotopic.estimators.documentation import documented
-from isotopic.estimators.keeping import Keeping
-from isotopic.estimators.knowledge import informed
+from isotopic.estimators.multistart import Searching
 from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets, read_offsets
 from isotopic.estimators.partial import PartialFit
-from isotopic.estimators.rearranging import Rearranging
+from isotopic.estimators.persistence import Keeping
+from isotopic.estimators.reordering import Rearranging
 from isotopic.estimators.reporting import Reporting
-from isotopic.estimators.searching import Searching
-from isotopic.estimators.watching import CallbackSupport, watchers, with_callbacks
+from isotopic.estimators.summaries import Describing
 from isotopic.init import (
     STRATEGIES,
 )
-from isotopic.priors import Posterior, Prior, Weighted
+from isotopic.priors import Posterior, Prior, SampleWeighted
 from isotopic.problem import Pair, Problem, State
-from isotopic.solvers import LearningState, Solution
+from isotopic.solvers import HyperparameterState, Solution
 from isotopic.threads import use_threads
 
 __all__ = ["BaseTopicModel", "documented"]
@@ -291,7 +291,7 @@ class BaseTopicModel(
                     )
                 seen = np.flatnonzero(copies)
                 X, weights, copies = X.rows(seen), weights.rows(seen), copies[seen]
-            X, weights = _repeated(X, copies), Weighted(weights, copies)
+            X, weights = _repeated(X, copies), SampleWeighted(weights, copies)
         topics = informed(
             topics,
             (self.n_components, X.shape[1]),
@@ -359,7 +359,7 @@ class BaseTopicModel(
     ) -> dict[str, Any]:
         """Give the fitted attributes of a state, with its topics or with those that followed."""
         weights_prior, topics_prior = self._own_priors()[0], problem.topics
-        if isinstance(state, LearningState):
+        if isinstance(state, HyperparameterState):
             learned: Any = state.weights_prior
             learned = offsets.inside(learned if copies is None else learned.prior)
             weights_prior = weights_prior.kept(learned)

@@ -149,7 +149,7 @@ class BetaNMF(BaseTopicModel):
         prior = self._fitted_priors[0]
         known = self.components_.astype(counts.dtype, copy=False)
         topics = Posterior(known, known)
-        fixed = Fixed(topics, normalized=self._fitted_priors[1].normalized)
+        fixed = Fixed(topics, is_normalized=self._fitted_priors[1].is_normalized)
         problem = BetaProblem(prior, fixed, counts, len(known), Beta(self._beta))
         solver: Any = BetaFoldIn(_FOLD_IN_TOL)
         with use_threads(self.n_jobs):

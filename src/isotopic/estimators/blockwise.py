@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks import Piece
+from isotopic.blocks import PlacedBlock
 from isotopic.blocks.counts import BlockedCounts
-from isotopic.blocks.pieces import A, Task
+from isotopic.blocks.tasks import A, Task
 from isotopic.counts import CountMatrix
 from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets
 from isotopic.kernels import normalized, row_pass
@@ -68,7 +68,7 @@ class Transform:
     model: Any
     offsets: Offsets
 
-    def __call__(self, piece: Piece, X: CountMatrix) -> Stacked:
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Stacked:
         """Do it for one block."""
         offsets = self.offsets.rows(piece.rows)
         return Stacked([self.model._infer(X, offsets, piece.row_numbers).mean])
@@ -105,7 +105,7 @@ class Score:
     times: Array
     offsets: Offsets
 
-    def __call__(self, piece: Piece, X: CountMatrix) -> Scored:
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Scored:
         """Do it for one block."""
         offsets = self.offsets.rows(piece.rows)
         times = self.times[piece.rows]

@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator
 
 from isotopic import archive
 from isotopic.arrays import Array
-from isotopic.estimators.keeping import TYPES
+from isotopic.estimators.persistence import TYPES
 from isotopic.kernels import Counts
 from isotopic.problem import Problem, State
-from isotopic.solvers import HISTORY, Iteration, LearningState, Solution
+from isotopic.solvers import HISTORY, HyperparameterState, Iteration, Solution
 
 # Settings that do not change the path of a fit, or are looked at otherwise.
 _NOT_COMPARED = {"n_jobs", "callbacks", "verbose", "random_state", "init", "warm_start"}
@@ -56,12 +56,12 @@ class Checkpoint:
             return cls(given)
         raise TypeError(f"checkpoint must be a path or a Checkpoint, not {given!r}")
 
-    def keeper(self, model: Any, problem: Problem) -> "Keeper":
+    def keeper(self, model: Any, problem: Problem) -> "CheckpointWriter":
         """Give who keeps the state of one fit."""
-        return Keeper(self, model, problem)
+        return CheckpointWriter(self, model, problem)
 
 
-class Keeper:
+class CheckpointWriter:
     """Writes down the state of a fit, and finds it again."""
 
     def __init__(self, checkpoint: Checkpoint, model: Any, problem: Problem) -> None:
@@ -158,7 +158,7 @@ class Keeper:
 
 
 def _with_counts(state: Any, counts: Counts) -> Any:
-    if isinstance(state, LearningState):
+    if isinstance(state, HyperparameterState):
         return replace(state, inner=_with_counts(state.inner, counts))
     return replace(state, counts=counts)
 

@@ -16,7 +16,7 @@ from isotopic.counts import CountMatrix
 from isotopic.estimators.blockwise import Score, Transform, over_blocks, score_rows
 from isotopic.estimators.data import read_sample_weight
 from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets, read_offsets
-from isotopic.init import acquainted, uniform_start
+from isotopic.init import uniform_start, with_self_contribution_estimate
 from isotopic.kernels import normalized
 from isotopic.priors import Fixed, Posterior
 from isotopic.problem import Problem
@@ -211,7 +211,7 @@ class Inference:
         if self._size_factors is not None:
             weights = weights * self._size_factors[like, np.newaxis]
         topics = self.components_.astype(np.float64)
-        if not prior.normalized:
+        if not prior.is_normalized:
             return generative.poisson(weights, topics, random_state=rng)
         totals = np.rint(self.sample_totals_[like]).astype(np.int64)
         shares, topics = normalized(weights), normalized(topics)
@@ -288,7 +288,7 @@ class Inference:
         if not (isinstance(level, Real) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
         prior = self._fitted_priors[0 if side == "weights" else 1]
-        if not prior.bayesian:
+        if not prior.is_bayesian:
             raise ValueError(
                 f"the {side} of this {type(self).__name__} are a point estimate, without a "
                 "posterior; give them a Dirichlet or Gamma prior"
@@ -388,10 +388,12 @@ class Inference:
             self.components_.astype(counts.dtype, copy=False),
             self._effective_components.astype(counts.dtype, copy=False),
         )
-        fixed = Fixed(topics, normalized=topics_prior.normalized)
+        fixed = Fixed(topics, is_normalized=topics_prior.is_normalized)
         problem = Problem(weights_prior, fixed, counts, len(self.components_))
         with use_threads(self.n_jobs):
-            problem = acquainted(problem, uniform_start(counts, problem, topics))
+            problem = with_self_contribution_estimate(
+                problem, uniform_start(counts, problem, topics)
+            )
             solver: Any = choose_fold_in(problem, _FOLD_IN_TOL)
             solution = solve(
                 problem,

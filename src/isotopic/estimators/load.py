@@ -6,8 +6,8 @@ from typing import Any
 from isotopic import archive
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.beta import BetaNMF
-from isotopic.estimators.keeping import MODELS, TYPES
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson
+from isotopic.estimators.persistence import MODELS, TYPES
 from isotopic.estimators.poisson import PoissonFactorization
 from isotopic.estimators.relevance import ARDNMF
 from isotopic.estimators.sparse import SparseNMF

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
-from isotopic.priors import Given, Posterior, Prior, Sized
+from isotopic.priors import Posterior, Prior, WithFixedWeights, WithSizeFactors
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Offsets:
     def around(self, prior: Prior) -> Prior:
         """Give the prior of the weights that knows of them."""
         if self.fixed_weights is not None:
-            prior = Given(prior, self.fixed_weights)
-        return prior if self.size_factors is None else Sized(prior, self.size_factors)
+            prior = WithFixedWeights(prior, self.fixed_weights)
+        return prior if self.size_factors is None else WithSizeFactors(prior, self.size_factors)
 
     def inside(self, prior: Any) -> Prior:
         """Give the prior of the weights that :meth:`around` was put around."""
@@ -49,7 +49,7 @@ class Offsets:
         """Give the weights for size one."""
         if self.size_factors is None:
             return posterior
-        return Sized(prior, self.size_factors).unsized(posterior)
+        return WithSizeFactors(prior, self.size_factors).unsized(posterior)
 
     @property
     def n_fixed_weights(self) -> int:
@@ -79,7 +79,7 @@ def read_offsets(
     n_components : int
     """
     for name, given in (("size_factors", size_factors), ("fixed_weights", fixed_weights)):
-        if given is not None and prior.normalized:
+        if given is not None and prior.is_normalized:
             raise ValueError(
                 f"{name} are for Poisson models, whose weights have a scale (NMF, GammaPoisson, "
                 "PoissonFactorization): here the weights are proportions of each sample, whatever "

@@ -20,7 +20,7 @@ from isotopic.problem import Pair, Problem
 from isotopic.random import generator
 from isotopic.solvers import HISTORY, OnlineEM
 from isotopic.solvers.batches import number_of_batches
-from isotopic.solvers.first_look import PASSES, first_look
+from isotopic.solvers.quick_inference import PASSES, quick_inference
 from isotopic.threads import use_threads
 
 # While there are fewer counts than this for each entry of the topics, their means lead.
@@ -46,7 +46,7 @@ class Seen(NamedTuple):
 
 
 def _has_normalised_topics(estimator: Any) -> bool:
-    if not Pair(*estimator._priors()).topics.normalized:
+    if not Pair(*estimator._priors()).topics.is_normalized:
         raise AttributeError(
             "partial_fit needs normalised topics (Simplex or Dirichlet): others depend on the "
             "weights of all samples at once"
@@ -130,7 +130,7 @@ class PartialFit:
         if hasattr(self, "_fitted_priors"):  # what is known of the topics was said at first
             problem = replace(problem, topics=self._fitted_priors[1])
         topics, totals = self._topics_for(problem, seen), problem.X.feature_totals
-        weights, counts = first_look(problem, topics)
+        weights, counts = quick_inference(problem, topics)
         n_samples = float(X.shape[0] if copies is None else copies.sum())
         rate = 1.0 if seen is None else self._online_settings().step_size(seen.steps)
         average = problem.with_unseen(counts.topics, weights, topics) * (rate / n_samples)

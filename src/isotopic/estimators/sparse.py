@@ -13,7 +13,15 @@ from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.documentation import documented
 from isotopic.estimators.offsets import Offsets
-from isotopic.priors import Lasso, LogPenalty, PowerPenalty, Prior, Simplex, UnitNorm, Weighted
+from isotopic.priors import (
+    Lasso,
+    LogPenalty,
+    PowerPenalty,
+    Prior,
+    SampleWeighted,
+    Simplex,
+    UnitNorm,
+)
 from isotopic.problem import Problem
 
 _NORMS = {"l1": 1.0, "l2": 2.0}
@@ -102,10 +110,12 @@ class SparseNMF(BaseTopicModel):
     ) -> tuple[Problem, Array | None]:
         problem, seen = super()._problem(X, copies, offsets)
         weights = (
-            problem.weights.prior if isinstance(problem.weights, Weighted) else problem.weights
+            problem.weights.prior
+            if isinstance(problem.weights, SampleWeighted)
+            else problem.weights
         )
         # With missing entries, sizes or a background the lemma does not hold as it stands.
-        if isinstance(weights, Lasso) and problem.topics.normalized and X.missing is None:
+        if isinstance(weights, Lasso) and problem.topics.is_normalized and X.missing is None:
             self._warn_of_lemma()
         return problem, seen
 

@@ -14,8 +14,6 @@ from isotopic.blocks import BlockedProblem
 from isotopic.counts import CountMatrix
 from isotopic.init.kmeans import kmeans
 from isotopic.init.nndsvd import nndsvd
-from isotopic.init.rehearsal import acquainted, rehearsed
-from isotopic.init.sampled import enough_room, sampled_counts
 from isotopic.init.spectral import spectral
 from isotopic.init.start import (
     Start,
@@ -27,19 +25,21 @@ from isotopic.init.start import (
     start_from_model,
     uniform_start,
 )
+from isotopic.init.subsample import enough_room, sampled_counts
+from isotopic.init.warm_up import warm_up, with_self_contribution_estimate
 from isotopic.problem import Problem
 
 __all__ = [
     "STRATEGIES",
     "Start",
     "Strategy",
-    "acquainted",
     "explained_counts",
     "random_start",
     "start_from_arrays",
     "start_from_model",
     "strategy_start",
     "uniform_start",
+    "with_self_contribution_estimate",
 ]
 
 # Expected counts of the weights (samples x components) and of the topics (components x features).
@@ -74,7 +74,7 @@ def strategy_start(
     -------
     weights, topics : Posterior
     """
-    bayesian = problem.weights.bayesian or problem.topics.bayesian
+    bayesian = problem.weights.is_bayesian or problem.topics.is_bayesian
     decomposed = bayesian and number == 0
     chosen = ("nndsvd" if decomposed else "random") if name == "auto" else name
     if chosen not in STRATEGIES:
@@ -83,7 +83,7 @@ def strategy_start(
 
     def found(problem: Problem) -> tuple[Array, Array]:
         counts = STRATEGIES[chosen](problem.X, problem.n_components, rng)
-        return rehearsed(problem, *counts) if name == "auto" else counts
+        return warm_up(problem, *counts) if name == "auto" else counts
 
     if chosen == "random" or not isinstance(problem, BlockedProblem):
         return absorbed(problem, *found(problem))
@@ -98,4 +98,4 @@ def strategy_start(
     counts = sampled_counts(problem, found, rng)
     everyone = problem.memory.n_sampled == problem.X.shape[0]
     again = name == "auto" and not everyone  # for those who were not there
-    return absorbed(problem, *(rehearsed(problem, *counts) if again else counts))
+    return absorbed(problem, *(warm_up(problem, *counts) if again else counts))

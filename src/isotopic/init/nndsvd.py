@@ -6,8 +6,8 @@ from sklearn.utils.extmath import randomized_svd
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
+from isotopic.init.allocation import counts_from_topics
 from isotopic.init.profiles import profiles
-from isotopic.init.sharing import counts_from_topics
 from isotopic.threads import one_blas_thread
 
 
@@ -35,7 +35,7 @@ def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
     -------
     weight_counts : ndarray of shape (samples, components)
     topic_counts : ndarray of shape (components, features)
-        See :func:`~isotopic.init.sharing.counts_from_topics`.
+        See :func:`~isotopic.init.allocation.counts_from_topics`.
     """
     empty = np.zeros((0, X.shape[1]))
     # Sparse, whatever X is: singular vectors of equal values are chosen by the last digit.

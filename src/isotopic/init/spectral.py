@@ -4,8 +4,8 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
+from isotopic.init.allocation import counts_from_topics
 from isotopic.init.profiles import profiles
-from isotopic.init.sharing import counts_from_topics
 from isotopic.kernels import normalized
 from isotopic.threads import one_blas_thread
 
@@ -42,7 +42,7 @@ def spectral(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tup
     -------
     weight_counts : ndarray of shape (samples, components)
     topic_counts : ndarray of shape (components, features)
-        See :func:`~isotopic.init.sharing.counts_from_topics`.
+        See :func:`~isotopic.init.allocation.counts_from_topics`.
     """
     with one_blas_thread:
         together = _Cooccurrence(X)

@@ -6,7 +6,7 @@ import numpy as np
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.counts import CountMatrix
-from isotopic.priors import Posterior, Sized, row_norms
+from isotopic.priors import Posterior, WithSizeFactors, row_norms
 from isotopic.problem import Pair, Problem
 
 Start = tuple[Posterior, Posterior]
@@ -38,15 +38,17 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
     a factor, so that the product stays what was given (Lemma 4.1).
     """
     dtype, components = problem.X.dtype, problem.n_components
-    weights = _given("weights", weights, (problem.X.shape[0], components), problem.weights.bayesian)
-    topics = _given("topics", topics, (components, problem.X.shape[1]), problem.topics.bayesian)
+    weights = _given(
+        "weights", weights, (problem.X.shape[0], components), problem.weights.is_bayesian
+    )
+    topics = _given("topics", topics, (components, problem.X.shape[1]), problem.topics.is_bayesian)
     given = weights
-    points = not (problem.weights.bayesian or problem.topics.bayesian)
+    points = not (problem.weights.is_bayesian or problem.topics.is_bayesian)
     if points and problem.topics.norm is not None and problem.topics.learned:
         weights = weights * row_norms(topics, problem.topics.norm)
-    if problem.weights.sizes is not None and not problem.weights.bayesian:
+    if problem.weights.sizes is not None and not problem.weights.is_bayesian:
         weights = weights * problem.weights.sizes[:, np.newaxis]
-    scaled = not (problem.topics.normalized or problem.topics.bayesian)
+    scaled = not (problem.topics.is_normalized or problem.topics.is_bayesian)
     own = weights.astype(dtype, copy=weights is given)
     first = problem.weights_at(own, topics.sum(axis=1) if scaled else 1.0)
     second = problem.topics.at(np.array(topics, dtype, order="F"), problem.weights_totals(first))
@@ -96,18 +98,20 @@ def explained_counts(model: Any) -> tuple[Array, Array]:
         model.weights_, model._effective_weights, explained=model._weights_explained
     )
     if model._size_factors is not None:
-        sized = Sized(weights_prior, model._size_factors)
+        sized = WithSizeFactors(weights_prior, model._size_factors)
         weights_prior, weights = sized, sized.sized(weights)
     topics = Posterior(
         model.components_, model._effective_components, explained=model._components_explained
     )
-    weight_counts = weights_prior.implied(weights, model.sample_totals_, pair.topics_totals(topics))
+    weight_counts = weights_prior.implied_counts(
+        weights, model.sample_totals_, pair.topics_totals(topics)
+    )
     if len(weight_counts) == 0:  # they were not kept: each topic explains as much as any other
         even = np.full(len(model.components_), model._feature_totals.sum() / len(model.components_))
-        return weight_counts, topics_prior.implied(topics, even, even[:, np.newaxis])
+        return weight_counts, topics_prior.implied_counts(topics, even, even[:, np.newaxis])
     copies = np.ones(len(model.weights_)) if model._copies is None else model._copies
     scale = np.asarray(copies @ weights.mean)[:, np.newaxis]
-    topic_counts = topics_prior.implied(topics, copies @ weight_counts, scale)
+    topic_counts = topics_prior.implied_counts(topics, copies @ weight_counts, scale)
     return weight_counts, topic_counts
 
 

@@ -13,7 +13,6 @@ of another unit norm (:class:`UnitNorm`) ask how much the penalty of the weights
 
 from isotopic.priors.base import Evidence, Posterior, Prior, Totals
 from isotopic.priors.bayesian import Dirichlet, Gamma
-from isotopic.priors.constraints import Fixed, Forbidden, Held, Seeded, Weighted, forbidding, seeded
 from isotopic.priors.estimates import (
     ESTIMATES,
     CollapsedDirichlet,
@@ -22,10 +21,19 @@ from isotopic.priors.estimates import (
     smoothed,
 )
 from isotopic.priors.norms import UnitNorm, row_norms
-from isotopic.priors.offsets import Given, Sized
+from isotopic.priors.offsets import WithFixedWeights, WithSizeFactors
 from isotopic.priors.penalties import LogPenalty, PowerPenalty
 from isotopic.priors.points import Free, Lasso, Simplex
 from isotopic.priors.relevance import Relevance
+from isotopic.priors.wrappers import (
+    Fixed,
+    Forbidden,
+    SampleWeighted,
+    Seeded,
+    WithFixedTopics,
+    forbidding,
+    seeded,
+)
 
 __all__ = [
     "ESTIMATES",
@@ -38,20 +46,20 @@ __all__ = [
     "Forbidden",
     "Free",
     "Gamma",
-    "Given",
-    "Held",
     "Lasso",
     "LogPenalty",
     "Posterior",
     "PowerPenalty",
     "Prior",
     "Relevance",
+    "SampleWeighted",
     "Seeded",
     "Simplex",
-    "Sized",
     "Totals",
     "UnitNorm",
-    "Weighted",
+    "WithFixedTopics",
+    "WithFixedWeights",
+    "WithSizeFactors",
     "forbidding",
     "row_norms",
     "seeded",

@@ -71,7 +71,7 @@ class Prior(Protocol):
     """What solvers and problems ask of a prior."""
 
     @property
-    def normalized(self) -> bool:
+    def is_normalized(self) -> bool:
         """Whether rows sum to one, so that the other side's totals are one."""
 
     @property
@@ -79,7 +79,7 @@ class Prior(Protocol):
         """The ``p`` for which rows have unit l_p norm; ``None`` if they have a scale."""
 
     @property
-    def bayesian(self) -> bool:
+    def is_bayesian(self) -> bool:
         """Whether this side is a distribution rather than a point."""
 
     @property
@@ -125,58 +125,58 @@ class Prior(Protocol):
     def slope(self, factor: Array) -> Totals:
         """Give the derivative of this side's penalty at each entry of a row that counts once."""
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Find counts that the posterior could have been made of; ``mass`` is their row sums."""
 
     @property
-    def learning(self) -> bool:
+    def learns(self) -> bool:
         """Whether it learns settings of its own from the counts, as the fit goes on."""
 
     @property
-    def wants_squares(self) -> bool:
+    def needs_squares(self) -> bool:
         """Whether it learns from the squares of the responsibilities too."""
 
-    def relearned(self, evidence: Evidence) -> "Prior":
+    def with_updated_hyperparameters(self, evidence: Evidence) -> "Prior":
         """Give the prior with the settings that the counts speak for."""
 
     @property
-    def tallied(self) -> bool:
+    def learns_from_statistics(self) -> bool:
         """Whether settings are learned from sums over rows, which may be made part by part."""
 
-    def tally(self, evidence: Evidence) -> Array:
+    def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Add up over rows what an update of the settings needs."""
 
-    def taught(self, tally: Array) -> "Prior":
+    def with_statistics(self, tally: Array) -> "Prior":
         """Give the prior with settings updated by a tally over all rows."""
 
-    def moved(self, before: Any) -> bool:
+    def changed_since(self, before: Any) -> bool:
         """Tell whether another update with the same counts would matter after this one."""
 
-    def entries(self, evidence: Evidence) -> Array | None:
+    def self_contribution_of(self, evidence: Evidence) -> Array | None:
         """Give what it learns of each entry of the side, if anything."""
 
-    def with_entries(self, entries: Any) -> "Prior":
+    def with_self_contribution(self, entries: Any) -> "Prior":
         """Give the prior with this learned of each entry: an array, or what gives its rows."""
 
-    def settings_cost(self, columns: int) -> float:
+    def hyperprior_term(self, columns: int) -> float:
         """Give what settings that are learned add to the objective, for so many columns."""
 
     def kept(self, learned: "Prior") -> "Prior":
         """Give this prior with what ``learned``, which is of the same kind, has learned."""
 
-    def predictive(self, posterior: Posterior) -> Array:
+    def predictive_factor(self, posterior: Posterior) -> Array:
         """Give the effective factor as samples see it that it was not made of."""
 
-    def first_totals(self, counts: Array) -> Totals:
+    def initial_totals(self, counts: Array) -> Totals:
         """Give row sums that this side can be made to have, before it is made of the counts."""
 
-    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+    def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
         """Tell how fast the penalty would grow with the scale of each component.
 
         That is the derivative of this side's term by the logarithm of a common factor.
         """
 
-    def beside(self, pull: Totals) -> "Prior":
+    def next_to(self, pull: Totals) -> "Prior":
         """Give the prior next to another side that pulls so much."""
 
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
@@ -192,8 +192,8 @@ class Prior(Protocol):
 class Side:
     """What a side is unless it says otherwise."""
 
-    normalized: ClassVar[bool] = False
-    bayesian: ClassVar[bool] = False
+    is_normalized: ClassVar[bool] = False
+    is_bayesian: ClassVar[bool] = False
     learned: ClassVar[bool] = True
     scale: ClassVar[str] = "held"
     copies: ClassVar[Array | None] = None
@@ -204,36 +204,36 @@ class Side:
         """There is no penalty."""
         return 0.0
 
-    learning: ClassVar[bool] = False
-    wants_squares: ClassVar[bool] = False
+    learns: ClassVar[bool] = False
+    needs_squares: ClassVar[bool] = False
 
-    def relearned(self, evidence: Evidence) -> Any:
+    def with_updated_hyperparameters(self, evidence: Evidence) -> Any:
         """Nothing to learn."""
         return self
 
-    tallied: ClassVar[bool] = False
+    learns_from_statistics: ClassVar[bool] = False
 
-    def tally(self, evidence: Evidence) -> Array:
+    def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Nothing to add up."""
         return np.zeros(0)
 
-    def taught(self, tally: Array) -> Any:
+    def with_statistics(self, tally: Array) -> Any:
         """Nothing to learn."""
         return self
 
-    def moved(self, before: Any) -> bool:
+    def changed_since(self, before: Any) -> bool:
         """One update says it all."""
         return False
 
-    def entries(self, evidence: Evidence) -> Array | None:
+    def self_contribution_of(self, evidence: Evidence) -> Array | None:
         """Nothing is learned of single entries."""
         return None
 
-    def with_entries(self, entries: Any) -> Any:
+    def with_self_contribution(self, entries: Any) -> Any:
         """Nothing is learned of single entries."""
         return self
 
-    def settings_cost(self, columns: int) -> float:
+    def hyperprior_term(self, columns: int) -> float:
         """Nothing is learned, so nothing was expected of it."""
         return 0.0
 
@@ -241,24 +241,24 @@ class Side:
         """Nothing was learned."""
         return self
 
-    def predictive(self, posterior: Posterior) -> Array:
+    def predictive_factor(self, posterior: Posterior) -> Array:
         """Show the same to all samples."""
         return posterior.effective
 
     @property
     def norm(self) -> float | None:
         """The ``p`` for which rows have unit l_p norm."""
-        return 1.0 if self.normalized else None
+        return 1.0 if self.is_normalized else None
 
-    def first_totals(self, counts: Array) -> Totals:
+    def initial_totals(self, counts: Array) -> Totals:
         """Any scale will do."""
         return 1.0
 
-    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+    def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
         """Nothing pulls."""
         return 0.0
 
-    def beside(self, pull: Totals) -> Any:
+    def next_to(self, pull: Totals) -> Any:
         """Stay the same: what pulls at the other side does not matter."""
         return self
 

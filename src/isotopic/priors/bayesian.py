@@ -11,7 +11,7 @@ from scipy import special
 from isotopic.arrays import Array, as_numbers
 from isotopic.kernels import distance, effective_factor, gamma_functions, normalized, row_sums
 from isotopic.priors.base import Evidence, Posterior, Side, Totals
-from isotopic.priors.concentration import (
+from isotopic.priors.hyperparameters import (
     RATE,
     Occurrence,
     certain,
@@ -29,7 +29,7 @@ from isotopic.priors.concentration import (
 class Bayesian(Side):
     """A side that is a distribution; its counts are parameters minus the prior's."""
 
-    bayesian: ClassVar[bool] = True
+    is_bayesian: ClassVar[bool] = True
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
@@ -38,7 +38,7 @@ class Bayesian(Side):
         assert posterior.explained is not None
         return distance(counts, posterior.explained, row_scale=copies)
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`\text{parameters} - \text{prior}`."""
         assert posterior.explained is not None
         return posterior.explained
@@ -83,7 +83,7 @@ class Dirichlet(Bayesian):
     learn: str | None = None
     forbidden: ArrayLike | None = field(default=None, repr=False)
     seeds: ArrayLike | None = field(default=None, repr=False)
-    normalized: ClassVar[bool] = True
+    is_normalized: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _positive("concentration", self.concentration)
@@ -91,34 +91,34 @@ class Dirichlet(Bayesian):
         _check_learn(self.learn)
 
     @property
-    def learning(self) -> bool:  # type: ignore[override]
+    def learns(self) -> bool:  # type: ignore[override]
         """Whether the concentration is learned."""
         return self.learn is not None
 
-    def relearned(self, evidence: Evidence) -> Self:
+    def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
         """Learn the concentration that makes the counts most likely."""
         if self.learn is None:
             return self
         return settled(
-            lambda now: now.taught(now.tally(evidence)),
+            lambda now: now.with_statistics(now.sufficient_statistics(evidence)),
             self,
-            lambda now, before: now.moved(before),
+            lambda now, before: now.changed_since(before),
         )
 
     @property
-    def tallied(self) -> bool:  # type: ignore[override]
+    def learns_from_statistics(self) -> bool:  # type: ignore[override]
         """Whether the concentration is learned."""
         return self.learn is not None
 
-    def tally(self, evidence: Evidence) -> Array:
+    def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Add up what an update of the concentration needs."""
         return self._from_evidence(concentration_tally, evidence)
 
-    def taught(self, tally: Array) -> Self:
+    def with_statistics(self, tally: Array) -> Self:
         """Update the concentration."""
         return replace(self, concentration=concentration_of(tally))
 
-    def moved(self, before: Self) -> bool:
+    def changed_since(self, before: Self) -> bool:
         """Tell whether the concentration changed."""
         return moved(self.concentration, before.concentration)
 
@@ -133,7 +133,7 @@ class Dirichlet(Bayesian):
             copies=evidence.copies,
         )
 
-    def settings_cost(self, columns: int) -> float:
+    def hyperprior_term(self, columns: int) -> float:
         """Give minus the log-density of a concentration that is learned: it is exponential."""
         if self.learn is None:
             return 0.0
@@ -263,11 +263,11 @@ class Gamma(Bayesian):
         _check_learn(self.learn)
 
     @property
-    def learning(self) -> bool:  # type: ignore[override]
+    def learns(self) -> bool:  # type: ignore[override]
         """Whether shape and rate are learned."""
         return self.learn is not None
 
-    def relearned(self, evidence: Evidence) -> Self:
+    def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
         """Learn the shape and rate that make the counts most likely."""
         if self.learn is None:
             return self
@@ -275,21 +275,21 @@ class Gamma(Bayesian):
         return replace(self, shape=shape, rate=rate)
 
     @property
-    def tallied(self) -> bool:  # type: ignore[override]
+    def learns_from_statistics(self) -> bool:  # type: ignore[override]
         """Whether shape and rate are learned."""
         return self.learn is not None
 
-    def tally(self, evidence: Evidence) -> Array:
+    def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Add up what an update of shape and rate needs."""
         tally: Array = self._from_evidence(gamma_tally, evidence)
         return tally
 
-    def taught(self, tally: Array) -> Self:
+    def with_statistics(self, tally: Array) -> Self:
         """Update shape and rate."""
         shape, rate = gamma_of(tally, np.asarray(self.shape), np.asarray(self.rate))
         return replace(self, shape=shape, rate=rate)
 
-    def moved(self, before: Self) -> bool:
+    def changed_since(self, before: Self) -> bool:
         """Tell whether the shape changed."""
         return moved(self.shape, before.shape)
 

@@ -16,9 +16,9 @@ from isotopic.arrays import Array
 from isotopic.kernels import log_sums, normalized, row_sums
 from isotopic.priors.base import Evidence, Posterior, Prior
 from isotopic.priors.bayesian import Dirichlet, Gamma
-from isotopic.priors.concentration import Occurrence, uncertain
-from isotopic.priors.constraints import Around
-from isotopic.priors.offsets import Given, Sized
+from isotopic.priors.hyperparameters import Occurrence, uncertain
+from isotopic.priors.offsets import WithFixedWeights, WithSizeFactors
+from isotopic.priors.wrappers import Wrapper
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,19 +119,23 @@ class CollapsedDirichlet(DirichletMean):
 
     Parameters
     ----------
-    own : array-like or None, default=None
+    self_contribution : array-like or None, default=None
         Of the shape of the side; ``None`` is zero.
     """
 
-    own: ArrayLike | None = field(default=None, repr=False)
-    learning: ClassVar[bool] = True
-    wants_squares: ClassVar[bool] = True
+    self_contribution: ArrayLike | None = field(default=None, repr=False)
+    learns: ClassVar[bool] = True
+    needs_squares: ClassVar[bool] = True
 
-    def relearned(self, evidence: Evidence) -> Self:
+    def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
         """Learn how much of itself each count finds."""
-        return super().relearned(evidence).with_entries(self.entries(evidence))
+        return (
+            super()
+            .with_updated_hyperparameters(evidence)
+            .with_self_contribution(self.self_contribution_of(evidence))
+        )
 
-    def entries(self, evidence: Evidence) -> Array:
+    def self_contribution_of(self, evidence: Evidence) -> Array:
         """Find how much of itself each count finds."""
         assert evidence.squares is not None
         squares, counts = evidence.squares, evidence.counts
@@ -140,28 +144,28 @@ class CollapsedDirichlet(DirichletMean):
         share = np.minimum(share, _MOST_OWN * counts)  # first, since a quotient might overflow
         return np.divide(share, counts, out=share, where=some)
 
-    def with_entries(self, entries: Any) -> Self:
+    def with_self_contribution(self, entries: Any) -> Self:
         """Take what counts find of themselves."""
-        return replace(self, own=entries)
+        return replace(self, self_contribution=entries)
 
     def kept(self, learned: Any) -> Self:
         """Take the concentration; what counts find of themselves is theirs alone."""
-        return replace(super().kept(learned), own=None)
+        return replace(super().kept(learned), self_contribution=None)
 
-    def predictive(self, posterior: Posterior) -> Array:
+    def predictive_factor(self, posterior: Posterior) -> Array:
         """Show the mean: new samples find nothing of themselves."""
         return posterior.mean
 
     def rows(self, which: Array) -> Self:
         """Give the prior of some rows only."""
-        own: Any = self.own  # an array, or something that gives rows of one
+        own: Any = self.self_contribution  # an array, or something that gives rows of one
         some = None if own is None else own[which]
-        return replace(super().rows(which), own=some)
+        return replace(super().rows(which), self_contribution=some)
 
     def _effective(self, parameters: Array, counts: Array, mean: Array) -> tuple[Array, Array]:
-        if self.own is None:
+        if self.self_contribution is None:
             return super()._effective(parameters, counts, mean)
-        others = 1 - np.asarray(self.own)
+        others = 1 - np.asarray(self.self_contribution)
         prior = self._compact_prior(parameters)
         factor = counts * others
         factor += prior
@@ -193,11 +197,11 @@ ESTIMATES: dict[str, type[Dirichlet]] = {
 
 def smoothed(prior: Prior) -> Prior:
     """Give the prior that makes means of the counts where this one is variational."""
-    if isinstance(prior, Given):  # proportions have no amounts to be given
+    if isinstance(prior, WithFixedWeights):  # proportions have no amounts to be given
         return prior
-    if isinstance(prior, Sized) and smoothed(prior.prior).normalized:  # and no size
+    if isinstance(prior, WithSizeFactors) and smoothed(prior.prior).is_normalized:  # and no size
         return smoothed(prior.prior)
-    if isinstance(prior, Around):
+    if isinstance(prior, Wrapper):
         return prior.around(smoothed(prior.prior))
     if type(prior) is Dirichlet:
         return DirichletMean(prior.concentration, forbidden=prior.forbidden, seeds=prior.seeds)

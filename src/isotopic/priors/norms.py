@@ -54,7 +54,7 @@ class UnitNorm(Side):
         """Which norm is one."""
         return self.p
 
-    def beside(self, pull: Totals) -> "UnitNorm":
+    def next_to(self, pull: Totals) -> "UnitNorm":
         """Give the prior next to weights that pull so much."""
         return UnitNorm(self.p, pull)
 
@@ -78,13 +78,13 @@ class UnitNorm(Side):
         explained = factor * totals + self._pull * factor**self.p
         return distance(counts, np.asarray(explained, counts.dtype))
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Share out what the totals explain, and the rest as the pull would have it."""
         explained = posterior.mean * totals
         rest = np.maximum(mass - explained.sum(axis=1), 0.0)  # below zero by rounding only
         return np.asarray(explained + as_column(rest) * posterior.mean**self.p)
 
-    def first_totals(self, counts: Array) -> Totals:
+    def initial_totals(self, counts: Array) -> Totals:
         """Take the sums of the counts at unit norm."""
         return row_sums(self.at(counts, 1.0).mean)
 

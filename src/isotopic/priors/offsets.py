@@ -7,11 +7,11 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.priors.base import Evidence, Posterior, Prior, Totals, as_column
-from isotopic.priors.constraints import Around
+from isotopic.priors.wrappers import Wrapper
 
 
 @dataclass(frozen=True, eq=False)
-class Sized(Around):
+class WithSizeFactors(Wrapper):
     r"""Samples of known sizes: the prior is about the weights of a sample of size one.
 
     .. math:: x_{dv} \sim \operatorname{Poisson}\Big(s_d \sum_k h_{dk} t_{kv}\Big)
@@ -42,7 +42,7 @@ class Sized(Around):
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take the factor with the sizes in it, or the parameters of the posterior."""
-        own = values if self.bayesian else values / self._column(values)
+        own = values if self.is_bayesian else values / self._column(values)
         return self.sized(self.prior.at(own, self._seen(totals)))
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
@@ -55,13 +55,13 @@ class Sized(Around):
         """Measure for size one."""
         return self.prior.gap(self.unsized(posterior), counts, self._seen(totals), copies)
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Find the prior's counts."""
-        return self.prior.implied(self.unsized(posterior), mass, self._seen(totals))
+        return self.prior.implied_counts(self.unsized(posterior), mass, self._seen(totals))
 
-    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+    def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
         """Pull at the weights for size one."""
-        return self.prior.pull(self.unsized(posterior), copies)
+        return self.prior.scale_derivative(self.unsized(posterior), copies)
 
     def inside(self, evidence: Evidence) -> Evidence:
         """Let the prior learn for size one."""
@@ -83,7 +83,7 @@ class Sized(Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Given(Around):
+class WithFixedWeights(Wrapper):
     """Weights of which those of the first components are given, and the others inferred.
 
     With a topic that is given as well, a component is a known background.
@@ -107,7 +107,7 @@ class Given(Around):
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take what the prior takes, of the other weights."""
-        if self.bayesian:
+        if self.is_bayesian:
             counts = self.prior.at(values, totals).explained
             assert counts is not None
             return self.absorb(counts, totals)

@@ -46,15 +46,15 @@ class Penalty(Side):
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
         r"""Sum of :math:`|\text{counts} - h (\text{totals} + \lambda \rho'(h))|`."""
-        explained = self.implied(posterior, counts, totals).astype(counts.dtype)
+        explained = self.implied_counts(posterior, counts, totals).astype(counts.dtype)
         return distance(counts, explained, row_scale=copies)
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`h (\text{totals} + \lambda \rho'(h))`."""
         factor = _wide(posterior.mean)
         return np.asarray(factor * totals + self.drive(factor))
 
-    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+    def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
         r"""Sum :math:`h \lambda \rho'(h)` over the rows, each as often as it counts."""
         driven = self.drive(_wide(posterior.mean))
         return driven.sum(axis=0) if copies is None else np.asarray(copies @ driven)

@@ -31,7 +31,7 @@ class Free(Side):
         r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{totals}|`."""
         return scaled_distance(counts, posterior.mean, totals, copies)
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`\text{factor} \cdot \text{totals}`."""
         return np.asarray(posterior.mean * totals)
 
@@ -75,11 +75,11 @@ class Lasso(Side):
         """Give the strength."""
         return self.strength
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`\text{factor} \cdot (\text{totals} + \lambda)`."""
         return np.asarray(posterior.mean * (totals + self.strength))
 
-    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+    def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
         r"""Sum :math:`\lambda \cdot \text{factor}` over the rows, each as often as it counts."""
         wide = posterior.mean.astype(np.float64, copy=False)
         return self.strength * (wide.sum(axis=0) if copies is None else copies @ wide)
@@ -89,7 +89,7 @@ class Lasso(Side):
 class Simplex(Side):
     r"""Non-negative rows that sum to one: :math:`\propto \text{counts}` (Algorithms 2 and 4)."""
 
-    normalized: ClassVar[bool] = True
+    is_normalized: ClassVar[bool] = True
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Normalise; a row of zeros says nothing and becomes uniform."""
@@ -107,7 +107,7 @@ class Simplex(Side):
         r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{row sum of counts}|`."""
         return distance(counts, posterior.mean, row_scale=row_sums(counts))
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`\text{factor} \cdot \text{mass}`."""
         return np.asarray(posterior.mean * as_column(mass))
 

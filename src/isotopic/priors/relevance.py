@@ -44,7 +44,7 @@ class Relevance(Side):
     scale_share: float = 1.0
     strength: ArrayLike = field(default=0.0, repr=False)
     constant: float = field(default=0.0, repr=False)
-    learning: ClassVar[bool] = True
+    learns: ClassVar[bool] = True
     scale: ClassVar[str] = "pulled"
 
     def __post_init__(self) -> None:
@@ -53,20 +53,20 @@ class Relevance(Side):
         if not 0 < self.scale_share < np.inf:
             raise ValueError(f"scale_share must be positive and finite, not {self.scale_share!r}")
 
-    def relearned(self, evidence: Evidence) -> Self:
+    def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
         """Take the tangent at the weights as they are."""
-        return self.taught(self.tally(evidence))
+        return self.with_statistics(self.sufficient_statistics(evidence))
 
-    tallied: ClassVar[bool] = True
+    learns_from_statistics: ClassVar[bool] = True
 
-    def tally(self, evidence: Evidence) -> Array:
+    def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Add up the weights of each component, the samples and their counts."""
         copies = np.ones(len(evidence.counts)) if evidence.copies is None else evidence.copies
         weights = divided(evidence.counts, evidence.totals + np.asarray(self.strength))
         mass = copies @ weights.astype(np.float64)
         return np.append(mass, [copies.sum(), copies @ row_sums(evidence.counts)])
 
-    def taught(self, tally: Array) -> Self:
+    def with_statistics(self, tally: Array) -> Self:
         """Take the tangent at the sums of the weights; without any counts, leave it."""
         *by_component, samples, total = tally.tolist()
         if total == 0:
@@ -97,6 +97,6 @@ class Relevance(Side):
         """Measure as the Lasso does."""
         return scaled_distance(counts, posterior.mean, totals + np.asarray(self.strength), copies)
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`\text{factor} \cdot (\text{totals} + \text{strength})`."""
         return np.asarray(posterior.mean * (totals + np.asarray(self.strength)))

@@ -63,7 +63,9 @@ class Material:
         weights = model._infer(self.X)
         pair = Pair(*model._fitted_priors)
         topic = Posterior(model.components_, model._effective_components)
-        counts = pair.weights.implied(weights, self.X.sample_totals, pair.topics_totals(topic))
+        counts = pair.weights.implied_counts(
+            weights, self.X.sample_totals, pair.topics_totals(topic)
+        )
         return counts, weights
 
     def payload(self, title: str, limits: Limits) -> dict[str, Any]:

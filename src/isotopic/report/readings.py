@@ -110,7 +110,7 @@ def _reading(model: BaseTopicModel, cls: type[BaseTopicModel]) -> dict[str, Any]
         "setting": _setting(prior),
         "own": type(model) is cls and not why_not,
         "why_not": why_not,
-        "bayesian": prior.bayesian,
+        "bayesian": prior.is_bayesian,
         "add": _for_each(rule.add, n_topics),
         "divide": _for_each(rule.divide, n_topics),
         "normalize": rule.normalize,
@@ -134,7 +134,7 @@ def _reason(error: ValueError) -> str:
 
 
 def _setting(prior: Prior) -> str:
-    return shortened(repr(prior), 80) if prior.bayesian else ""
+    return shortened(repr(prior), 80) if prior.is_bayesian else ""
 
 
 def _for_each(values: Any, n: int) -> list[float]:

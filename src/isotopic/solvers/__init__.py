@@ -15,14 +15,14 @@ from isotopic.solvers.choose import (
 from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.descent_fold_in import DescentFoldIn
 from isotopic.solvers.fold_in import FoldIn
+from isotopic.solvers.hyperparameters import HyperparameterState, HyperparameterUpdates
 from isotopic.solvers.incremental import IncrementalEM, IncrementalState
-from isotopic.solvers.joint import InTurn, JointEM
-from isotopic.solvers.learning import Learning, LearningState
+from isotopic.solvers.joint import BlockUpdate, JointEM
 from isotopic.solvers.least_squares import LeastSquares, LeastSquaresState
-from isotopic.solvers.mixed import Mixed
+from isotopic.solvers.mixed_precision import MixedPrecision
 from isotopic.solvers.online import OnlineEM, OnlineState
-from isotopic.solvers.phased import Phased
 from isotopic.solvers.solve import HISTORY, Iteration, Solution, finished, solve
+from isotopic.solvers.two_phase import TwoPhase
 
 __all__ = [
     "BETA_SOLVERS",
@@ -33,30 +33,30 @@ __all__ = [
     "AcceleratedState",
     "Alternating",
     "BetaFoldIn",
+    "BlockUpdate",
     "CoordinateDescent",
     "DescentFoldIn",
     "FoldIn",
     "FurtherMM",
     "FurtherMMState",
-    "InTurn",
+    "HyperparameterState",
+    "HyperparameterUpdates",
     "IncrementalEM",
     "IncrementalState",
     "Iteration",
     "JointEM",
     "JointMM",
     "JointMMState",
-    "Learning",
-    "LearningState",
     "LeastSquares",
     "LeastSquaresState",
-    "Mixed",
+    "MixedPrecision",
     "OnlineEM",
     "OnlineState",
-    "Phased",
     "Progress",
     "SequentialMM",
     "Solution",
     "Solver",
+    "TwoPhase",
     "choose_fold_in",
     "choose_solver",
     "finished",

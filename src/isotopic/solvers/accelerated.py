@@ -7,7 +7,7 @@ from isotopic.kernels import Counts, extrapolated, row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.solvers.base import Solver
-from isotopic.solvers.joint import InTurn
+from isotopic.solvers.joint import BlockUpdate
 from isotopic.solvers.momentum import FIRST_MOMENTUM, FLOOR, Schedule
 
 _SCHEDULE = Schedule(most_momentum=0.98, floor_to_residual=25.0)
@@ -58,12 +58,12 @@ class Accelerated:
 
     Parameters
     ----------
-    inner : Solver, default=InTurn()
+    inner : Solver, default=BlockUpdate()
         Whose steps are taken: one that begins with the counts of its state. The default serves
         any pair of priors at one pass an iteration.
     """
 
-    inner: Solver[Any] = field(default_factory=InTurn)
+    inner: Solver[Any] = field(default_factory=BlockUpdate)
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
         """Evaluate the starting point."""
@@ -115,7 +115,7 @@ def _taken_further(problem: Problem, state: AcceleratedState) -> Counts:
         return counts._replace(
             weights=counts.weights.copy(order="K"), topics=counts.topics.copy(order="K")
         )
-    weights_floor = _BAYESIAN_WEIGHTS_FLOOR if problem.weights.bayesian else FLOOR
+    weights_floor = _BAYESIAN_WEIGHTS_FLOOR if problem.weights.is_bayesian else FLOOR
     by_component = state.floor / problem.n_components
     weights = problem.extrapolated_weights(
         counts.weights,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
-from isotopic.solvers.joint import InTurn
+from isotopic.solvers.joint import BlockUpdate
 
 
 @dataclass(frozen=True)
@@ -29,4 +29,4 @@ class Alternating:
 
     def plain_step(self, problem: Problem, state: State) -> State:
         """Let both sides absorb the counts of this point."""
-        return InTurn().step(problem, state)
+        return BlockUpdate().step(problem, state)

@@ -136,7 +136,7 @@ def stacked(batches: list[Batch], parts: list[Posterior]) -> Posterior:
 
 def check_joint(problem: Problem, name: str) -> None:
     """Raise if the topics are not normalised."""
-    if problem.topics.learned and not problem.topics.normalized:
+    if problem.topics.learned and not problem.topics.is_normalized:
         raise ValueError(
             f"{name} needs normalised topics (Simplex or Dirichlet), not "
             f"{type(problem.topics).__name__}: others depend on all weights at once"

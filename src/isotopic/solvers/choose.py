@@ -14,13 +14,13 @@ from isotopic.solvers.beta_mm import FurtherMM, JointMM, SequentialMM
 from isotopic.solvers.coordinate_descent import CoordinateDescent, descends
 from isotopic.solvers.descent_fold_in import DescentFoldIn, can_descend
 from isotopic.solvers.fold_in import FoldIn
+from isotopic.solvers.hyperparameters import HyperparameterUpdates
 from isotopic.solvers.incremental import IncrementalEM
 from isotopic.solvers.joint import JointEM
-from isotopic.solvers.learning import Learning
 from isotopic.solvers.least_squares import LeastSquares
-from isotopic.solvers.mixed import Mixed
+from isotopic.solvers.mixed_precision import MixedPrecision
 from isotopic.solvers.online import OnlineEM
-from isotopic.solvers.phased import Phased
+from isotopic.solvers.two_phase import TwoPhase
 
 # Up to so many entries a dense array is worth the sparse copies that coordinate descent works on.
 _DENSE_ENTRIES = 2**22
@@ -64,14 +64,16 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
     Priors that learn get a solver around it that lets them.
     """
     chosen = _named(solver, problem)
-    if isinstance(chosen, Learning) or not (problem.weights.learning or problem.topics.learning):
+    if isinstance(chosen, HyperparameterUpdates) or not (
+        problem.weights.learns or problem.topics.learns
+    ):
         return chosen
     if not hasattr(chosen, "plain_step"):
         raise ValueError(
             f"{type(chosen).__name__} cannot let priors learn; use solver='auto', 'joint' or "
             "'alternating', or give the priors' concentrations"
         )
-    learner: Solver[Any] = Learning(chosen)
+    learner: Solver[Any] = HyperparameterUpdates(chosen)
     return learner
 
 
@@ -115,8 +117,8 @@ def _sharper(problem: Problem) -> Solver[Any] | None:
     products = entries * problem.n_components
     if products < _MANY_PRODUCTS or (not X.is_sparse and entries > _DENSE_ENTRIES):
         return None
-    solver: Solver[Any] = Accelerated(Phased())
+    solver: Solver[Any] = Accelerated(TwoPhase())
     large = products >= _ROUGH_PRODUCTS
     if large and X.dtype == np.float64 and X.copies is None and X.fits_single_precision:
-        solver = Mixed(Accelerated(Phased()))
+        solver = MixedPrecision(Accelerated(TwoPhase()))
     return solver

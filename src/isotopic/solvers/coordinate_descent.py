@@ -7,7 +7,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.kernels import descended, row_sums
-from isotopic.priors import Free, Lasso, Posterior, Prior, Simplex, Weighted
+from isotopic.priors import Free, Lasso, Posterior, Prior, SampleWeighted, Simplex
 from isotopic.problem import Problem, State
 
 KNOWN = (Free, Lasso, Simplex)
@@ -63,18 +63,18 @@ class CoordinateDescent:
         X, turned = problem.X.by_sample_and_by_feature
         penalty, copies = strength(problem.weights), problem.weights.copies
         each = problem.X.sample_totals if copies is None else problem.X.sample_totals / copies
-        if problem.weights.normalized:
+        if problem.weights.is_normalized:
             weights = weights * each.astype(weights.dtype)[:, np.newaxis]
 
         sums = row_sums(weights.T) if copies is None else copies @ weights
-        if problem.topics.normalized:  # a penalty on the weights is one on all products
+        if problem.topics.is_normalized:  # a penalty on the weights is one on all products
             slopes = (1 + penalty) * sums
         else:
             slopes = sums + strength(problem.topics)
         topics = descended(turned, topics.T, weights, slopes, sweeps=self.sweeps).T
 
         totals = row_sums(topics)
-        if problem.topics.normalized:
+        if problem.topics.is_normalized:
             weights, totals = weights * totals.astype(weights.dtype), np.ones_like(totals)
             topics = problem.topics.at(topics, 1.0).mean
         weights = descended(
@@ -97,7 +97,7 @@ def best_scaled(weights: Array, slopes: Array, sample_totals: Array) -> Array:
 
 def strength(prior: Prior) -> float:
     """Give the strength of the penalty."""
-    prior = prior.prior if isinstance(prior, Weighted) else prior
+    prior = prior.prior if isinstance(prior, SampleWeighted) else prior
     return prior.strength if isinstance(prior, Lasso) else 0.0
 
 
@@ -109,7 +109,7 @@ def descends(problem: Problem) -> bool:
 
 def _sides(problem: Problem) -> tuple[tuple[str, Prior], tuple[str, Prior]]:
     weights = problem.weights
-    weights = weights.prior if isinstance(weights, Weighted) else weights
+    weights = weights.prior if isinstance(weights, SampleWeighted) else weights
     return ("weights", weights), ("topics", problem.topics)
 
 

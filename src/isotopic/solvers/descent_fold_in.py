@@ -92,7 +92,7 @@ class DescentFoldIn:
         """Begin with all samples; counts that no topic can explain are left out."""
         X = problem.X.as_sparse().only_features(np.any(topics.effective, axis=0))
         slopes = np.ones(problem.n_components)
-        if not problem.weights.normalized:  # else all cost the same: their sum is given
+        if not problem.weights.is_normalized:  # else all cost the same: their sum is given
             slopes *= problem.topics_totals(topics) + strength(problem.weights)
         begin = np.array(weights.mean)
         nothing = X.sample_totals == 0
@@ -111,7 +111,7 @@ class DescentFoldIn:
 
     def step(self, problem: Problem, state: DescentFoldInState) -> DescentFoldInState:
         """Sweep over the samples that are on their way."""
-        looks = _looked_at(state, proportions=problem.weights.normalized)
+        looks = _looked_at(state, proportions=problem.weights.is_normalized)
         moved = np.concatenate([*looks, np.zeros(0)])
         sweeps = state.sweeps + _SWEEPS
         still = moved > self.tol

@@ -32,7 +32,7 @@ _FEWEST_SWEPT, _MOST_SWEPT = 256, 8192
 
 
 @dataclass(frozen=True)
-class Swept:
+class ActiveRows:
     """Samples on their way, one entry or row of each array for each.
 
     Attributes
@@ -67,11 +67,11 @@ class Swept:
     momentum: Array
     floor: Array
 
-    def joined(self, later: "Swept") -> "Swept":
+    def joined(self, later: "ActiveRows") -> "ActiveRows":
         """Keep the samples that still move, and put later ones behind them."""
         kept = np.flatnonzero(self.moving)
         pairs = ((getattr(self, f.name)[kept], getattr(later, f.name)) for f in fields(self))
-        return Swept(*(np.concatenate(pair) for pair in pairs))
+        return ActiveRows(*(np.concatenate(pair) for pair in pairs))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Given:
 
     def evaluated(self, weights: Posterior) -> tuple[Array, Array, Array]:
         """Give expected counts, log-likelihood and part of the objective of each sample."""
-        normalized = self.prior.normalized
+        normalized = self.prior.is_normalized
         counts, log_likelihoods = rows_pass(
             self.X, weights.effective, self.topics, proportions=normalized
         )
@@ -142,14 +142,14 @@ class Samples:
         totals = problem.topics_totals(self.topics, X.missing)
         return Given(X, problem.weights.rows(which), self.ready, totals)
 
-    def begun(self, problem: Problem, which: Array) -> Swept:
+    def begun(self, problem: Problem, which: Array) -> ActiveRows:
         """Look at some samples for the first time."""
         start, terms = self.start, self.start.terms
         terms = None if terms is None else terms[which]
         first = Posterior(start.mean[which], start.effective[which], terms)
         counts, log_likelihoods, objective = self.given(problem, which).evaluated(first)
         n = len(which)
-        return Swept(
+        return ActiveRows(
             rows=which,
             moving=np.ones(n, bool),
             plain=np.ones(n, bool),
@@ -176,7 +176,7 @@ class FoldInState:
         Of the samples that have settled.
     waiting : ndarray of int
         The row numbers of the samples that were not looked at.
-    swept : Swept
+    swept : ActiveRows
     given : Given
     moved : float
         The largest share of its own total that the last update moved of any sample's counts.
@@ -190,7 +190,7 @@ class FoldInState:
     settled: Array
     log_likelihood: float
     waiting: Array
-    swept: Swept
+    swept: ActiveRows
     given: Given
     moved: float
     given_up: float
@@ -257,7 +257,7 @@ class FoldIn:
         topics = replace(topics, effective=table.topics)
         X = problem.X.as_sparse().only_features(np.any(topics.effective, axis=0))
         if X.missing is not None:  # computed once, for those that sweep over some rows
-            scaled = not (problem.weights.normalized or problem.topics.normalized)
+            scaled = not (problem.weights.is_normalized or problem.topics.is_normalized)
             X.missing.reach(topics.mean if scaled else topics.effective)
         samples = Samples(X, weights, topics, table)
         some = np.flatnonzero(X.sample_totals > 0)
@@ -318,7 +318,9 @@ def _with_others(problem: Problem, state: FoldInState) -> FoldInState:
     return replace(state, waiting=waiting, swept=swept, given=given)
 
 
-def _taken_further(X: Rows, swept: Swept, counts: Array, moved: Array, failed: Array) -> Swept:
+def _taken_further(
+    X: Rows, swept: ActiveRows, counts: Array, moved: Array, failed: Array
+) -> ActiveRows:
     """Take each sample's counts further along their way, but those whose last step failed."""
     momentum, floor = _SCHEDULE.after_success(swept.momentum, swept.floor, moved)
     slower = _SCHEDULE.after_failure(swept.momentum[failed], swept.floor[failed])

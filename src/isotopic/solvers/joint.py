@@ -37,7 +37,7 @@ class JointEM:
 
 
 @dataclass(frozen=True)
-class InTurn:
+class BlockUpdate:
     """Update the topics, then the weights, from the same expected counts, for any pair of priors.
 
     The topics absorb their counts with the totals of the weights as they were, the weights with

@@ -15,7 +15,7 @@ from isotopic.solvers.batches import (
     check_joint,
     stacked,
 )
-from isotopic.solvers.first_look import PASSES, first_look
+from isotopic.solvers.quick_inference import PASSES, quick_inference
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class OnlineEM:
     variational inference.
 
     The first iteration infers each batch's weights in a few updates
-    (:func:`~isotopic.solvers.first_look.first_look`), so that the topics are told apart early; the
-    later ones update them once. An iteration goes once through all batches, and evaluates where
+    (:func:`~isotopic.solvers.quick_inference.quick_inference`), so that the topics are told apart
+    early; the later ones update them once. An iteration goes once through all batches, and evaluates where
     that led: four passes, then two. If a single batch has all samples there is nothing to average,
     and the iteration is that of :class:`~isotopic.solvers.JointEM`.
 
@@ -133,7 +133,7 @@ def _updated(batch: Batch, weights: Posterior | None, topics: Posterior) -> tupl
     """
     own = batch.problem
     if weights is None:
-        new, counts = first_look(own, topics)
+        new, counts = quick_inference(own, topics)
         return new, own.with_unseen(counts.topics, new, topics)
     counts = own.expected_counts(
         batch.weights(weights), topics, weights_only=not own.topics.learned

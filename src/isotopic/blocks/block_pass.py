@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.pieces import Piece
-from isotopic.blocks.rows import Rows, Stored
+from isotopic.blocks.row_store import Rows, Stored
+from isotopic.blocks.tasks import PlacedBlock
 from isotopic.counts import CountMatrix
 from isotopic.kernels import one_pass
 from isotopic.priors import Posterior, Prior, Totals
@@ -34,7 +34,7 @@ class Recipe:
     totals: Totals
     given: bool = False
 
-    def of(self, piece: Piece, sample_totals: Array) -> Posterior:
+    def of(self, piece: PlacedBlock, sample_totals: Array) -> Posterior:
         """Make the weights of a block, with the prior of its rows."""
         prior, values = self.prior.rows(piece.row_numbers), self.rows.of(piece, sample_totals)
         return prior.at(values, self.totals) if self.given else prior.absorb(values, self.totals)
@@ -99,7 +99,7 @@ class Sweep:
     weights_only: bool
     to: Stored
 
-    def __call__(self, piece: Piece, X: CountMatrix) -> Sums:
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Sums:
         """Do it for one block."""
         prior = self.recipe.prior.rows(piece.row_numbers)
         weights = self.recipe.of(piece, X.sample_totals)
@@ -108,7 +108,7 @@ class Sweep:
             weights.effective,
             self.topics,
             weights_only=self.weights_only,
-            proportions=prior.normalized,
+            proportions=prior.is_normalized,
         )
         self.to.put(piece, counts.weights)
         return Sums(

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from isotopic import NMF, Free, Simplex, open_blocks
 from isotopic.blocks import BlockedCounts, problem_of
-from isotopic.estimators.watching import Pace
+from isotopic.estimators.callbacks import Pace
 from isotopic.init import random_start
 from isotopic.solvers import Iteration
 

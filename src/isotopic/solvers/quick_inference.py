@@ -15,7 +15,7 @@ _AT_ONCE = 8
 PASSES = 3
 
 
-def first_look(problem: Problem, topics: Posterior) -> tuple[Posterior, Counts]:
+def quick_inference(problem: Problem, topics: Posterior) -> tuple[Posterior, Counts]:
     r"""Infer weights in two updates, and share the counts out by them.
 
     Each sample starts with equal shares. While the topics are still alike, plain updates leave

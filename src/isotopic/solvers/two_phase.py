@@ -1,4 +1,4 @@
-"""Phased: cheap steps first, sharper ones at the end."""
+"""TwoPhase: cheap steps first, sharper ones at the end."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,11 +7,11 @@ from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.solvers.base import Solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent
-from isotopic.solvers.joint import InTurn
+from isotopic.solvers.joint import BlockUpdate
 
 
 @dataclass(frozen=True)
-class Phased:
+class TwoPhase:
     """Take one solver's steps far from the optimum and another's near it.
 
     Both must begin a step with nothing but a point and its counts, so that nothing is lost when
@@ -19,7 +19,7 @@ class Phased:
 
     Parameters
     ----------
-    first : Solver, default=InTurn()
+    first : Solver, default=BlockUpdate()
     then : Solver, default=CoordinateDescent()
     below : float, default=0.03
         The residual from which on ``then`` takes the steps.
@@ -28,7 +28,7 @@ class Phased:
         and little moves at first.
     """
 
-    first: Solver[Any] = field(default_factory=InTurn)
+    first: Solver[Any] = field(default_factory=BlockUpdate)
     then: Solver[Any] = field(default_factory=CoordinateDescent)
     below: float = 0.03
     after: int = 4

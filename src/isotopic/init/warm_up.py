@@ -18,7 +18,7 @@ _TOL = 1e-3
 _PASSES_OF_NEW_SAMPLES = 5
 
 
-def rehearsed(problem: Problem, weight_counts: Array, topic_counts: Array) -> tuple[Array, Array]:
+def warm_up(problem: Problem, weight_counts: Array, topic_counts: Array) -> tuple[Array, Array]:
     """Let the posterior means lead where the variational updates would get stuck.
 
     ``exp(E[log])`` of a small count is far smaller than the count, so a variational side gives
@@ -27,7 +27,7 @@ def rehearsed(problem: Problem, weight_counts: Array, topic_counts: Array) -> tu
     counts.
     """
     weights, topics = smoothed(problem.weights), smoothed(problem.topics)
-    if not topics.normalized or (weights, topics) == (problem.weights, problem.topics):
+    if not topics.is_normalized or (weights, topics) == (problem.weights, problem.topics):
         return weight_counts, topic_counts
     easier = replace(problem, weights=weights, topics=topics)
     start = absorbed(easier, weight_counts, topic_counts)
@@ -37,13 +37,13 @@ def rehearsed(problem: Problem, weight_counts: Array, topic_counts: Array) -> tu
     return found.state.counts.weights, found.state.counts.topics
 
 
-def acquainted(problem: Problem, start: Start) -> Problem:
+def with_self_contribution_estimate(problem: Problem, start: Start) -> Problem:
     """Let the weights' prior learn what the counts of new samples find of themselves.
 
     A few passes from ``start`` are enough. All that was learned in the fit stays as it is, and what
     a sample finds does not depend on the others.
     """
-    if not problem.weights.wants_squares:
+    if not problem.weights.needs_squares:
         return problem
     weights, topics = start
     X = problem.X.only_features(np.any(topics.effective, axis=0))  # the rest says nothing
@@ -52,4 +52,4 @@ def acquainted(problem: Problem, start: Start) -> Problem:
     for passes in range(1, _PASSES_OF_NEW_SAMPLES + 1):
         weights = known.absorb_weights(state.counts.weights, topics)
         state = known.evaluate(weights, topics, passes)
-    return replace(problem, weights=known.relearned(state).weights)
+    return replace(problem, weights=known.with_updated_hyperparameters(state).weights)

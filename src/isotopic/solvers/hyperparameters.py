@@ -11,7 +11,7 @@ from isotopic.problem import Problem, State
 
 
 @dataclass(frozen=True)
-class LearningState:
+class HyperparameterState:
     """Where the inner solver is, and what the priors have learned.
 
     Attributes
@@ -63,7 +63,7 @@ class LearningState:
 
 
 @dataclass(frozen=True)
-class Learning:
+class HyperparameterUpdates:
     r"""Let the priors learn from the expected counts now and then; in between, solve.
 
     A lesson is followed by a plain step: the priors, as they are now, absorb the expected counts.
@@ -83,18 +83,18 @@ class Learning:
     first: int = 20
     interval: int = 10
 
-    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> LearningState:
+    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> HyperparameterState:
         """Evaluate the starting point."""
         start = self.inner.init(problem, weights, topics)
-        return LearningState(start, problem.weights, problem.topics, self.first, np.inf)
+        return HyperparameterState(start, problem.weights, problem.topics, self.first, np.inf)
 
-    def step(self, problem: Problem, state: LearningState) -> LearningState:
+    def step(self, problem: Problem, state: HyperparameterState) -> HyperparameterState:
         """Make a step of the inner solver, after a lesson if it is time for one."""
         problem = replace(problem, weights=state.weights_prior, topics=state.topics_prior)
         before = state.inner
         if before.passes < state.lesson:
             return replace(state, inner=self.inner.step(problem, before))
-        problem = problem.relearned(before)
+        problem = problem.with_updated_hyperparameters(before)
         after = self.inner.plain_step(problem, before)
         lesson = after.passes + self.interval
-        return LearningState(after, problem.weights, problem.topics, lesson, after.residual)
+        return HyperparameterState(after, problem.weights, problem.topics, lesson, after.residual)

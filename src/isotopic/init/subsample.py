@@ -8,7 +8,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedProblem, picked
-from isotopic.init.sharing import WEIGHT_PASSES, shared_out
+from isotopic.init.allocation import WEIGHT_PASSES, shared_out
 from isotopic.init.start import absorbed
 from isotopic.kernels import normalized
 from isotopic.priors import Simplex

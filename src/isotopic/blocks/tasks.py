@@ -30,7 +30,7 @@ class Form(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Piece:
+class PlacedBlock:
     """A block, and which rows of the data it has.
 
     Attributes
@@ -84,7 +84,7 @@ class Piece:
         except (ValueError, TypeError) as error:
             raise BlockError(f"the block {self.block.name} is not good: {error}") from error
 
-    def checked(self, given: Any = None) -> tuple["Piece", CountMatrix]:
+    def checked(self, given: Any = None) -> tuple["PlacedBlock", CountMatrix]:
         """Load the block for the first time; give it together with what was found."""
         raw = load_raw(self.block) if given is None else given
         X = self.load(raw)
@@ -120,7 +120,7 @@ A_co = TypeVar("A_co", bound=Addable, covariant=True)
 class Task(Protocol[A_co]):
     """What is done with each block. It travels to where the block is."""
 
-    def __call__(self, piece: Piece, X: Any) -> A_co:
+    def __call__(self, piece: PlacedBlock, X: Any) -> A_co:
         """Work on the rows of a block: a CountMatrix, or ``None`` if it was not to be read."""
 
 

@@ -1,4 +1,4 @@
-"""Mixed: single precision as long as it is enough."""
+"""MixedPrecision: single precision as long as it is enough."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +12,7 @@ from isotopic.solvers.accelerated import Accelerated, AcceleratedState
 
 
 @dataclass(frozen=True)
-class Mixed:
+class MixedPrecision:
     """Begin in single precision, and end in double.
 
     A pass in single precision takes about two thirds of the time, and with many components half of

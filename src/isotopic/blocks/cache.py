@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.pieces import Piece
+from isotopic.blocks.tasks import PlacedBlock
 from isotopic.counts import CountMatrix
 
 INDEX_BYTES = 6  # of an entry in the index by feature: a short and a long whole number
 
 
-class Room:
+class BlockCache:
     """Memory for blocks between passes.
 
     The totals of samples always stay. Then the indexes by feature come first, because they take
@@ -40,17 +40,17 @@ class Room:
         self._blocks, self._indexes, self._sample_totals = {}, {}, {}
         self._used = self._reserved = 0
 
-    def expect(self, pieces: Sequence[Piece]) -> None:
+    def expect(self, pieces: Sequence[PlacedBlock]) -> None:
         """Get ready for a pass over these blocks."""
         new = (p for p in pieces if p.number not in self._blocks and p.number not in self._indexes)
         forms = (piece.form for piece in new)
         self._reserved = sum(INDEX_BYTES * form.entries for form in forms if form is not None)
 
-    def block(self, piece: Piece) -> CountMatrix | None:
+    def block(self, piece: PlacedBlock) -> CountMatrix | None:
         """Give a block that stayed."""
         return self._blocks.get(piece.number)
 
-    def complete(self, piece: Piece, X: CountMatrix) -> None:
+    def complete(self, piece: PlacedBlock, X: CountMatrix) -> None:
         """Give a block that was read again what is known of it, or find it out."""
         if X.is_sparse:
             index = self._indexes.get(piece.number)
@@ -59,7 +59,7 @@ class Room:
         X.sample_totals = X.sample_totals if totals is None else totals
         self._sample_totals[piece.number] = X.sample_totals
 
-    def has_room_for(self, piece: Piece) -> bool:
+    def has_room_for(self, piece: PlacedBlock) -> bool:
         """Tell whether a block that is sparse would stay."""
         if piece.form is None:
             return False
@@ -68,12 +68,12 @@ class Room:
         more = entry * piece.form.entries + (0 if known else index)
         return self._fits(more + self._reserved - (0 if known else index))
 
-    def offer(self, piece: Piece, X: CountMatrix, *, lent: bool) -> None:
+    def offer(self, piece: PlacedBlock, X: CountMatrix, *, lent: bool) -> None:
         """Keep a block, or only its index if the block's memory is ``lent``, if there is room."""
         with self._lock:
             self._offer(piece, X, lent)
 
-    def _offer(self, piece: Piece, X: CountMatrix, lent: bool) -> None:
+    def _offer(self, piece: PlacedBlock, X: CountMatrix, lent: bool) -> None:
         index = INDEX_BYTES * len(X.values) if X.is_sparse else 0
         known = piece.number in self._indexes
         if not known:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array, as_numbers
-from isotopic.priors import Fixed, Held, Posterior, Prior, forbidding, row_norms, seeded
+from isotopic.priors import Fixed, Posterior, Prior, WithFixedTopics, forbidding, row_norms, seeded
 
 
 def informed(
@@ -58,9 +58,9 @@ def informed(
         prior = seeded(prior, np.asfortranarray(pseudo_counts))
     if len(held) == shape[0]:
         held = np.asfortranarray(held)
-        return Fixed(Posterior(held, held), normalized=prior.normalized)
+        return Fixed(Posterior(held, held), is_normalized=prior.is_normalized)
     if len(held):
-        return Held(prior.rows(np.arange(len(held), shape[0])), held)
+        return WithFixedTopics(prior.rows(np.arange(len(held), shape[0])), held)
     return prior
 
 

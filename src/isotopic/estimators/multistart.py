@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.estimators.checkpoint import Keeper
-from isotopic.estimators.watching import Watcher
+from isotopic.estimators.callbacks import Watcher
+from isotopic.estimators.checkpoint import CheckpointWriter
 from isotopic.init import Start, start_from_arrays, start_from_model, strategy_start
 from isotopic.problem import Problem, State
 from isotopic.random import generator
@@ -36,7 +36,7 @@ class Searching:
         problem: Problem,
         seen: Array | None,
         watching: list[Watcher],
-        keeper: Keeper | None,
+        keeper: CheckpointWriter | None,
     ) -> Solution[State]:
         """Solve from every start, and keep the lowest objective; an interruption ends it."""
         solver = choose_solver(self.solver, problem)

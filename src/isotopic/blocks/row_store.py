@@ -12,7 +12,7 @@ from uuid import uuid4
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.pieces import Piece
+from isotopic.blocks.tasks import PlacedBlock
 from isotopic.kernels import extrapolated
 
 
@@ -111,7 +111,7 @@ class FolderStore:
 class Rows(Protocol):
     """Rows of all blocks, as arrays that are made when a block is worked on."""
 
-    def of(self, piece: Piece, sample_totals: Array) -> Array:
+    def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
         """Give the rows of a block, whose totals are known."""
 
     def copy(self, order: str = "K") -> Self:
@@ -145,11 +145,11 @@ class Stored:
     def __reduce__(self) -> Any:
         return Stored, (self.store, self.key, False)
 
-    def put(self, piece: Piece, rows: Array) -> None:
+    def put(self, piece: PlacedBlock, rows: Array) -> None:
         """Keep the rows of a block."""
         self.store.put(self.key, piece.number, rows)
 
-    def of(self, piece: Piece, sample_totals: Array) -> Array:
+    def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
         """Give the rows of a block."""
         return self.store.get(self.key, piece.number)
 
@@ -203,7 +203,7 @@ class Whole:
 
     values: Array
 
-    def of(self, piece: Piece, sample_totals: Array) -> Array:
+    def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
         """Copy the rows of a block."""
         return self.values[piece.rows].copy()
 
@@ -226,7 +226,7 @@ class EqualShares:
     n_components: int
     dtype: str
 
-    def of(self, piece: Piece, sample_totals: Array) -> Array:
+    def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
         """Share the totals of a block."""
         shares = sample_totals[:, np.newaxis] / self.n_components
         return np.repeat(shares, self.n_components, 1).astype(self.dtype)
@@ -249,7 +249,7 @@ class Extrapolated:
     momentum: float
     floor: float
 
-    def of(self, piece: Piece, sample_totals: Array) -> Array:
+    def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
         """Take the counts of a block further."""
         latest, previous = (rows.of(piece, sample_totals) for rows in (self.latest, self.previous))
         return extrapolated(

@@ -16,7 +16,7 @@ class Fixed(Side):
     """A side that is known: it absorbs nothing. Used to infer the weights of new samples."""
 
     posterior: Posterior = field(repr=False)
-    normalized: bool  # type: ignore[misc]
+    is_normalized: bool  # type: ignore[misc]
     learned: ClassVar[bool] = False
 
     def check(self, shape: tuple[int, int]) -> None:
@@ -29,7 +29,7 @@ class Fixed(Side):
         mean = np.asfortranarray(self.posterior.mean[which])
         point = self.posterior.effective is self.posterior.mean
         effective = mean if point else np.asfortranarray(self.posterior.effective[which])
-        return Fixed(Posterior(mean, effective), self.normalized)
+        return Fixed(Posterior(mean, effective), self.is_normalized)
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Give what is known."""
@@ -43,20 +43,20 @@ class Fixed(Side):
         """Nothing is left to do."""
         return 0.0
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Any counts will do."""
         return np.asarray(posterior.mean * as_column(mass))
 
 
-class Around(Side):
+class Wrapper(Side):
     """A prior that changes one thing about another, and is like it in the rest."""
 
     prior: Prior
 
     @property
-    def normalized(self) -> bool:  # type: ignore[override]
+    def is_normalized(self) -> bool:  # type: ignore[override]
         """Whether rows sum to one."""
-        return self.prior.normalized
+        return self.prior.is_normalized
 
     @property
     def norm(self) -> float | None:
@@ -64,9 +64,9 @@ class Around(Side):
         return self.prior.norm
 
     @property
-    def bayesian(self) -> bool:  # type: ignore[override]
+    def is_bayesian(self) -> bool:  # type: ignore[override]
         """Whether this side is a distribution."""
-        return self.prior.bayesian
+        return self.prior.is_bayesian
 
     @property
     def learned(self) -> bool:  # type: ignore[override]
@@ -84,59 +84,59 @@ class Around(Side):
         return self.prior.sizes
 
     @property
-    def learning(self) -> bool:  # type: ignore[override]
+    def learns(self) -> bool:  # type: ignore[override]
         """Whether the prior learns."""
-        return self.prior.learning
+        return self.prior.learns
 
     @property
-    def wants_squares(self) -> bool:  # type: ignore[override]
+    def needs_squares(self) -> bool:  # type: ignore[override]
         """Whether the prior wants squares."""
-        return self.prior.wants_squares
+        return self.prior.needs_squares
 
-    def relearned(self, evidence: Evidence) -> Self:
+    def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
         """Let the prior learn."""
-        return self.around(self.prior.relearned(self.inside(evidence)))
+        return self.around(self.prior.with_updated_hyperparameters(self.inside(evidence)))
 
     def inside(self, evidence: Evidence) -> Evidence:
         """Give what the prior learns from."""
         return evidence
 
     @property
-    def tallied(self) -> bool:  # type: ignore[override]
+    def learns_from_statistics(self) -> bool:  # type: ignore[override]
         """Whether the prior learns from sums over rows."""
-        return self.prior.tallied
+        return self.prior.learns_from_statistics
 
-    def tally(self, evidence: Evidence) -> Array:
+    def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Let the prior add up."""
-        return self.prior.tally(self.inside(evidence))
+        return self.prior.sufficient_statistics(self.inside(evidence))
 
-    def taught(self, tally: Array) -> Self:
+    def with_statistics(self, tally: Array) -> Self:
         """Let the prior update its settings."""
-        return self.around(self.prior.taught(tally))
+        return self.around(self.prior.with_statistics(tally))
 
-    def moved(self, before: Any) -> bool:
+    def changed_since(self, before: Any) -> bool:
         """Tell whether the prior's settings changed."""
-        return self.prior.moved(before.prior)
+        return self.prior.changed_since(before.prior)
 
-    def entries(self, evidence: Evidence) -> Array | None:
+    def self_contribution_of(self, evidence: Evidence) -> Array | None:
         """Give what the prior learns of each entry."""
-        return self.prior.entries(self.inside(evidence))
+        return self.prior.self_contribution_of(self.inside(evidence))
 
-    def with_entries(self, entries: Any) -> Self:
+    def with_self_contribution(self, entries: Any) -> Self:
         """Let the prior take it."""
-        return self.around(self.prior.with_entries(entries))
+        return self.around(self.prior.with_self_contribution(entries))
 
-    def settings_cost(self, columns: int) -> float:
+    def hyperprior_term(self, columns: int) -> float:
         """Give the prior's."""
-        return self.prior.settings_cost(columns)
+        return self.prior.hyperprior_term(columns)
 
     def kept(self, learned: Any) -> Self:
         """Take what the prior has learned."""
         return self.around(self.prior.kept(learned.prior))
 
-    def predictive(self, posterior: Posterior) -> Array:
+    def predictive_factor(self, posterior: Posterior) -> Array:
         """Show what the prior shows."""
-        return self.prior.predictive(posterior)
+        return self.prior.predictive_factor(posterior)
 
     def around(self, prior: Prior) -> Self:
         """Change the same thing about another prior."""
@@ -162,25 +162,25 @@ class Around(Side):
         """Give the slope of the prior."""
         return self.prior.slope(factor)
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Find the prior's counts."""
-        return self.prior.implied(posterior, mass, totals)
+        return self.prior.implied_counts(posterior, mass, totals)
 
-    def first_totals(self, counts: Array) -> Totals:
+    def initial_totals(self, counts: Array) -> Totals:
         """Give the prior's."""
-        return self.prior.first_totals(counts)
+        return self.prior.initial_totals(counts)
 
-    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+    def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
         """Pull as the prior does."""
-        return self.prior.pull(posterior, copies)
+        return self.prior.scale_derivative(posterior, copies)
 
-    def beside(self, pull: Totals) -> Any:
+    def next_to(self, pull: Totals) -> Any:
         """Give the same around the prior beside what pulls."""
-        return replace(self, prior=self.prior.beside(pull))  # type: ignore[type-var]
+        return replace(self, prior=self.prior.next_to(pull))  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(Around):
+class SampleWeighted(Wrapper):
     """Samples that count more or less than once.
 
     A sample that counts twice has the weights of one that counts once, and gives the topics twice
@@ -222,14 +222,14 @@ class Weighted(Around):
         """Measure over all copies."""
         return self.prior.gap(posterior, counts, totals, self.copies)
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Find the counts of all copies."""
-        each = self.prior.implied(posterior, mass / self.copies, totals)
+        each = self.prior.implied_counts(posterior, mass / self.copies, totals)
         return np.asarray(each * as_column(self.copies))
 
-    def pull(self, posterior: Posterior, copies: Array | None = None) -> Totals:
+    def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
         """Pull with all copies."""
-        return self.prior.pull(posterior, self.copies)
+        return self.prior.scale_derivative(posterior, self.copies)
 
     def repeated(self, posterior: Posterior) -> Posterior:
         """Count what each sample adds to the objective as often as the sample counts."""
@@ -239,7 +239,7 @@ class Weighted(Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Held(Around):
+class WithFixedTopics(Wrapper):
     """Topics of which the first ones are given and held, and the others learned.
 
     Parameters
@@ -284,9 +284,9 @@ class Held(Around):
         squares = None if squares is None else self._learned(squares)
         return Evidence(self._learned(counts), squares, self._learned(totals), copies)
 
-    def predictive(self, posterior: Posterior) -> Array:
+    def predictive_factor(self, posterior: Posterior) -> Array:
         """Show the topics that are held as they are."""
-        learned = self.prior.predictive(self._learned_part(posterior))
+        learned = self.prior.predictive_factor(self._learned_part(posterior))
         return np.asfortranarray(np.concatenate([self.held.astype(learned.dtype), learned]))
 
     def gap(
@@ -296,11 +296,11 @@ class Held(Around):
         learned = self._learned_part(posterior)
         return self.prior.gap(learned, self._learned(counts), self._learned(totals))
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Share the mass of the topics that are held out as they are."""
         counts = posterior.mean * as_column(mass)
         learned = self._learned_part(posterior)
-        counts[len(self.held) :] = self.prior.implied(
+        counts[len(self.held) :] = self.prior.implied_counts(
             learned, self._learned(mass), self._learned(totals)
         )
         return np.asarray(counts)
@@ -311,17 +311,17 @@ class Held(Around):
         learned = prior.quantile(self._learned_part(posterior), probability)
         return np.concatenate([self.held, learned])
 
-    def first_totals(self, counts: Array) -> Totals:
+    def initial_totals(self, counts: Array) -> Totals:
         """Topics that are held have the sums that they have."""
-        if self.normalized:
+        if self.is_normalized:
             return 1.0
         learned = self._learned(counts)
-        totals = np.broadcast_to(self.prior.first_totals(learned), len(learned))
+        totals = np.broadcast_to(self.prior.initial_totals(learned), len(learned))
         return np.append(self.held.sum(axis=1), totals)
 
-    def beside(self, pull: Totals) -> "Held":
+    def next_to(self, pull: Totals) -> "WithFixedTopics":
         """Let the topics that are learned know of their own components."""
-        return replace(self, prior=self.prior.beside(self._learned(pull)))
+        return replace(self, prior=self.prior.next_to(self._learned(pull)))
 
     def _learned(self, side: Any) -> Any:
         """Give the part of what there is for each topic, in the layout of the kernels."""
@@ -362,7 +362,7 @@ class Held(Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Seeded(Around):
+class Seeded(Wrapper):
     r"""A point that expects some counts beforehand.
 
     .. math:: \text{term} = -\sum \text{pseudo-counts} \cdot \log(\text{factor})
@@ -403,14 +403,14 @@ class Seeded(Around):
         """Measure with the counts that were expected beforehand."""
         return self.prior.gap(posterior, self._all(counts), totals)
 
-    def implied(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         """Take away what was expected beforehand."""
-        whole = self.prior.implied(posterior, mass + self.pseudo_counts.sum(axis=1), totals)
+        whole = self.prior.implied_counts(posterior, mass + self.pseudo_counts.sum(axis=1), totals)
         return np.asarray(np.maximum(whole - self.pseudo_counts, 0))  # below zero by rounding only
 
-    def beside(self, pull: Totals) -> "Seeded":
+    def next_to(self, pull: Totals) -> "Seeded":
         """Let the seeds pull too: at unit norm they do not gain by a larger scale."""
-        return replace(self, prior=self.prior.beside(pull + self.pseudo_counts.sum(axis=1)))
+        return replace(self, prior=self.prior.next_to(pull + self.pseudo_counts.sum(axis=1)))
 
     def _all(self, counts: Array) -> Array:
         return np.asarray(counts + self.pseudo_counts.astype(counts.dtype))
@@ -425,7 +425,7 @@ class Seeded(Around):
 
 
 @dataclass(frozen=True, eq=False)
-class Forbidden(Around):
+class Forbidden(Wrapper):
     """A point some entries of which are zero for certain.
 
     Parameters

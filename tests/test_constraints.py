@@ -21,7 +21,7 @@ from isotopic import (
 )
 from isotopic.counts import CountMatrix
 from isotopic.init import random_start
-from isotopic.priors import Held, Simplex, Weighted, forbidding, row_norms, seeded
+from isotopic.priors import SampleWeighted, Simplex, WithFixedTopics, forbidding, row_norms, seeded
 from isotopic.problem import Problem
 from isotopic.solvers import Alternating, JointEM, solve
 
@@ -85,7 +85,7 @@ def test_a_sample_that_counts_zero_times_is_explained_all_the_same(rng, model):
 
 def test_fractional_weights_scale_out(rng, model):
     """Weighting all samples alike changes the objective's size and a prior on the topics only."""
-    if model._priors()[1].bayesian:
+    if model._priors()[1].is_bayesian:
         pytest.skip("a prior on the topics is not weighted")
     X = random_counts(rng, 15, 9)
     whole, part = clone(model).fit(X), clone(model).fit(X, sample_weight=np.full(15, 0.37))
@@ -312,7 +312,7 @@ def test_known_signatures_explain_what_they_made(rng):
 def refuses_seeds(model):
     """Topics that carry a scale run away with the seeds if nothing holds the weights."""
     weights, topics = model._priors()
-    return topics.norm is None and not (topics.bayesian or weights.bayesian)
+    return topics.norm is None and not (topics.is_bayesian or weights.is_bayesian)
 
 
 def test_seeds_never_raise_the_objective_and_pull(rng, model):
@@ -434,7 +434,7 @@ def test_weighted_fixed_points_are_stationary(rng, weights):
     """At convergence no direction on the weights' side changes the weighted objective."""
     X, copies = random_counts(rng, 8, 6), rng.random(8) * 3 + 0.2
     problem = Problem(
-        Weighted(weights, copies), Simplex(), CountMatrix(X.astype(float)).repeated(copies), 2
+        SampleWeighted(weights, copies), Simplex(), CountMatrix(X.astype(float)).repeated(copies), 2
     )
     start = random_start(problem, rng)
     state = solve(problem, JointEM(), start, max_iter=20000, tol=1e-12).state
@@ -453,7 +453,7 @@ def test_priors_around_priors_never_raise_the_objective(rng, solver):
     held = rng.dirichlet(np.ones(30), 1)
     for prior in (Simplex(), Dirichlet(0.2)):
         topics = seeded(forbidding(prior, forbidden), pseudo)
-        topics = Held(topics.rows(np.arange(1, 4)), held)
+        topics = WithFixedTopics(topics.rows(np.arange(1, 4)), held)
         problem = Problem(Dirichlet(0.3), topics, CountMatrix(X), 4)
         start = random_start(problem, rng)
         history = solve(problem, solver, start, max_iter=60, tol=0).history
@@ -466,4 +466,4 @@ def test_priors_compare_by_their_settings():
     assert Dirichlet([0.1, 0.2]) != Dirichlet([0.1, 0.3])
     assert Lasso(1.0) != Free()
     assert hash(Dirichlet([0.1])) == hash(Dirichlet(np.array([0.1])))
-    assert Weighted(Free(), np.ones(2)) == Weighted(Free(), np.ones(2))
+    assert SampleWeighted(Free(), np.ones(2)) == SampleWeighted(Free(), np.ones(2))

@@ -174,7 +174,7 @@ def test_merged_models_explain_what_their_parts_did(name, data, X, tmp_path):
     mass = old.weights_ * old.components_.sum(axis=1)
     merged = np.stack([mass[:, home == k].sum(axis=1) for k in range(3)], axis=1)
     additive = isinstance(old._fitted_priors[0], (Free, Simplex, Lasso, Dirichlet, Gamma))
-    if data == "plain" and additive and old._fitted_priors[1].normalized:
+    if data == "plain" and additive and old._fitted_priors[1].is_normalized:
         np.testing.assert_allclose(new.weights_, merged, rtol=1e-6)
     if data == "plain":
         assert objective_of(new, X) == pytest.approx(new.objective_)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array
-from isotopic.estimators.knowledge import knowledge_table
+from isotopic.estimators.constraints import knowledge_table
 from isotopic.estimators.offsets import Offsets
 from isotopic.evaluate import prevalence
 from isotopic.init.start import absorbed, explained_counts
@@ -277,7 +277,7 @@ def _added(rows: Array, home: Array) -> Array:
 
 def _merged_columns(prior: Prior, home: Array) -> Any:
     """Give the prior of merged weights; a penalty or a constraint stays what it is."""
-    if not prior.bayesian:
+    if not prior.is_bayesian:
         return prior
     if type(prior) not in _MERGED:
         raise ValueError(

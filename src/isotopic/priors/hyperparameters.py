@@ -136,7 +136,7 @@ def concentration_tally(
 
     Returns
     -------
-    tally : ndarray of shape (2, 1, 1) or (2, 1, columns)
+    sufficient_statistics : ndarray of shape (2, 1, 1) or (2, 1, columns)
         Those of all rows are the sum of those of any parts of them.
     """
     shape, axis = occurrence.size.shape, None if symmetric else 0
@@ -203,7 +203,7 @@ def gamma_tally(
 
     Returns
     -------
-    tally : ndarray of shape (6, 1, 1) or (6, 1, columns)
+    sufficient_statistics : ndarray of shape (6, 1, 1) or (6, 1, columns)
         Those of all rows are the sum of those of any parts of them.
     """
     counts = evidence.counts.astype(np.float64, copy=False)

@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.pieces import Piece
-from isotopic.blocks.rows import Rows, Stored
-from isotopic.blocks.sweep import Recipe
+from isotopic.blocks.block_pass import Recipe
+from isotopic.blocks.row_store import Rows, Stored
+from isotopic.blocks.tasks import PlacedBlock
 from isotopic.counts import CountMatrix
 from isotopic.kernels import squared_counts
 from isotopic.priors import Evidence, Prior, Totals
@@ -43,7 +43,7 @@ class BlockedEvidence:
     squares: Rows | None
     totals: Totals
 
-    def of(self, piece: Piece) -> Evidence:
+    def of(self, piece: PlacedBlock) -> Evidence:
         """Give that of a block."""
         unused = np.empty(0)  # totals of samples, which what is in a store does not ask for
         squares = None if self.squares is None else self.squares.of(piece, unused)
@@ -64,9 +64,11 @@ class Tally:
     prior: Prior
     evidence: BlockedEvidence
 
-    def __call__(self, piece: Piece, X: Any) -> Added:
+    def __call__(self, piece: PlacedBlock, X: Any) -> Added:
         """Do it for one block."""
-        return Added(self.prior.rows(piece.row_numbers).tally(self.evidence.of(piece)))
+        return Added(
+            self.prior.rows(piece.row_numbers).sufficient_statistics(self.evidence.of(piece))
+        )
 
 
 @dataclass(frozen=True)
@@ -94,13 +96,13 @@ class Squares:
     to: Stored
     entries: Stored
 
-    def __call__(self, piece: Piece, X: CountMatrix) -> Added:
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Added:
         """Do it for one block; give the squares of the topics."""
         weights = self.recipe.of(piece, X.sample_totals)
         squares, of_topics = squared_counts(X, weights.effective, self.topics)
         self.to.put(piece, squares)
         evidence = self.evidence.of(piece)._replace(squares=squares)
-        entries = self.prior.rows(piece.row_numbers).entries(evidence)
+        entries = self.prior.rows(piece.row_numbers).self_contribution_of(evidence)
         if entries is not None:
             self.entries.put(piece, entries)
         return Added(of_topics)
