@@ -53,13 +53,10 @@ from isotopic.select import Selection, select_components
 from isotopic.solvers import (
     Accelerated,
     Alternating,
-    FurtherMM,
     IncrementalEM,
     JointEM,
-    JointMM,
     LeastSquares,
     OnlineEM,
-    SequentialMM,
 )
 from isotopic.verify import verify
 
@@ -86,13 +83,11 @@ __all__ = [
     "Counts",
     "Dirichlet",
     "Free",
-    "FurtherMM",
     "Gamma",
     "GammaPoisson",
     "IncrementalEM",
     "Intervals",
     "JointEM",
-    "JointMM",
     "Lasso",
     "LeastSquares",
     "LogPenalty",
@@ -100,7 +95,6 @@ __all__ = [
     "PoissonFactorization",
     "PowerPenalty",
     "Selection",
-    "SequentialMM",
     "Simplex",
     "SparseNMF",
     "SparsityWarning",

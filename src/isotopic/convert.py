@@ -64,7 +64,7 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
         raise TypeError(f"to must be a model of this package or its class, not {to!r}")
     source, pair = Pair(*model._fitted_priors), _informed_pair(target, model)
     reason = _why_not_exact(source, pair)
-    if not model._beta == target._beta == 1:
+    if not (model._divergence.is_likelihood and target._divergence.is_likelihood):
         reason = "the relations are those of the Kullback-Leibler divergence, beta=1"
     if model._has_missing:
         reason = "the counts that fill its missing entries are not those of the other model"

@@ -13,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from isotopic.arrays import Array
-from isotopic.blocks import BlockedCounts, is_blocks, problem_of
+from isotopic.blocks import BlockedCounts, is_blocks, make_problem
 from isotopic.counts import CountMatrix
+from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators.attributes import kept_sides, weight_attributes
 from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callbacks
 from isotopic.estimators.checkpoint import Checkpoint
@@ -91,9 +92,9 @@ class BaseTopicModel(
     }
 
     @property
-    def _beta(self) -> float:
-        """Which beta divergence is minimised: that of counts."""
-        return 1.0
+    def _divergence(self) -> Divergence:
+        """The divergence that is minimised."""
+        return KullbackLeibler()
 
     def _priors(self) -> tuple[Prior, Prior]:
         """Give the model: the priors of its weights and its topics."""
@@ -311,7 +312,7 @@ class BaseTopicModel(
 
     def _pose(self, weights: Prior, topics: Prior, X: Any) -> Problem:
         """Put priors and data together."""
-        return problem_of(weights, topics, X, self.n_components)
+        return make_problem(weights, topics, X, self.n_components, self._divergence)
 
     def _own_priors(self) -> tuple[Prior, Prior]:
         """Give the priors of the parameters as they are now, for good."""
@@ -369,7 +370,7 @@ class BaseTopicModel(
         def unsized(part: Posterior, rows: slice) -> Posterior:
             return fitted.rows(rows).unsized(weights_prior, part)
 
-        weights = problem.whole(state.weights, unsized)
+        weights = problem.collect_weights(state.weights, unsized)
         attributes = {
             **kept_sides(Pair(weights_prior, topics_prior), weights, topics or state.topics),
             "_copies": copies,

@@ -1,33 +1,26 @@
 """NMF under a beta divergence."""
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array
-from isotopic.beta_problem import BetaProblem
+from isotopic.blocks import make_problem
 from isotopic.counts import CountMatrix
-from isotopic.divergences import NAMED, Beta, Sweeper
+from isotopic.divergences import BETA_NAMES, Beta, Divergence, KullbackLeibler
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.data import read_sample_weight
 from isotopic.estimators.documentation import documented
 from isotopic.estimators.offsets import NOTHING_KNOWN, Offsets
-from isotopic.init import uniform_start
-from isotopic.priors import Fixed, Free, Lasso, LogPenalty, Posterior, Prior, Simplex
+from isotopic.priors import Free, Lasso, LogPenalty, Posterior, Prior, Simplex
 from isotopic.problem import Problem, State
 from isotopic.random import Seed
 from isotopic.responsibilities import Responsibilities
-from isotopic.solvers import BetaFoldIn, Solution, solve
 from isotopic.threads import use_threads
-
-_FOLD_IN_TOL = 1e-6
-_FOLD_IN_MAX_ITER = 5000
 
 _PENALTIES = {"lasso": Lasso, "log": LogPenalty}
 
@@ -94,7 +87,7 @@ class BetaNMF(BaseTopicModel):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseTopicModel._parameter_constraints,
-        "beta": [StrOptions(set(NAMED)), Real],
+        "beta": [StrOptions(set(BETA_NAMES)), Real],
         "normalize": ["boolean"],
         "penalty": [StrOptions(set(_PENALTIES)), Lasso, LogPenalty, None],
         "strength": [Real],
@@ -106,24 +99,24 @@ class BetaNMF(BaseTopicModel):
             weights = _PENALTIES[self.penalty](self.strength)
         return weights, Simplex() if self.normalize else Free()
 
+    @property
+    def _divergence(self) -> Divergence:
+        """The divergence that was fitted, or is to be."""
+        divergence = Beta.parse(self.__dict__.get("beta_", self.beta))
+        return KullbackLeibler() if divergence.beta == 1 else divergence
+
     def _pose(self, weights: Prior, topics: Prior, X: Any) -> Problem:
-        divergence = Beta.of(self.beta)
-        if divergence.beta == 1:
-            return super()._pose(weights, topics, X)
-        if not isinstance(X, CountMatrix):
+        if self.seeds is not None and not Beta.parse(self.beta).beta == 1:
             raise ValueError(
-                f"beta={self.beta!r} needs X in memory, not in row blocks, which are for counts: "
-                "use beta=1, or a part of the data"
+                "seeds are counts that topics have before the fit, and only beta=1 is a model of "
+                "counts. Use fixed_topics, forbidden, or init=(weights, topics)."
             )
-        if self.seeds is not None:
-            raise ValueError(
-                "seeds are counts that topics have beforehand, and only beta=1 knows counts; use "
-                "fixed_topics, forbidden, or init=(weights, topics)"
-            )
-        return BetaProblem(weights, topics, X, self.n_components, divergence)
+        divergence = Beta.parse(self.beta)
+        chosen = KullbackLeibler() if divergence.beta == 1 else divergence
+        return make_problem(weights, topics, X, self.n_components, chosen)
 
     def _fitted(self, state: State, **of_the_fit: Any) -> dict[str, Any]:
-        return {**super()._fitted(state, **of_the_fit), "beta_": Beta.of(self.beta).beta}
+        return {**super()._fitted(state, **of_the_fit), "beta_": Beta.parse(self.beta).beta}
 
     def _problem(
         self, X: CountMatrix, copies: Array | None, offsets: Offsets
@@ -133,44 +126,17 @@ class BetaNMF(BaseTopicModel):
 
     def _check_offsets(self, offsets: Offsets) -> None:
         known = offsets.size_factors is not None or offsets.n_fixed_weights
-        if known and self._beta != 1:
+        if known and not self._divergence.is_likelihood:
             raise ValueError(
-                f"size_factors and fixed_weights belong to models of counts, and "
-                f"beta={self._beta:g} is none: fit NMF, or BetaNMF with beta=1"
+                f"size_factors and fixed_weights belong to models of counts; this one has "
+                f"beta={self._beta:g}. Fit NMF, or BetaNMF with beta=1."
             )
 
     def _infer(
         self, counts: CountMatrix, offsets: Offsets = NOTHING_KNOWN, which: Array | None = None
     ) -> Posterior:
-        if self._beta == 1:
-            return super()._infer(counts, offsets, which)
         self._check_offsets(offsets)
-        counts = counts.as_sparse()
-        prior = self._fitted_priors[0]
-        known = self.components_.astype(counts.dtype, copy=False)
-        topics = Posterior(known, known)
-        fixed = Fixed(topics, is_normalized=self._fitted_priors[1].is_normalized)
-        problem = BetaProblem(prior, fixed, counts, len(known), Beta(self._beta))
-        solver: Any = BetaFoldIn(_FOLD_IN_TOL)
-        with use_threads(self.n_jobs):
-            solution: Solution[Any] = solve(
-                problem,
-                solver,
-                uniform_start(counts, problem, topics),
-                max_iter=_FOLD_IN_MAX_ITER,
-                tol=_FOLD_IN_TOL,
-            )
-        if solution.interrupted:
-            raise KeyboardInterrupt
-        if not solution.converged:
-            warnings.warn(
-                f"the weights of {len(solution.state.rows)} samples have a residual of up to "
-                f"{solution.state.residual:.1e} after {_FOLD_IN_MAX_ITER} updates",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        found: Posterior = prior.at(solution.state.weights, 1.0)
-        return found
+        return super()._infer(counts, offsets, which)
 
     def score(
         self,
@@ -213,19 +179,22 @@ class BetaNMF(BaseTopicModel):
         self._check_offsets(self._offsets(counts, size_factors, fixed_weights))
         copies = read_sample_weight(sample_weight, counts.shape[0])
         times = np.ones(counts.shape[0]) if copies is None else copies
-        seen = np.full(counts.shape[0], counts.shape[1])
-        if counts.missing is not None:
-            seen -= np.diff(counts.missing.pattern.indptr)
         weights = self._infer(counts).mean
         with use_threads(self.n_jobs):
-            sweep = Sweeper(Beta(self._beta), counts)
-            values = sweep(
-                weights, self.components_.astype(weights.dtype), weights_only=True
-            ).values
+            problem = Problem(
+                self._fitted_priors[0],
+                self._fitted_priors[1],
+                counts,
+                len(self.components_),
+                self._divergence,
+            )
+            values, seen = self._divergence.score(
+                problem, weights, self.components_.astype(weights.dtype)
+            )
         some = times * seen > 0
         if not some.any():
             raise ValueError("X has no counts to score")
-        return -float(values[some] @ times[some]) / float(seen @ times)
+        return float(values[some] @ times[some]) / float(seen @ times)
 
     def perplexity(
         self,
@@ -275,7 +244,7 @@ class BetaNMF(BaseTopicModel):
     @property
     def _beta(self) -> float:
         """Which one was fitted, or is to be."""
-        return Beta.of(self.__dict__.get("beta_", self.beta)).beta
+        return Beta.parse(self.__dict__.get("beta_", self.beta)).beta
 
     def _check_counts(self, name: str) -> None:
         """Raise unless the model is one of counts."""

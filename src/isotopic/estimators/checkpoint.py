@@ -121,7 +121,7 @@ class CheckpointWriter:
         """Write down where a start led."""
         state = solution.state
         if solution.interrupted:  # the step that was broken off may have taken over the counts
-            problem = self.problem.as_precise_as(state.topics)
+            problem = self.problem.in_precision_of(state.topics)
             counts = problem.evaluate(state.weights, state.topics, state.passes).counts
             state = _with_counts(state, counts)
         self._write(replace(solution, state=state))

@@ -1,6 +1,5 @@
 """What a fitted model can tell: of new samples, of its topics, of its own certainty."""
 
-import sys
 import warnings
 from numbers import Integral, Real
 from typing import Any
@@ -389,7 +388,7 @@ class Inference:
             self._effective_components.astype(counts.dtype, copy=False),
         )
         fixed = Fixed(topics, is_normalized=topics_prior.is_normalized)
-        problem = Problem(weights_prior, fixed, counts, len(self.components_))
+        problem = Problem(weights_prior, fixed, counts, len(self.components_), self._divergence)
         with use_threads(self.n_jobs):
             problem = with_self_contribution_estimate(
                 problem, uniform_start(counts, problem, topics)
@@ -399,26 +398,23 @@ class Inference:
                 problem,
                 solver,
                 uniform_start(counts, problem, topics),
-                max_iter=sys.maxsize,  # each sample has a limit of its own
                 tol=solver.tol,
-                callbacks=(lambda at: at.state.ended,),
             )
         if solution.interrupted:
             raise KeyboardInterrupt
         if not solution.converged and counts.total > 0:
             warnings.warn(
                 f"the weights of some samples still move by {solution.state.residual:.1e} of their "
-                f"total after {solver.most_updates} updates",
+                f"total after {solver.max_updates} updates",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        found: Posterior = problem.weights.absorb(
-            solution.state.counts, problem.topics_totals(topics, counts.missing)
-        )
+        found = problem.absorb_weights(solution.state.counts, topics)
         return offsets.unsized(own_prior, found)
 
     # What the estimator itself has.
     _fitted_priors: Any
+    _divergence: Any
     _effective_components: Array
     _copies: Array | None
     _size_factors: Array | None = None

@@ -15,7 +15,7 @@ from isotopic.estimators.checkpoint import CheckpointWriter
 from isotopic.init import Start, start_from_arrays, start_from_model, strategy_start
 from isotopic.problem import Problem, State
 from isotopic.random import generator
-from isotopic.solvers import OnlineEM, Solution, choose_solver, finished, solve
+from isotopic.solvers import OnlineEM, Solution, choose_solver, solve
 from isotopic.solvers.batches import number_of_batches
 
 
@@ -69,7 +69,7 @@ class Searching:
                 best = replace(best, interrupted=True)
                 break
         assert best is not None
-        return finished(problem, solver, best)
+        return replace(best, state=solver.finish(problem, best.state))
 
     def _starts(
         self, problem: Problem, seen: Array | None, seeds: Array

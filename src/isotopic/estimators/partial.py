@@ -51,8 +51,10 @@ def _has_normalised_topics(estimator: Any) -> bool:
             "partial_fit needs normalised topics (Simplex or Dirichlet): others depend on the "
             "weights of all samples at once"
         )
-    if estimator._beta != 1:
-        raise AttributeError("partial_fit adds up counts, and only beta=1 knows counts")
+    if not estimator._divergence.is_likelihood:
+        raise AttributeError(
+            "partial_fit averages expected counts, which need the Kullback-Leibler divergence"
+        )
     return True
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from isotopic import archive, blocks, priors, solvers
+from isotopic import archive, blocks, divergences, priors, solvers
 from isotopic.blocks import block_pass, row_store
 from isotopic.kernels import Counts
 from isotopic.priors.base import Side
@@ -49,17 +49,16 @@ TYPES: dict[str, type] = {
         row_store.Stored,
         row_store.Table,
         row_store.Whole,
+        row_store.Scaled,
+        divergences.Beta,
+        divergences.KullbackLeibler,
+        divergences.majorized.Proposal,
         block_pass.Recipe,
         block_pass.Sums,
         solvers.Alternating,
         solvers.CoordinateDescent,
         solvers.BlockUpdate,
-        solvers.FurtherMM,
-        solvers.FurtherMMState,
         solvers.JointEM,
-        solvers.JointMM,
-        solvers.JointMMState,
-        solvers.SequentialMM,
         solvers.HyperparameterUpdates,
         solvers.HyperparameterState,
         solvers.LeastSquares,

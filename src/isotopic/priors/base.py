@@ -105,6 +105,10 @@ class Prior(Protocol):
     def held_rows(self) -> int:
         """How many of the first rows are given and do not move."""
 
+    @property
+    def linear_penalty(self) -> float | None:
+        """Strength of an l1 penalty; None: other."""
+
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take ``values`` as the factor, or as the posterior's parameters."""
 
@@ -199,6 +203,7 @@ class Side:
     copies: ClassVar[Array | None] = None
     sizes: ClassVar[Array | None] = None
     held_rows: ClassVar[int] = 0
+    linear_penalty: ClassVar[float | None] = None
 
     def slope(self, factor: Array) -> Totals:
         """There is no penalty."""

@@ -16,6 +16,7 @@ class Free(Side):
     r"""Non-negative, no more: :math:`\text{counts} / \text{totals}` (Algorithm 1)."""
 
     scale: ClassVar[str] = "free"
+    linear_penalty: ClassVar[float] = 0.0
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Take the factor itself."""
@@ -75,6 +76,11 @@ class Lasso(Side):
         """Give the strength."""
         return self.strength
 
+    @property
+    def linear_penalty(self) -> float:  # type: ignore[override]
+        """The strength."""
+        return self.strength
+
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r""":math:`\text{factor} \cdot (\text{totals} + \lambda)`."""
         return np.asarray(posterior.mean * (totals + self.strength))
@@ -90,6 +96,7 @@ class Simplex(Side):
     r"""Non-negative rows that sum to one: :math:`\propto \text{counts}` (Algorithms 2 and 4)."""
 
     is_normalized: ClassVar[bool] = True
+    linear_penalty: ClassVar[float] = 0.0
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Normalise; a row of zeros says nothing and becomes uniform."""

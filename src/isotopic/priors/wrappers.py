@@ -197,6 +197,11 @@ class SampleWeighted(Wrapper):
     prior: Prior
     copies: Array = field(repr=False)  # type: ignore[misc]
 
+    @property
+    def linear_penalty(self) -> float | None:  # type: ignore[override]
+        """The prior's."""
+        return self.prior.linear_penalty
+
     def rows(self, which: Array) -> Self:
         """Give the prior of some samples only."""
         return replace(self, prior=self.prior.rows(which), copies=self.copies[which])
