@@ -28,7 +28,7 @@ from isotopic import (
     JointEM,
     Lasso,
     LogPenalty,
-    SequentialMM,
+    Alternating,
     SparseNMF,
     TopicModel,
 )
@@ -49,7 +49,7 @@ MODELS = [
     SparseNMF(3, 0.5, norm=1.5, penalty="power", solver="alternating"),
     BetaNMF(3, beta="frobenius", penalty=LogPenalty(0.1, 0.5)),
     BetaNMF(3, beta=0.5, normalize=False, solver="joint"),
-    BetaNMF(3, beta=1.5, solver=SequentialMM(), fixed_topics=np.full((1, 9), 1 / 9)),
+    BetaNMF(3, beta=1.5, solver=Alternating(), fixed_topics=np.full((1, 9), 1 / 9)),
 ]
 
 
