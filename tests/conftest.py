@@ -1,5 +1,6 @@
 import faulthandler
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -17,6 +18,10 @@ _stderr = pytest.StashKey[int]()
 
 
 def pytest_configure(config):
+    # A shell starts its background jobs with SIGINT ignored, and every child process inherits that:
+    # Python then installs no handler, and tests of Ctrl-C would wait until their limit.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     capture = config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():  # or the stacks would go where nobody sees them
         config.stash[_stderr] = os.dup(2)

@@ -4,8 +4,9 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
-# Seconds. Far more than anything here takes, and less than a test may take.
-LIMIT = 120
+# Seconds, and less than a test may take. On two cores with a load of twelve, 4 s of processor time
+# took up to 58 s.
+LIMIT = 300
 
 
 def run_python(*arguments, check=True, **options):
