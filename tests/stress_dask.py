@@ -2,8 +2,8 @@
 
 ``python tests/stress_dask.py --rounds 100 --burners 2`` runs rounds of each kind in turn beside
 processes that keep the cores busy, and prints how they ended. Every round must end with the bits of
-an undisturbed fit or, where the kind says so, with a ConnectionError. A round that takes longer than
-``ROUND_SECONDS`` ends the program with the stacks of all threads.
+an undisturbed fit or, where the kind says so, with a ConnectionError. A round that takes longer
+than ``ROUND_SECONDS`` ends the program with the stacks of all threads.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import numpy as np
 from problems import sparse_counts
 from scipy import sparse
 
-from isotopic import LDA, open_blocks
+from isotopic import NMF, open_blocks
 from isotopic.dask import cluster as calls
 
 # Seconds that a round may take with the limits below.
@@ -50,15 +50,15 @@ KINDS = {
 
 def write_shards(folder):
     """Write the data of a round; return its undisturbed fit."""
-    X = sparse_counts(np.random.default_rng(0), 160, 60, 0.3)  # noqa: N806
+    X = sparse_counts(np.random.default_rng(0), 160, 60, 0.3)
     for i in range(8):
         sparse.save_npz(pathlib.Path(folder) / f"{i}.npz", X[20 * i : 20 * (i + 1)])
     return fit(folder)
 
 
 def fit(folder, client=None):
-    """Fit a model whose hyperparameters are updated once."""
-    model = LDA(3, max_iter=22, tol=0, random_state=0)
+    """Fit a model in a few passes."""
+    model = NMF(3, max_iter=10, tol=0, random_state=0)
     return model.fit(open_blocks(folder, client=client, block_entries=1))
 
 
@@ -71,11 +71,13 @@ def has_same_bits(model, other):
 class Processes:
     """A cluster of a scheduler and two workers with a nanny each, as processes that can be hit."""
 
-    def __init__(self, folder):
-        self.file = str(pathlib.Path(folder) / "scheduler.json")
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = str(pathlib.Path(self.folder.name) / "scheduler.json")
         self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard")
         wait_until(lambda: os.path.exists(self.file))
         self.nannies = self._start("worker", "--nworkers", "2", "--nthreads", "1", "--no-dashboard")
+        self.client = distributed.Client(scheduler_file=self.file, set_as_default=False, timeout=10)
 
     def _start(self, kind, *options):
         command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *options]
@@ -86,12 +88,28 @@ class Processes:
             start_new_session=True,
         )
 
+    def worker_pids(self):
+        """Return the processes of the workers, when both answer."""
+        pids = []
+
+        def both_answer():
+            with contextlib.suppress(OSError):  # the scheduler does not know yet who was killed
+                pids[:] = self.client.sync(
+                    self.client._run, os.getpid, callback_timeout=10
+                ).values()
+            return len(pids) == 2
+
+        wait_until(both_answer)
+        return sorted(pids)
+
     def close(self):
         """Kill everything: the processes of a session are in one group."""
         for process in (self.nannies, self.scheduler):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait(timeout=30)
+        self.client.close(timeout=5)
+        self.folder.cleanup()
 
 
 def wait_until(is_true, seconds=60):
@@ -108,29 +126,26 @@ def set_limits(replace):
         replace(calls, name, value)
 
 
-def run_round(kind, seconds, pause, folder, undisturbed):
-    """Disturb a fit after some seconds; return how it ended and how long it took."""
-    with tempfile.TemporaryDirectory() as own:
-        processes = Processes(own)
-        try:
-            client = distributed.Client(
-                scheduler_file=processes.file, set_as_default=False, timeout=10
-            )
-            try:
-                client.wait_for_workers(2, timeout=60)
-                pids = sorted(client.run(os.getpid).values())
-                return _disturbed(
-                    kind, seconds, pause, folder, undisturbed, client, processes, pids
-                )
-            finally:
-                processes.close()
-                client.close(timeout=5)
-        finally:
-            processes.close()
+def record_losses(replace):
+    """Return a list to which the reason of each loss that the engine notices is added."""
+    reasons = []
+
+    class ClusterLost(calls.ClusterLost):
+        def __init__(self, reason):
+            reasons.append(reason[:60])
+            super().__init__(reason)
+
+    replace(calls, "ClusterLost", ClusterLost)
+    return reasons
 
 
-def _disturbed(kind, seconds, pause, folder, undisturbed, client, processes, pids):
+def run_round(kind, moment, pause, folder, undisturbed, processes):
+    """Disturb a fit at a moment between 0 and 1; return how it ended and how long it took."""
     verb, _, whom = kind.partition(" ")
+    pids = processes.worker_pids()
+    start = time.monotonic()
+    fit(folder, processes.client)
+    seconds = moment * (time.monotonic() - start)
     victims = {
         "a worker": pids[:1],
         "all workers": pids,
@@ -150,13 +165,17 @@ def _disturbed(kind, seconds, pause, folder, undisturbed, client, processes, pid
     start = time.monotonic()
     timer.start()
     try:
-        model = fit(folder, client)
+        model = fit(folder, processes.client)
         how = SAME if has_same_bits(model, undisturbed) else "OTHER BITS"
     except ConnectionError:
         how = ERROR
     took = time.monotonic() - start
     timer.cancel()
     timer.join(timeout=60)
+    if verb == "stop":
+        for victim in victims:  # its nanny starts another
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
     return how, took
 
 
@@ -172,24 +191,34 @@ def main():
     logging.disable(logging.CRITICAL)
     set_limits(setattr)
     calls.WORKER_SECONDS = 30.0
+    lost = record_losses(setattr)
     rng = np.random.default_rng(options.seed)
     burn = [sys.executable, "-c", "while True: pass"]
     burners = [subprocess.Popen(burn) for _ in range(options.burners)]
     ends = defaultdict(list)
-    is_good = True
+    is_good, processes = True, None
     try:
         with tempfile.TemporaryDirectory() as folder:
             undisturbed = write_shards(folder)
             for i in range(options.rounds):
                 kind = options.kinds[i % len(options.kinds)]
-                seconds, pause = rng.uniform(0, 6), rng.uniform(0.1, 15)
+                moment, pause = rng.uniform(), rng.uniform(0.1, 15)
                 faulthandler.dump_traceback_later(ROUND_SECONDS, exit=True)
-                how, took = run_round(kind, seconds, pause, folder, undisturbed)
+                processes = processes or Processes()
+                how, took = run_round(kind, moment, pause, folder, undisturbed, processes)
+                if "scheduler" in kind:
+                    processes = processes.close()
                 faulthandler.cancel_dump_traceback_later()
-                print(f"{i:4} {kind:20} after {seconds:4.1f} s: {how}, {took:.1f} s", flush=True)
+                print(
+                    f"{i:4} {kind:20} at {moment:.2f}: {how}, {took:.1f} s {lost}",
+                    flush=True,
+                )
+                lost.clear()
                 ends[kind, how].append(took)
                 is_good &= how in KINDS[kind]
     finally:
+        if processes is not None:
+            processes.close()
         for burner in burners:
             burner.kill()
     for (kind, how), took in sorted(ends.items()):

@@ -196,7 +196,8 @@ class Cluster:
         progress = checked = time.monotonic()
         while True:
             try:
-                distributed.wait(futures, timeout=POLL_SECONDS)
+                with self.client.as_current():  # it may not be the default client
+                    distributed.wait(futures, timeout=POLL_SECONDS)
             except TimeoutError:
                 pass
             except _LOST as error:
@@ -249,7 +250,7 @@ def size_of(value: Any) -> int:
     """Return the bytes that travel with a value; arrays are not copied to find out."""
     buffers: list[Any] = []
     pickled: bytes = dumps(value, buffer_callback=buffers.append)
-    return len(pickled) + sum(buffer.raw().nbytes for buffer in buffers)
+    return len(pickled) + sum(int(buffer.raw().nbytes) for buffer in buffers)
 
 
 def _executes(worker: dict[str, Any]) -> bool:

@@ -46,11 +46,11 @@ _engines: dict[str, LocalEngine] = {}
 class DaskEngine:
     """Run tasks on blocks on a cluster.
 
-    No call waits without a limit. The scheduler must answer a call within 60 seconds; a transfer may
-    take a second longer for each megabyte. A pass may take any time as long as workers report that
-    they execute tasks. It begins again if results are lost with their workers, or if no worker has
-    reported any work for 60 seconds. Workers that have sent no heartbeat for 60 seconds, because
-    they are paused or cut off from the network, get no tasks until they do. A fit ends with a
+    No call waits without a limit. The scheduler must answer a call within 60 seconds; a transfer
+    may take a second longer for each megabyte. A pass may take any time as long as workers report
+    that they execute tasks. It begins again if results are lost with their workers, or if no worker
+    has reported any work for 60 seconds. Workers that have sent no heartbeat for 60 seconds, being
+    paused or cut off from the network, get no tasks until they do. A fit ends with a
     ``ConnectionError`` if the scheduler does not answer, if no worker accepts tasks for 120
     seconds, or if workers are lost in each of five attempts at a pass.
 
