@@ -139,13 +139,19 @@ def record_losses(replace):
     return reasons
 
 
-def run_round(kind, moment, pause, folder, undisturbed, processes):
-    """Disturb a fit at a moment between 0 and 1; return how it ended and how long it took."""
-    verb, _, whom = kind.partition(" ")
-    pids = processes.worker_pids()
+def time_fit(folder, processes):
+    """Return the seconds of a fit by workers that have imported everything."""
+    processes.worker_pids()
+    fit(folder, processes.client)
     start = time.monotonic()
     fit(folder, processes.client)
-    seconds = moment * (time.monotonic() - start)
+    return time.monotonic() - start
+
+
+def run_round(kind, seconds, pause, folder, undisturbed, processes):
+    """Disturb a fit after some seconds; return how it ended and how long it took."""
+    verb, _, whom = kind.partition(" ")
+    pids = processes.worker_pids()
     victims = {
         "a worker": pids[:1],
         "all workers": pids,
@@ -205,7 +211,9 @@ def main():
                 moment, pause = rng.uniform(), rng.uniform(0.1, 15)
                 faulthandler.dump_traceback_later(ROUND_SECONDS, exit=True)
                 processes = processes or Processes()
-                how, took = run_round(kind, moment, pause, folder, undisturbed, processes)
+                seconds = moment * time_fit(folder, processes)
+                lost.clear()
+                how, took = run_round(kind, seconds, pause, folder, undisturbed, processes)
                 if "scheduler" in kind:
                     processes = processes.close()
                 faulthandler.cancel_dump_traceback_later()

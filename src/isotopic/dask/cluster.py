@@ -6,7 +6,7 @@ take hours, but it goes on only while the scheduler answers and some worker repo
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -35,6 +35,9 @@ POLL_SECONDS = 0.5
 
 # Seconds between looks at the state of the cluster, which asks the scheduler.
 CHECK_SECONDS = 5.0
+
+# Seconds after the limit of a call in which the client's own event loop must say that it is over.
+_LOOP_SECONDS = 10.0
 
 # Attempts at anything that workers are lost in.
 ATTEMPTS = 5
@@ -104,7 +107,9 @@ class Cluster:
         """
         seconds = limit_of(n_bytes)
         try:
-            return self.client.sync(_awaited, function, args, kwargs, callback_timeout=seconds)
+            return self.client.sync(
+                _awaited, seconds, function, args, kwargs, callback_timeout=seconds + _LOOP_SECONDS
+            )
         except TimeoutError as error:
             raise ClusterLost(f"no answer within {seconds:.0f} seconds") from error
         except _LOST as error:
@@ -237,7 +242,9 @@ class Cluster:
         workers has it, which never ends when one of them dies meanwhile.
         """
         n_bytes *= len(addresses)
-        limit = limit_of(n_bytes) - 2 * CONNECT_SECONDS  # one worker too slow, others still count
+        limit = (
+            limit_of(n_bytes) - 2 * CONNECT_SECONDS
+        )  # if one worker too slow, others still count
         return self.call(_send, self.client, value, addresses, limit, n_bytes=n_bytes)
 
 
@@ -271,12 +278,18 @@ def _raise_failure(futures: Sequence[Any], states: list[str]) -> None:
                 raise ClusterLost(str(error)) from error
 
 
-async def _awaited(function: Callable[..., Awaitable[T]], args: Any, kwargs: Any) -> T:
-    """Await a call; Dask loses the result of one that is cancelled inside."""
+async def _awaited(seconds: float, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Return the result of a call within a limit, even if the call resists being cancelled."""
+    calling = asyncio.ensure_future(function(*args, **kwargs))
     try:
-        return await function(*args, **kwargs)
-    except asyncio.CancelledError:
-        raise distributed.CancelledError("the call was cancelled") from None
+        await asyncio.wait([calling], timeout=seconds)
+        if not calling.done():
+            raise TimeoutError
+        if calling.cancelled():  # Dask would lose the result of a call that is cancelled inside
+            raise distributed.CancelledError("the call was cancelled")
+        return calling.result()
+    finally:
+        calling.cancel()
 
 
 async def _reaches(client: Any, address: str) -> bool:
