@@ -7,6 +7,7 @@ take hours, but it goes on only while the scheduler answers and some worker repo
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -131,6 +132,10 @@ class Cluster:
                 return attempt(workers)
             except ClusterLost as error:
                 reason = str(error)  # the error itself would keep the futures of the attempt
+            except Exception as error:
+                if self.client.status == "running":
+                    raise
+                reason = str(error)  # Dask's errors after a lost connection are of many types
         raise ConnectionError(
             f"The Dask workers were lost in each of {ATTEMPTS} attempts ({reason}). Check the logs "
             "of the workers: they may lack memory, or this process may not reach them."
@@ -200,13 +205,7 @@ class Cluster:
         limit, n_finished = limit_of(n_bytes), 0
         progress = checked = time.monotonic()
         while True:
-            try:
-                with self.client.as_current():  # it may not be the default client
-                    distributed.wait(futures, timeout=POLL_SECONDS)
-            except TimeoutError:
-                pass
-            except _LOST as error:
-                raise ClusterLost(f"{type(error).__name__}: {error}") from error
+            self.call(_look_at, self.client, futures)
             now, states = time.monotonic(), [future.status for future in futures]
             _raise_failure(futures, states)
             if (finished := states.count("finished")) > n_finished:
@@ -290,6 +289,14 @@ async def _awaited(seconds: float, function: Callable[..., Any], args: Any, kwar
         return calling.result()
     finally:
         calling.cancel()
+
+
+async def _look_at(client: Any, futures: Sequence[Any]) -> None:
+    """Wait a moment for all results."""
+    with client.as_current():  # it may not be the default client
+        waiting = distributed.wait(futures, timeout=POLL_SECONDS)
+    with suppress(TimeoutError):
+        await waiting
 
 
 async def _reaches(client: Any, address: str) -> bool:
