@@ -33,7 +33,12 @@ from isotopic.dask import cluster as calls
 ROUND_SECONDS = 120
 
 # Limits that make rounds short: those of the package would let a round wait for minutes.
-LIMITS = {"ANSWER_SECONDS": 6.0, "CONNECT_SECONDS": 1.0, "CHECK_SECONDS": 0.5}
+LIMITS = {
+    "ANSWER_SECONDS": 6.0,
+    "CONNECT_SECONDS": 1.0,
+    "CHECK_SECONDS": 0.5,
+    "WORKER_SECONDS": 30.0,
+}
 
 # Kinds of disturbance, and the ends that each of them may have.
 SAME, ERROR = "same bits", "ConnectionError"
@@ -196,7 +201,6 @@ def main():
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     set_limits(setattr)
-    calls.WORKER_SECONDS = 30.0
     lost = record_losses(setattr)
     rng = np.random.default_rng(options.seed)
     burn = [sys.executable, "-c", "while True: pass"]
