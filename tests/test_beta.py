@@ -463,9 +463,7 @@ def test_zeros_that_are_missing_are_no_zeros(rng):
     X = positive_data(rng)
     X[2, 3] = 0
     model = BetaNMF(2, beta=0, max_iter=5, tol=0, random_state=0)
-    message = re.escape(
-        "beta=0 is infinite. Mark them as missing (missing_mask=X == 0)"
-    )
+    message = re.escape("beta=0 is infinite. Mark them as missing (missing_mask=X == 0)")
     for data in (X, sparse.csr_array(X)):
         with pytest.raises(ValueError, match=message):
             model.fit(data)

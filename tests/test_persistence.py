@@ -18,6 +18,7 @@ from isotopic import (
     LDA,
     NMF,
     PLSA,
+    Alternating,
     BetaNMF,
     Checkpoint,
     Dirichlet,
@@ -26,7 +27,6 @@ from isotopic import (
     JointEM,
     Lasso,
     LogPenalty,
-    Alternating,
     SparseNMF,
     TopicModel,
 )

@@ -1,4 +1,4 @@
-"""A divergence and a pair of priors, with data: what is minimised, and how far it is from optimal."""
+"""A divergence and a pair of priors, with data: objective and optimality residual."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

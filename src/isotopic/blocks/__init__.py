@@ -20,7 +20,7 @@ __all__ = [
     "Blocks",
     "PlacedBlock",
     "is_blocks",
+    "make_problem",
     "open_blocks",
     "picked",
-    "make_problem",
 ]

@@ -1,4 +1,4 @@
-"""A problem whose data is in row blocks: the same sums, and weights that are made when needed."""
+"""Problems whose data is in row blocks: the same sums, and weights that are made when needed."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -12,23 +12,23 @@ from isotopic.blocks.hyperparameters import BlockedEvidence, Squares, Tally
 from isotopic.blocks.memory import Memory
 from isotopic.blocks.row_store import Extrapolated, Stored, Table, Whole
 from isotopic.counts import CountMatrix
+from isotopic.divergences import Divergence, KullbackLeibler
+from isotopic.divergences.base import PassSums
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
 from isotopic.priors.hyperparameters import settled
-from isotopic.divergences import Divergence, KullbackLeibler
-from isotopic.divergences.base import PassSums
 from isotopic.problem import Finish, Problem, keep_unchanged, sum_components
 
 
 @dataclass
 class BlockedWeights:
-    """The weights of all samples, as a recipe: it stands for a Posterior.
+    """The weights of all samples as a recipe; it stands for a Posterior.
 
     Attributes
     ----------
     recipe : Recipe
     sums : Sums or None
-        Of the pass that used them; ``None``: none did yet.
+        Of the pass that used them; ``None`` before the first.
     """
 
     recipe: Recipe
@@ -36,7 +36,7 @@ class BlockedWeights:
 
     @property
     def term(self) -> float:
-        """What this side adds to the objective."""
+        """The term of this side in the objective."""
         assert self.sums is not None
         return self.sums.term
 
@@ -45,9 +45,9 @@ class BlockedWeights:
 class BlockedProblem(Problem):
     """A problem whose data is in row blocks.
 
-    All that solvers ask of the weights are expected counts, which they hand back to be absorbed,
-    and sums. So here the counts are :class:`~isotopic.blocks.row_store.Rows` in a store, and
-    weights are a recipe that is followed block by block during a pass: no array has a row for each sample.
+    Solvers need of the weights only their expected counts, which they hand back to be absorbed, and
+    sums. So here the counts are rows in a store, and weights are a recipe that is followed block by
+    block during a pass: no array has a row for each sample.
 
     Parameters
     ----------

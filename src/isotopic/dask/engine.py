@@ -198,7 +198,12 @@ def _without_futures(block: Block) -> Block:
 
 
 def _work(
-    task: Task[A], pieces: list[PlacedBlock], held: list[Any], token: str, room: int | None, read: bool
+    task: Task[A],
+    pieces: list[PlacedBlock],
+    held: list[Any],
+    token: str,
+    room: int | None,
+    read: bool,
 ) -> A:
     """Do a task with neighbouring blocks, on a worker."""
     loaded = [

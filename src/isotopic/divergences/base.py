@@ -103,9 +103,10 @@ class SelectedRows(Protocol):
 class Divergence:
     """A measure of distance between data and ``weights @ topics``.
 
-    Problems ask it for passes over the data, let it say what the priors absorb, and minimise
-    its value plus the priors' terms. Two kinds exist: :class:`~isotopic.divergences.KullbackLeibler`
-    works with expected counts, :class:`~isotopic.divergences.Majorized` with gradients.
+    A problem asks it for passes over the data and for what the priors absorb, and minimises its
+    value plus the priors' terms. There are two kinds:
+    :class:`~isotopic.divergences.KullbackLeibler` works with expected counts,
+    :class:`~isotopic.divergences.Majorized` with gradients.
     """
 
     #: Whether data are counts with a likelihood: perplexity, draws and responsibilities exist.

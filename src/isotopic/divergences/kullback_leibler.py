@@ -69,7 +69,7 @@ class KullbackLeibler(Divergence):
         return absorbed
 
     def objective(self, problem: Any, weights: Any, topics: Posterior, counts: Counts) -> float:
-        """Return the divergence, or minus the log-likelihood or its bound, with the priors' terms."""
+        """Return the divergence, or minus the log-likelihood or its bound; see ``Pair``."""
         X = problem.X
         value: float = problem.objective(
             weights, topics, counts.log_likelihood, X.saturated_divergence, X.missing

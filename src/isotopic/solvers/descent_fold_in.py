@@ -91,7 +91,7 @@ class DescentFoldIn(Solver[DescentFoldInState]):
             raise ValueError(f"DescentFoldIn cannot infer these weights: {reason}. Use FoldIn.")
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> DescentFoldInState:
-        """Return the state with all samples at their start, without counts that no topic explains."""
+        """Return the state at the start; counts that no topic can explain are left out."""
         X = problem.X.as_sparse().only_features(np.any(topics.effective, axis=0))
         slopes = np.ones(problem.n_components)
         if not problem.weights.is_normalized:  # else all cost the same: their sum is given

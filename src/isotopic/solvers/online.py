@@ -51,8 +51,8 @@ class OnlineEM(Solver[OnlineState]):
 
     The first iteration infers each batch's weights in a few updates
     (:func:`~isotopic.solvers.quick_inference.quick_inference`), so that the topics are told apart
-    early; the later ones update them once. An iteration goes once through all batches, and evaluates where
-    that led: four passes, then two. If a single batch has all samples there is nothing to average,
+    early; the later ones update them once. An iteration visits all batches once and evaluates the
+    result: four passes, then two. If a single batch has all samples there is nothing to average,
     and the iteration is that of :class:`~isotopic.solvers.JointEM`.
 
     Parameters
