@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.kernels import distance, row_sums
+from isotopic.kernels import distance, normalized, row_sums
 from isotopic.registry import register
 
 # The sums of the other factor: one number, or an array that broadcasts over this factor.
@@ -112,7 +112,8 @@ class Prior:
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Return ``values`` as a posterior: they are the factor, or Bayesian parameters."""
-        return Posterior(values, values, self.penalty(values.astype(np.float64, copy=False)))
+        factor = normalized(values) if self.is_normalized else values
+        return Posterior(factor, factor, self.penalty(factor.astype(np.float64, copy=False)))
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r"""Return counts of which :meth:`absorb` would make this posterior.
@@ -133,7 +134,8 @@ class Prior:
 
         With ``copies``, row ``i`` stands for ``copies[i]`` equal samples.
         """
-        implied = self.implied_counts(posterior, row_sums(counts), totals)
+        mass = row_sums(counts) if copies is None else row_sums(counts) / copies
+        implied = self.implied_counts(posterior, mass, totals)
         return distance(counts, implied.astype(counts.dtype), row_scale=copies)
 
     def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
