@@ -227,7 +227,7 @@ def test_merges_without_a_meaning_are_refused(X):
         model.merge([[0, 1]], X + 1)
     with pytest.raises(ValueError, match="fixed_topics are held"):
         clone(ASYMMETRIC["fixed"]).fit(X).merge([[0, 2]], X)
-    with pytest.raises(ValueError, match="rates are the same"):
+    with pytest.raises(ValueError, match="Gamma weights of different rates"):
         clone(ASYMMETRIC["gamma"]).fit(X).merge([[0, 1]], X)
     with pytest.raises(ValueError, match="topics 0 and 1 have different priors"):
         clone(ASYMMETRIC["topics"]).fit(X).merge([[0, 1]], X)

@@ -45,10 +45,13 @@ from isotopic.priors import (
     Gamma,
     Lasso,
     LogPenalty,
+    Posterior,
     PowerPenalty,
+    Prior,
     Simplex,
     UnitNorm,
 )
+from isotopic.registry import register
 from isotopic.select import Selection, select_components
 from isotopic.solvers import (
     Accelerated,
@@ -93,7 +96,9 @@ __all__ = [
     "LogPenalty",
     "OnlineEM",
     "PoissonFactorization",
+    "Posterior",
     "PowerPenalty",
+    "Prior",
     "Selection",
     "Simplex",
     "SparseNMF",
@@ -118,6 +123,7 @@ __all__ = [
     "plot",
     "plsa_log_likelihood",
     "read_counts",
+    "register",
     "select_components",
     "verify",
 ]

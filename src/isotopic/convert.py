@@ -19,7 +19,7 @@ from isotopic.estimators.attributes import kept_sides
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.constraints import informed
 from isotopic.init import explained_counts
-from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Posterior, Prior, SampleWeighted, Simplex
+from isotopic.priors import Posterior, SampleWeighted
 from isotopic.problem import Pair
 
 Model = TypeVar("Model", bound=BaseTopicModel)
@@ -112,7 +112,7 @@ _SAME_FOR_BOTH = (
 def _informed_pair(target: BaseTopicModel, model: BaseTopicModel) -> Pair:
     """Give the priors that the target would have, fitted to the model's data."""
     weights, topics = target._priors()
-    weights.check(model.weights_.shape)
+    weights.check_shape(model.weights_.shape)
     topics = informed(
         topics,
         model.components_.shape,
@@ -162,48 +162,31 @@ _OF_THE_PAPER: dict[str, dict[str, Any]] = {"LDA": {"estimate": "variational", "
 def _with_settings_of(model: BaseTopicModel, cls: type[Model]) -> Model:
     """Make an unfitted estimator of the class with what both have in common."""
     settings = {name: getattr(model, name) for name in _SETTINGS_OF_ANY_FIT}
-    concentration, name = _concentration(model._fitted_priors[0]), _CONCENTRATION.get(cls.__name__)
-    if concentration is not None and name is not None:
-        settings[name] = concentration
+    prior: Any = model._fitted_priors[0]
+    name = _CONCENTRATION.get(cls.__name__)
+    if prior.is_bayesian and name is not None:
+        settings[name] = prior.prior_counts
     return cls(**settings, **_OF_THE_PAPER.get(cls.__name__, {}))
-
-
-def _concentration(prior: Prior) -> Any:
-    if isinstance(prior, Dirichlet):
-        return prior.concentration
-    return prior.shape if isinstance(prior, Gamma) else None
 
 
 def _why_not_exact(source: Pair, target: Pair) -> str:
     """Say why two pairs of priors are not equivalent; nothing if they are."""
-    both_factors = _is_factor(source.topics) and _is_factor(target.topics)
+    both_factors = source.topics.linear_penalty == target.topics.linear_penalty == 0
     if not (both_factors or source.topics == target.topics):
         return "their topics have different priors"
-    if not all(p.topics.is_normalized or isinstance(p.weights, Free) for p in (source, target)):
+    pairs: tuple[Any, ...] = (source, target)
+    if not all(p.topics.is_normalized or _has_free_weights(p) for p in pairs):
         return "only free weights are equivalent when the topics carry a scale"
-    if not all(_only_scales(p.weights) or p.weights.is_bayesian for p in (source, target)):
+    if not all(p.weights.linear_penalty is not None or p.weights.is_bayesian for p in pairs):
         return "a concave penalty, or another prior, changes more than the scale of the weights"
     if source.weights.is_bayesian != target.weights.is_bayesian:
         return "one has a prior on the weights, the other has none"
-    if source.weights.is_bayesian and source.weights != target.weights:
-        return _why_not_same_posterior(source.weights, target.weights)
+    weights: Any = source.weights
+    if weights.is_bayesian and weights != target.weights:
+        reason: str = weights.why_posterior_differs(target.weights)
+        return reason
     return ""
 
 
-def _why_not_same_posterior(a: Prior, b: Prior) -> str:
-    if not all(type(prior) in (Dirichlet, Gamma) for prior in (a, b)):
-        return "only variational estimates of the weights are equivalent"
-    if not np.all(np.equal(_concentration(a), _concentration(b))):
-        return "the concentrations of their weights differ"
-    rates = [np.unique(prior.rate) for prior in (a, b) if isinstance(prior, Gamma)]
-    if any(len(rate) > 1 for rate in rates):
-        return "only a rate that is common to all components leaves the posteriors alone"
-    return ""
-
-
-def _is_factor(prior: Prior) -> bool:
-    return isinstance(prior, (Free, Simplex))
-
-
-def _only_scales(prior: Prior) -> bool:
-    return isinstance(prior, (Free, Simplex, Lasso))
+def _has_free_weights(pair: Pair) -> bool:
+    return pair.weights.linear_penalty == 0 and not pair.weights.is_normalized

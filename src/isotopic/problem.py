@@ -165,23 +165,23 @@ class Problem(Pair):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.divergence.check(self.weights, self.topics, self.X)
-        self.weights.check((self.X.shape[0], self.n_components))
-        self.topics.check((self.n_components, self.X.shape[1]))
+        self.weights.check_shape((self.X.shape[0], self.n_components))
+        self.topics.check_shape((self.n_components, self.X.shape[1]))
 
     def check_solvable(self) -> None:
         """Raise ValueError if there is no minimum to be found."""
-        scales = {self.weights.scale, self.topics.scale}
-        if "pushed" in scales and "held" not in scales:
+        tendencies = {self.weights.scale_tendency, self.topics.scale_tendency}
+        if "grows" in tendencies and "bounded" not in tendencies:
             raise ValueError(
                 "The problem is unbounded: seeds reward larger topics and nothing limits their "
                 "scale. Normalise the topics (Simplex, Dirichlet) or give the weights a Gamma "
                 "prior."
             )
-        if scales == {"free", "pulled"}:
+        if tendencies == {"free", "shrinks"}:
             raise ValueError(
-                "The problem has no minimum: one side has a penalty and the other is Free, so the "
-                "scale moves from one to the other without end. Normalise the free side (Simplex, "
-                "Dirichlet) or give it a prior too."
+                "The problem has no minimum: one factor has a penalty and the other is Free, so "
+                "scale moves from the penalised factor to the free one without end. Normalise the "
+                "free one (Simplex or Dirichlet), or give it a penalty or a prior too."
             )
 
     @property
@@ -270,7 +270,8 @@ class Problem(Pair):
         """Return the topics' prior, which may depend on the penalty of the weights."""
         if not self.has_norm_in_penalty:
             return self.topics
-        prior: Prior = self.topics.next_to(self.weights.scale_derivative(weights))
+        topics: Any = self.topics
+        prior: Prior = topics.next_to(self.weights.scale_derivative(weights))
         return prior
 
     def with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:

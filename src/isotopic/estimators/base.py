@@ -281,7 +281,7 @@ class BaseTopicModel(
                 f"samples and {X.shape[1]} features"
             )
         weights, topics = self._own_priors()
-        weights.check((X.shape[0], self.n_components))
+        weights.check_shape((X.shape[0], self.n_components))
         weights = offsets.around(weights)
         seen = None
         if copies is not None:
@@ -363,8 +363,8 @@ class BaseTopicModel(
         if isinstance(state, HyperparameterState):
             learned: Any = state.weights_prior
             learned = offsets.inside(learned if copies is None else learned.prior)
-            weights_prior = weights_prior.kept(learned)
-            topics_prior = topics_prior.kept(state.topics_prior)
+            weights_prior = weights_prior.with_learned(learned)
+            topics_prior = topics_prior.with_learned(state.topics_prior)
         fitted = offsets if seen is None else offsets.rows(seen)
 
         def unsized(part: Posterior, rows: slice) -> Posterior:
@@ -448,7 +448,6 @@ def _repeated(X: CountMatrix, copies: Array) -> CountMatrix:
 
 
 def _checked_prior(prior: Any) -> Prior:
-    if isinstance(prior, type) or not hasattr(prior, "absorb"):
+    if not isinstance(prior, Prior):
         raise TypeError(f"a prior must be an object such as Dirichlet(0.1), not {prior!r}")
-    checked: Prior = prior
-    return checked
+    return prior

@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator
 
 from isotopic import archive
 from isotopic.arrays import Array
-from isotopic.estimators.persistence import TYPES
 from isotopic.kernels import Counts
 from isotopic.problem import Problem, State
+from isotopic.registry import registered_types
 from isotopic.solvers import HISTORY, HyperparameterState, Iteration, Solution
 
 # Settings that do not change the path of a fit, or are looked at otherwise.
@@ -92,7 +92,7 @@ class CheckpointWriter:
         self.seeds = seeds
         if not self.path.exists():
             return seeds, 0, None, None
-        kept = archive.read(self.path, "checkpoint", TYPES)
+        kept = archive.read(self.path, "checkpoint", registered_types())
         self._check(kept)
         made = 0 if kept["here"] is None else len(kept["here"].history)
         if made > self.max_iter:
@@ -135,7 +135,7 @@ class CheckpointWriter:
             "here": here,
         }
         try:
-            archive.write(self.path, "checkpoint", tree)
+            archive.write(self.path, "checkpoint", tree, registered_types())
         except OSError as error:  # a full disk is no reason to lose the fit as well
             warnings.warn(f"no checkpoint was written: {error}", UserWarning, stacklevel=2)
         self.written = time.monotonic()

@@ -42,7 +42,7 @@ def informed(
     -------
     prior : Prior
     """
-    prior.check(shape)
+    prior.check_shape(shape)
     held = np.empty((0, shape[1]), dtype)
     if fixed_topics is not None:
         aligned = _aligned(fixed_topics, feature_names)

@@ -7,11 +7,12 @@ from isotopic import archive
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.beta import BetaNMF
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson
-from isotopic.estimators.persistence import MODELS, TYPES
+from isotopic.estimators.persistence import MODELS
 from isotopic.estimators.poisson import PoissonFactorization
 from isotopic.estimators.relevance import ARDNMF
 from isotopic.estimators.sparse import SparseNMF
 from isotopic.estimators.topic_model import TopicModel
+from isotopic.registry import register, registered_types
 
 _ALL: tuple[type[BaseTopicModel], ...] = (
     NMF,
@@ -24,7 +25,7 @@ _ALL: tuple[type[BaseTopicModel], ...] = (
     ARDNMF,
     TopicModel,
 )
-MODELS.update({cls.__name__: cls for cls in _ALL})
+MODELS.update({cls.__name__: register(cls) for cls in _ALL})
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -56,4 +57,4 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((same.components_ == model.components_).all())
     True
     """
-    return archive.read(path, "model", TYPES | MODELS)
+    return archive.read(path, "model", registered_types())

@@ -9,65 +9,44 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from isotopic import archive, blocks, divergences, priors, solvers
+from isotopic import archive, blocks, divergences, solvers
 from isotopic.blocks import block_pass, row_store
 from isotopic.kernels import Counts
-from isotopic.priors.base import Side
+from isotopic.priors import Prior
 from isotopic.problem import State
+from isotopic.registry import register, registered_types
 
-# What may be made when a file is read.
-TYPES: dict[str, type] = {
-    cls.__name__: cls
-    for cls in (
-        priors.CollapsedDirichlet,
-        priors.Dirichlet,
-        priors.DirichletMean,
-        priors.DirichletMode,
-        priors.Fixed,
-        priors.Forbidden,
-        priors.Free,
-        priors.Gamma,
-        priors.WithFixedWeights,
-        priors.WithFixedTopics,
-        priors.Lasso,
-        priors.LogPenalty,
-        priors.Posterior,
-        priors.PowerPenalty,
-        priors.Relevance,
-        priors.Seeded,
-        priors.Simplex,
-        priors.WithSizeFactors,
-        priors.UnitNorm,
-        priors.SampleWeighted,
-        solvers.Accelerated,
-        solvers.AcceleratedState,
-        solvers.IncrementalState,
-        solvers.OnlineState,
-        blocks.BlockedWeights,
-        row_store.EqualShares,
-        row_store.Extrapolated,
-        row_store.Stored,
-        row_store.Table,
-        row_store.Whole,
-        row_store.Scaled,
-        divergences.Beta,
-        divergences.KullbackLeibler,
-        divergences.majorized.Proposal,
-        block_pass.Recipe,
-        block_pass.Sums,
-        solvers.Alternating,
-        solvers.CoordinateDescent,
-        solvers.BlockUpdate,
-        solvers.JointEM,
-        solvers.HyperparameterUpdates,
-        solvers.HyperparameterState,
-        solvers.LeastSquares,
-        solvers.LeastSquaresState,
-        solvers.Solution,
-        Counts,
-        State,
-    )
-}
+# What fits and checkpoints consist of, besides priors and models.
+for _cls in (
+    solvers.Accelerated,
+    solvers.AcceleratedState,
+    solvers.IncrementalState,
+    solvers.OnlineState,
+    blocks.BlockedWeights,
+    row_store.EqualShares,
+    row_store.Extrapolated,
+    row_store.Stored,
+    row_store.Table,
+    row_store.Whole,
+    row_store.Scaled,
+    divergences.Beta,
+    divergences.KullbackLeibler,
+    divergences.majorized.Proposal,
+    block_pass.Recipe,
+    block_pass.Sums,
+    solvers.Alternating,
+    solvers.CoordinateDescent,
+    solvers.BlockUpdate,
+    solvers.JointEM,
+    solvers.HyperparameterUpdates,
+    solvers.HyperparameterState,
+    solvers.LeastSquares,
+    solvers.LeastSquaresState,
+    solvers.Solution,
+    Counts,
+    State,
+):
+    register(_cls)
 
 # The models that files may hold, where they are all known.
 MODELS: dict[str, type] = {}
@@ -119,7 +98,7 @@ class Keeping:
         path : str or path-like
         """
         check_is_fitted(self)
-        archive.write(path, "model", self, TYPES | MODELS)
+        archive.write(path, "model", self, registered_types())
 
     def __archive__(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
@@ -186,8 +165,8 @@ def _check_shapes(fitted: dict[str, Any]) -> None:
     sizes, n_fixed = fitted.get("_size_factors"), fitted.get("_n_fixed_weights", 0)
     good = good and (sizes is None or np.shape(sizes) == weights[:1])
     good = good and isinstance(n_fixed, int) and 0 <= n_fixed <= weights[1]
-    good = good and all(isinstance(prior, Side) for prior in fitted["_fitted_priors"])
+    good = good and all(isinstance(prior, Prior) for prior in fitted["_fitted_priors"])
     if not good:
         raise ValueError("the arrays of the model do not fit each other")
-    fitted["_fitted_priors"][0].check(weights)
-    fitted["_fitted_priors"][1].check(topics)
+    fitted["_fitted_priors"][0].check_shape(weights)
+    fitted["_fitted_priors"][1].check_shape(topics)

@@ -1,7 +1,6 @@
 """Topics in another order, and several topics made one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -13,7 +12,7 @@ from isotopic.estimators.constraints import knowledge_table
 from isotopic.estimators.offsets import Offsets
 from isotopic.evaluate import prevalence
 from isotopic.init.start import absorbed, explained_counts
-from isotopic.priors import CollapsedDirichlet, Dirichlet, DirichletMean, Gamma, Prior
+from isotopic.priors import Prior
 from isotopic.threads import use_threads
 
 _OF_WEIGHTS = (
@@ -65,13 +64,13 @@ class Rearranging:
                 "reordered among themselves only"
             )
         weights, topics = self._own_priors()
-        new = self._copy_with((weights, topics), (_columns(weights, order), topics.rows(order)))
+        new = self._copy_with((weights, topics), (weights.reordered(order), topics.rows(order)))
         new.fixed_topics = _rows(self.fixed_topics, order[:n_fixed])
         new.seeds, new.forbidden = (_reordered(t, order) for t in (self.seeds, self.forbidden))
         new.init = _reordered_init(self.init, order)
         kept = {name: value for name, value in vars(self).items() if name not in vars(new)}
         weights, topics = self._fitted_priors
-        kept["_fitted_priors"] = _columns(weights, order), topics.rows(order)
+        kept["_fitted_priors"] = weights.reordered(order), topics.rows(order)
         for name in _OF_WEIGHTS:
             kept[name] = None if kept[name] is None else np.ascontiguousarray(kept[name][:, order])
         for name in _OF_TOPICS:
@@ -146,10 +145,9 @@ class Rearranging:
     def _merged_settings(self, home: Array) -> Self:
         """Give the unfitted model of the merged topics, with what was learned."""
         weights, topics = self._own_priors()
-        now = weights.kept(self._fitted_priors[0]), topics.kept(_inside(self._fitted_priors[1]))
-        new = self._copy_with(
-            (weights, topics), (_merged_columns(now[0], home), _merged_rows(now[1], home))
-        )
+        learned = topics.with_learned(_inside(self._fitted_priors[1]))
+        merged = weights.with_learned(self._fitted_priors[0]).merged(home)
+        new = self._copy_with((weights, topics), (merged, _merged_rows(learned, home)))
         new.n_components = int(home.max()) + 1
         if not isinstance(self.init, str):
             new.init = "random"
@@ -235,17 +233,6 @@ def _is_topic(given: Any, n: int) -> bool:
     return isinstance(given, Integral) and not isinstance(given, bool) and 0 <= int(given) < n
 
 
-def _columns(prior: Any, order: Array) -> Any:
-    """Reorder the settings of the weights' prior that there are for each component."""
-    moved = {}
-    for item in fields(prior):
-        value = getattr(prior, item.name)
-        array = np.asarray(value) if np.ndim(value) else None
-        if array is not None and array.shape[-1] == len(order) > 1:
-            moved[item.name] = array[..., order]
-    return replace(prior, **moved) if moved else prior
-
-
 def _rows(table: Any, order: Array) -> Any:
     if table is None:
         return None
@@ -275,57 +262,9 @@ def _added(rows: Array, home: Array) -> Array:
     return sums
 
 
-def _merged_columns(prior: Prior, home: Array) -> Any:
-    """Give the prior of merged weights; a penalty or a constraint stays what it is."""
-    if not prior.is_bayesian:
-        return prior
-    if type(prior) not in _MERGED:
-        raise ValueError(
-            f"merging topics has no meaning for {type(prior).__name__} weights: what two of them "
-            "are together has another kind of prior"
-        )
-    return _MERGED[type(prior)](prior, home)
-
-
 def _inside(prior: Any) -> Any:
     """Give the prior of the topics that are not held."""
     return getattr(prior, "prior", prior)
-
-
-def _added_setting(value: Any, home: Array) -> Array:
-    """Add up what there is for each component."""
-    array = np.asarray(value, np.float64)
-    if array.ndim == 2 and len(array) == 1:  # as it is learned
-        array = array[0]
-    if array.ndim < 2:
-        return _added(np.broadcast_to(array, home.shape)[:, np.newaxis], home)[:, 0]
-    return _added(np.broadcast_to(array, (len(array), len(home))).T, home).T
-
-
-def _merged_gamma(prior: Gamma, home: Array) -> Gamma:
-    rate = np.asarray(prior.rate, np.float64)
-    if rate.ndim:
-        rate = np.broadcast_to(rate, (*rate.shape[:-1], len(home)))
-        first = np.unique(home, return_index=True)[1]
-        if not np.array_equal(rate, rate[..., first][..., home]):
-            raise ValueError(
-                "Gamma weights add up to a Gamma only if their rates are the same; those of the "
-                "topics to merge differ"
-            )
-        rate = rate[..., first]
-    return Gamma(_added_setting(prior.shape, home), rate if rate.ndim else prior.rate)
-
-
-def _merged_dirichlet(prior: Any, home: Array) -> Any:
-    return replace(prior, concentration=_added_setting(prior.concentration, home), learn=None)
-
-
-_MERGED: dict[type, Callable[[Any, Array], Any]] = {
-    Dirichlet: _merged_dirichlet,
-    DirichletMean: _merged_dirichlet,
-    CollapsedDirichlet: _merged_dirichlet,
-    Gamma: _merged_gamma,
-}
 
 
 def _merged_rows(prior: Any, home: Array) -> Any:

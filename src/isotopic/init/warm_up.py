@@ -6,7 +6,6 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.init.start import Start, absorbed
-from isotopic.priors import smoothed
 from isotopic.problem import Problem
 from isotopic.solvers import Accelerated, BlockUpdate, solve
 
@@ -25,7 +24,8 @@ def warm_up(problem: Problem, weight_counts: Array, topic_counts: Array) -> tupl
     components up before it has found a use for them. Posterior means do not: they find better
     topics, and the variational problem that starts from their counts ends at a better bound.
     """
-    weights, topics = smoothed(problem.weights), smoothed(problem.topics)
+    weights = problem.weights.with_posterior_means()
+    topics = problem.topics.with_posterior_means()
     if not topics.is_normalized or (weights, topics) == (problem.weights, problem.topics):
         return weight_counts, topic_counts
     easier = replace(problem, weights=weights, topics=topics)
@@ -45,7 +45,7 @@ def with_self_contribution_estimate(problem: Problem, start: Start) -> Problem:
     if not problem.weights.needs_squares:
         return problem
     X = problem.X.only_features(np.any(start[1].effective, axis=0))  # others do not matter
-    known = replace(problem, weights=problem.weights.kept(problem.weights), X=X)
+    known = replace(problem, weights=problem.weights.with_learned(problem.weights), X=X)
     found = solve(known, BlockUpdate(), start, max_iter=_SELF_CONTRIBUTION_PASSES)
     if found.interrupted:
         raise KeyboardInterrupt
