@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
+from isotopic.fitted import Fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +156,9 @@ def _scaled(rows: Array, by: Array) -> Array:
 
 def _topics(name: str, given: Any) -> Array:
     """Read topics, scaled so that squares neither overflow nor vanish."""
-    if hasattr(given, "get_params"):
+    if isinstance(given, Fitted):
+        given = given.topics.mean
+    elif hasattr(given, "get_params"):  # any estimator with components_
         check_is_fitted(given, "components_")
         given = given.components_
     topics = as_numbers(name, given)
@@ -174,7 +177,10 @@ def _topics(name: str, given: Any) -> Array:
 
 
 def _check_same_features(a: Any, b: Any) -> None:
-    ours, theirs = (getattr(side, "feature_names_in_", None) for side in (a, b))
+    ours, theirs = (
+        side.feature_names if isinstance(side, Fitted) else getattr(side, "feature_names_in_", None)
+        for side in (a, b)
+    )
     if ours is None or theirs is None or len(ours) != len(theirs):
         return
     differ = np.flatnonzero(np.asarray(ours) != np.asarray(theirs))

@@ -177,7 +177,7 @@ class _Split:
 
     def score(self, model: Any) -> float:
         """Mean log-likelihood of a count of the hidden half."""
-        if not model._fitted_priors[0].is_bayesian:
+        if not model.fitted_.weights_prior.is_bayesian:
             topics = normalized(model.components_)
             model = LDA(
                 len(topics),

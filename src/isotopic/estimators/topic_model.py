@@ -19,7 +19,7 @@ class TopicModel(BaseTopicModel):
     Parameters
     ----------
     n_components : int, default=10
-        How many parts.
+        The number of topics.
     weights : prior or None, default=None
         Of the weights (samples x components); ``None`` is :class:`~isotopic.priors.Free`.
     topics : prior or None, default=None

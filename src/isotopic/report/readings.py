@@ -119,9 +119,9 @@ def _reading(model: BaseTopicModel, cls: type[BaseTopicModel]) -> dict[str, Any]
 
 def _prior_of(model: BaseTopicModel, cls: type[BaseTopicModel]) -> tuple[Prior, str]:
     """Give the prior of the weights of that reading, and why it is not exact, if it is not."""
-    own = model._fitted_priors[0]
+    own = model.fitted_.weights_prior
     try:
-        return (own if type(model) is cls else convert(model, to=cls)._fitted_priors[0]), ""
+        return (own if type(model) is cls else convert(model, to=cls).fitted_.weights_prior), ""
     except ValueError as error:
         concentration = getattr(own, "concentration", getattr(own, "shape", None))
         default = 1 / len(model.components_)
