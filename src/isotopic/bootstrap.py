@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.estimators.base import BaseTopicModel
+from isotopic.fitted import Fitted
 from isotopic.fitted.reordering import reorder
 from isotopic.fitted.resampling import draw_counts, draw_factors, spread_evenly
 from isotopic.match import match
@@ -146,10 +147,11 @@ def bootstrap(
         name: _Errors(_value(name, of(model)), int(n_resamples)) for name, of in statistics.items()
     }
     missing = _missing_pattern(model, X, missing_mask)
-    refit = partial(_refit, model, _refit_parameters(model), missing, statistics)
+    start = spread_evenly(model.fitted_)
+    resample = partial(_resample, model, start, missing, statistics)
     seeds = generator(random_state).integers(2**63, size=(int(n_resamples), 2))
     unfinished = 0
-    refits = _in_threads(refit, seeds, thread_count(n_jobs))
+    refits = _in_threads(resample, seeds, thread_count(n_jobs))
     for number, (values, converged) in enumerate(refits):
         unfinished += not converged
         for name, (truth, refit) in values.items():
@@ -195,10 +197,24 @@ class _Errors:
         return Intervals(self.estimate, lower, upper, self.errors, level)
 
 
-def _refit_parameters(model: BaseTopicModel) -> dict[str, Any]:
-    """Return the parameters of refits: they start near the model, and each uses one thread."""
-    return model.get_params(deep=False) | {
-        "init": spread_evenly(model.fitted_),
+def refit(model: BaseTopicModel, X: Any, start: Fitted, missing_mask: Any = None) -> Any:
+    """Fit a model of the same parameters to other counts.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Its sample weights, size factors and fixed weights are used again.
+    X : sparse array of shape (samples, features)
+    start : Fitted
+    missing_mask : sparse array of bool or None
+
+    Returns
+    -------
+    model : fitted estimator
+        Its components are in the order of those of ``model``.
+    """
+    parameters = model.get_params(deep=False) | {
+        "init": start,
         "n_init": 1,
         "warm_start": False,
         "tol": min(model.tol, _LARGEST_TOL),
@@ -206,22 +222,7 @@ def _refit_parameters(model: BaseTopicModel) -> dict[str, Any]:
         "callbacks": None,
         "verbose": 0,
     }
-
-
-def _refit(
-    model: BaseTopicModel,
-    parameters: dict[str, Any],
-    missing_mask: Any,
-    statistics: Mapping[str, Statistic],
-    seed: Array,
-) -> tuple[dict[str, tuple[Array, Array]], bool]:
-    """Draw a resample and fit it; return each statistic of both, and whether it converged.
-
-    The components of the refit are in the order of the model's.
-    """
-    rng, fitted = np.random.default_rng(seed), model.fitted_
-    truth = draw_factors(fitted, rng)
-    X = draw_counts(truth, missing_mask, rng)
+    fitted = model.fitted_
     again = type(model)(**parameters).fit(
         X.astype(fitted.topics.mean.dtype),
         sample_weight=fitted.copies,
@@ -229,11 +230,24 @@ def _refit(
         size_factors=fitted.offsets.size_factors,
         fixed_weights=fitted.offsets.fixed_weights,
     )
-    order = match(fitted.topics.mean, again.components_).order
-    pair = model._with_fitted(truth), again._with_fitted(reorder(again.fitted_, order))
+    order = match(fitted, again).order
+    return again._with_fitted(reorder(again.fitted_, order))
+
+
+def _resample(
+    model: BaseTopicModel,
+    start: Fitted,
+    missing_mask: Any,
+    statistics: Mapping[str, Statistic],
+    seed: Array,
+) -> tuple[dict[str, tuple[Array, Array]], bool]:
+    """Draw a resample and fit it; return each statistic of both, and whether it converged."""
+    rng = np.random.default_rng(seed)
+    drawn = draw_factors(model.fitted_, rng)
+    again = refit(model, draw_counts(drawn, missing_mask, rng), start, missing_mask)
+    truth = model._with_fitted(drawn)
     values = {
-        name: (_value(name, of(pair[0])), _value(name, of(pair[1])))
-        for name, of in statistics.items()
+        name: (_value(name, of(truth)), _value(name, of(again))) for name, of in statistics.items()
     }
     return values, again.converged_ or again.tol == 0
 

@@ -5,7 +5,7 @@ from textwrap import indent
 from typing import TypeVar
 
 SHARED: dict[str, str] = {
-    "parameters": '''\
+    "parameters": """\
 solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online", "incremental"}
     Or a solver object. ``"joint"`` is the paper's update of both sides from one pass over the data,
     for normalised topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"``
@@ -55,8 +55,8 @@ callbacks : callable, list of callables or None, default=None
     returns ``True`` stops the fit. Set those of scikit-learn with ``set_callbacks``.
 verbose : int, default=0
     Show progress: a live line on a terminal if tqdm is installed, else a line every so many
-    iterations.''',
-    "attributes": '''\
+    iterations.""",
+    "attributes": """\
 fitted_ : Fitted
     What the fit found. The other attributes are views of it.
 components_ : ndarray of shape (n_components, n_features)
@@ -80,42 +80,42 @@ history_ : structured ndarray
 sample_totals_ : ndarray of shape (n_samples,)
     The sum of each fitted sample.
 n_features_in_, feature_names_in_ : int, ndarray of str
-    Those of ``X``; names only if it had any.''',
-    "X": '''\
+    Those of ``X``; names only if it had any.""",
+    "X": """\
 X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-    Non-negative counts (integers or not).''',
-    "X_or_blocks": '''\
+    Non-negative counts (integers or not).""",
+    "X_or_blocks": """\
 X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
     Non-negative counts (integers or not). Row blocks are a path, a list of matrices or anything
-    else that :func:`~isotopic.open_blocks` takes.''',
-    "sample_weight": '''\
+    else that :func:`~isotopic.open_blocks` takes.""",
+    "sample_weight": """\
 y : ignored
 sample_weight : array-like of shape (n_samples,) or None, default=None
     How often each sample counts. One that counts twice has the same weights, and the topics see it
-    twice; one that counts zero times does not change the topics.''',
-    "missing_mask": '''\
+    twice; one that counts zero times does not change the topics.""",
+    "missing_mask": """\
 missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
-    True where an entry of ``X`` is missing.''',
-    "offsets": '''\
+    True where an entry of ``X`` is missing.""",
+    "offsets": """\
 size_factors : float, array-like of shape (n_samples,) or None, default=None
     For Poisson models: the known factor by which a sample's counts are multiplied, such as its
     depth or exposure. The weights are those of a sample of size one.
 fixed_weights : array-like of shape (n_samples, n_fixed) or None, default=None
     For Poisson models: the weights of the first components, which stay as they are given. Together
     with ``fixed_topics`` they are a known background. A model that was fitted with size factors or
-    fixed weights needs them for new samples, too.''',
-    "blocks": '''\
+    fixed weights needs them for new samples, too.""",
+    "blocks": """\
 memory_limit : int, str or None, default=None
     For row blocks: the memory that may be used, such as ``"2 GB"``.
 client : distributed.Client or None, default=None
-    For row blocks: the Dask cluster that does the work.''',
-    "checkpoint": '''\
+    For row blocks: the Dask cluster that does the work.""",
+    "checkpoint": """\
 checkpoint : path or :class:`~isotopic.Checkpoint`, default=None
     The file to which the fit writes its state every minute. If it exists, the fit continues from
-    there, and ends with the same bits as if it had never stopped.''',
-    "feature_names": '''\
+    there, and ends with the same bits as if it had never stopped.""",
+    "feature_names": """\
 feature_names : array-like of str of shape (n_features,) or None, default=None
-    By default those of the ``X`` that was fitted, else ``x0``, ``x1``, ...''',
+    By default those of the ``X`` that was fitted, else ``x0``, ``x1``, ...""",
 }
 
 _Class = TypeVar("_Class", bound=type)

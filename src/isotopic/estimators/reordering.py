@@ -40,7 +40,9 @@ def reorder_model(model: Any, given: Any) -> Any:
                 "among themselves only."
             )
     weights, topics = model._checked_priors()
-    new = _with_priors(model, (weights, topics), (reorder_columns(weights, order), topics.rows(order)))
+    new = _with_priors(
+        model, (weights, topics), (reorder_columns(weights, order), topics.rows(order))
+    )
     new.fixed_topics = _select_rows(model.fixed_topics, order[: n_fixed[0]])
     new.seeds = _reorder_constraint(model.seeds, order)
     new.forbidden = _reorder_constraint(model.forbidden, order)

@@ -34,6 +34,4 @@ def draw_samples(fitted: Fitted, n_samples: int, random_state: Seed = None) -> A
     if not prior.is_normalized:
         return generative.poisson(weights, topics, random_state=rng)
     totals = np.rint(fitted.sample_totals[like]).astype(np.int64)
-    return generative.multinomial(
-        normalized(weights), normalized(topics), totals, random_state=rng
-    )
+    return generative.multinomial(normalized(weights), normalized(topics), totals, random_state=rng)

@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotopic.arrays import Array
-from isotopic.priors import Free, Posterior, Prior, SampleWeighted, WithFixedWeights, WithSizeFactors
+from isotopic.priors import (
+    Free,
+    Posterior,
+    Prior,
+    SampleWeighted,
+    WithFixedWeights,
+    WithSizeFactors,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +41,9 @@ class Offsets:
     def rows(self, rows: Array | slice) -> "Offsets":
         """Select samples."""
         sizes, fixed = self.size_factors, self.fixed_weights
-        return Offsets(None if sizes is None else sizes[rows], None if fixed is None else fixed[rows])
+        return Offsets(
+            None if sizes is None else sizes[rows], None if fixed is None else fixed[rows]
+        )
 
     def wrap(self, prior: Prior) -> Prior:
         """Return the prior of the weights of samples with these sizes and fixed weights."""

@@ -173,6 +173,4 @@ def _with_mean_as_effective(topics: Posterior) -> Posterior:
 
 def _expected_counts(memory: OnlineMemory, problem: Problem) -> Any:
     """Return the topics' expected counts of all samples so far."""
-    return np.asfortranarray(
-        np.multiply(memory.average, memory.n_samples, dtype=problem.X.dtype)
-    )
+    return np.asfortranarray(np.multiply(memory.average, memory.n_samples, dtype=problem.X.dtype))

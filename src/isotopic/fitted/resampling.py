@@ -122,4 +122,3 @@ def _mix_with_mean(counts: Array | None, axis: int) -> Array | None:
 
 def _mix(values: Array, others: Array) -> Array:
     return np.asarray((1 - _SPREAD) * values + _SPREAD * others, dtype=values.dtype)
-

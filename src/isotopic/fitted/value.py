@@ -201,7 +201,9 @@ def stack_rows(parts: Sequence[Posterior], rows: Sequence[Array]) -> Posterior:
         key = tuple(map(id, arrays))
         if key not in made and arrays[0] is not None:
             made[key] = np.concatenate(arrays)[order]
-    return Posterior(**{name: made.get(tuple(id(getattr(p, name)) for p in parts)) for name in names})
+    return Posterior(
+        **{name: made.get(tuple(id(getattr(p, name)) for p in parts)) for name in names}
+    )
 
 
 def _rows(value: Any, rows: Array | slice) -> Any:
