@@ -412,10 +412,10 @@ class BaseTopicModel(
         """
         check_is_fitted(self)
         check_kullback_leibler(self.fitted_, "posterior")
-        data, weights = self._infer_new(
+        counts, weights = self._infer_new(
             X, missing_mask=missing_mask, size_factors=size_factors, fixed_weights=fixed_weights
         )
-        return Responsibilities(data.counts, weights.effective, self.fitted_.topics.effective)
+        return Responsibilities(counts, weights.effective, self.fitted_.topics.effective)
 
     def credible_interval(
         self,
@@ -874,12 +874,13 @@ class BaseTopicModel(
         check_offsets(data.offsets, self.fitted_.offsets)
         return data
 
-    def _infer_new(self, X: Any, **given: Any) -> tuple[Data, Posterior]:
+    def _infer_new(self, X: Any, **given: Any) -> tuple[CountMatrix, Posterior]:
         """Read samples that must be in memory, and infer their weights."""
         _check_in_memory(X)
-        data: Any = self._read_new(X, **given)
+        data = self._read_new(X, **given)
+        counts: Any = data.counts
         with use_threads(self.n_jobs):
-            return data, inference.infer(self.fitted_, data.counts, data.offsets)
+            return counts, inference.infer(self.fitted_, counts, data.offsets)
 
     def _with_fitted(self, fitted: Fitted) -> Self:
         """Return a copy of this estimator that holds another fitted value."""

@@ -14,7 +14,7 @@ def check_interval(fitted: Fitted, side: Any, level: Any) -> None:
     """Raise unless the side is Bayesian and the level is a probability."""
     if not (isinstance(side, str) and side in ("weights", "components")):
         raise ValueError(f"side must be 'weights' or 'components', not {side!r}.")
-    if not (isinstance(level, Real) and 0 < level < 1):
+    if not (isinstance(level, Real) and 0 < float(level) < 1):
         raise ValueError(f"level must lie between 0 and 1, not {level!r}.")
     prior = fitted.weights_prior if side == "weights" else fitted.topics_prior
     if not prior.is_bayesian:

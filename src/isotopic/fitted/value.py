@@ -113,7 +113,7 @@ class Fitted:
     @property
     def n_features(self) -> int:
         """The number of features."""
-        return self.topics.mean.shape[1]
+        return int(self.topics.mean.shape[1])
 
     @property
     def n_iter(self) -> int:
@@ -171,7 +171,8 @@ def map_arrays(posterior: Posterior, change: Callable[[Array], Array]) -> Poster
     """Change every array of a posterior; arrays that are one object stay one object."""
     arrays = {item.name: getattr(posterior, item.name) for item in fields(Posterior)}
     changed = {id(array): change(array) for array in arrays.values() if array is not None}
-    return Posterior(**{name: changed.get(id(array)) for name, array in arrays.items()})
+    parts: dict[str, Any] = {name: changed.get(id(array)) for name, array in arrays.items()}
+    return Posterior(**parts)
 
 
 def without_terms(posterior: Posterior) -> Posterior:
@@ -194,16 +195,13 @@ def without_rows(fitted: Fitted, rows: Array | slice = slice(0)) -> Fitted:
 def stack_rows(parts: Sequence[Posterior], rows: Sequence[Array]) -> Posterior:
     """Join the weights of several groups of samples, each at its row numbers."""
     order = np.argsort(np.concatenate(rows))
-    made: dict[tuple[int, ...], Any] = {}
-    names = [item.name for item in fields(Posterior)]
-    for name in names:
-        arrays = [getattr(part, name) for part in parts]
-        key = tuple(map(id, arrays))
-        if key not in made and arrays[0] is not None:
-            made[key] = np.concatenate(arrays)[order]
-    return Posterior(
-        **{name: made.get(tuple(id(getattr(p, name)) for p in parts)) for name in names}
-    )
+    joined: dict[str, Any] = {}
+    for item in fields(Posterior):
+        arrays: list[Any] = [getattr(part, item.name) for part in parts]
+        joined[item.name] = None if arrays[0] is None else np.concatenate(arrays)[order]
+    if all(part.effective is part.mean for part in parts):
+        joined["effective"] = joined["mean"]
+    return Posterior(**joined)
 
 
 def _rows(value: Any, rows: Array | slice) -> Any:
@@ -233,8 +231,10 @@ def _check(fitted: Fitted) -> None:
         good = good and all(vector is None or np.shape(vector) == n for vector, n in optional)
         good = good and np.shape(fitted.sample_totals) == n_samples
         good = good and np.shape(fitted.feature_totals) == n_features
-        fixed = np.shape(offsets.fixed_weights) or (*n_samples, 0)
-        good = good and fixed[0] == of_weights[0] and fixed[1] <= of_weights[1]
+        fixed = offsets.fixed_weights
+        if good and fixed is not None:
+            good = np.ndim(fixed) == 2 and len(fixed) == of_weights[0]
+            good = good and fixed.shape[1] <= of_weights[1]
     if good and online is not None:
         good = isinstance(online, OnlineMemory) and np.shape(online.average) == of_topics
         if good and online.topics is not None:
