@@ -231,7 +231,9 @@ def test_pairs_without_a_scale_are_refused(rng, pair):
 @pytest.mark.parametrize("pair", [(Lasso(0.5), Free()), (Free(), Lasso(0.5))])
 def test_a_penalty_against_a_free_side_has_no_minimum(rng, pair):
     model = TopicModel(3, weights=pair[0], topics=pair[1])
-    with pytest.raises(ValueError, match="has no minimum when the other side is Free"):
+    with pytest.raises(
+        ValueError, match="has no minimum: one factor has a penalty and the other is Free"
+    ):
         model.fit(random_counts(rng))
 
 

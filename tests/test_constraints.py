@@ -319,7 +319,7 @@ def test_seeds_never_raise_the_objective_and_pull(rng, model):
     X = random_counts(rng, 20, 9)
     seeds = {1: {4: 500.0}, 2: [0, 1]}
     if refuses_seeds(model):
-        with pytest.raises(ValueError, match="seeds push topics up"):
+        with pytest.raises(ValueError, match="unbounded: seeds reward larger topics"):
             model.set_params(seeds=seeds).fit(X)
         return
     fitted = clone(model).set_params(seeds=seeds).fit(X)

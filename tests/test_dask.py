@@ -10,10 +10,11 @@ import time
 
 import numpy as np
 import pytest
+from outside import Barrier, Ridge
 from problems import paper_lda, sparse_counts
 from scipy import sparse
 
-from isotopic import LDA, NMF, PLSA, Checkpoint, GammaPoisson, open_blocks
+from isotopic import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, open_blocks
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -97,6 +98,13 @@ def test_same_bits_for_any_number_of_workers(cluster, client, shards, X):
         model.fit(X)
         np.testing.assert_allclose(one.components_, model.components_, rtol=1e-8, atol=1e-12)
         np.testing.assert_allclose(one.objective_, model.objective_, rtol=1e-12)
+
+
+def test_priors_from_outside_on_workers(client, shards):
+    model = TopicModel(3, weights=Ridge(0.3), topics=Barrier(0.2), max_iter=6, tol=0)
+    alone = copied(model.set_params(random_state=0).fit(blocks(shards)))
+    assert same_bits(model.fit(blocks(shards, client)), alone)
+    assert np.array_equal(model.transform(shards, client=client), alone.transform(shards))
 
 
 def test_workers_are_reached_or_not(client):

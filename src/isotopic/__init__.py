@@ -46,10 +46,13 @@ from isotopic.priors import (
     Gamma,
     Lasso,
     LogPenalty,
+    Posterior,
     PowerPenalty,
+    Prior,
     Simplex,
     UnitNorm,
 )
+from isotopic.registry import register
 from isotopic.select import Selection, select_components
 from isotopic.solvers import (
     Accelerated,
@@ -100,7 +103,9 @@ __all__ = [
     "LogPenalty",
     "OnlineEM",
     "PoissonFactorization",
+    "Posterior",
     "PowerPenalty",
+    "Prior",
     "Selection",
     "SequentialMM",
     "Simplex",
@@ -126,6 +131,7 @@ __all__ = [
     "plot",
     "plsa_log_likelihood",
     "read_counts",
+    "register",
     "select_components",
     "verify",
 ]

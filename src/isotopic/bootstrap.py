@@ -298,8 +298,8 @@ def _missing_pattern(model: BaseTopicModel, X: Any, missing_mask: Any) -> Any:
         return None
     if X is None:
         raise ValueError(
-            "Entries were missing when this model was fitted. Give the same X (and missing_mask, if "
-            "there was one), so that the same entries of the resamples are missing."
+            "Entries were missing when this model was fitted. Give the same X (and missing_mask, if"
+            " there was one), so that the same entries of the resamples are missing."
         )
     counts = model.read_counts(X, missing_mask=missing_mask)
     if counts.shape[0] != len(model.weights_):

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.constraints import constrain_topics
 from isotopic.fitted import Fitted, fitted_of
-from isotopic.fitted.conversion import concentration_of, convert_fitted, why_not_exact
+from isotopic.fitted.conversion import convert_fitted, why_not_exact
 from isotopic.problem import Pair
 
 Model = TypeVar("Model", bound=BaseTopicModel)
@@ -77,7 +77,7 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
 def _pair_of(target: BaseTopicModel, fitted: Fitted) -> Pair:
     """Return the priors that the target would have, fitted to the same data."""
     weights, topics = target._priors()
-    weights.check(fitted.weights.mean.shape)
+    weights.check_shape(fitted.weights.mean.shape)
     topics = constrain_topics(
         topics,
         fitted.topics.mean.shape,
@@ -94,8 +94,8 @@ def _pair_of(target: BaseTopicModel, fitted: Fitted) -> Pair:
 def _with_parameters_of(model: BaseTopicModel, cls: type[Model]) -> Model:
     """Return an unfitted estimator of a class with the parameters that both have in common."""
     parameters = {name: getattr(model, name) for name in _COMMON}
-    concentration = concentration_of(model.fitted_.weights_prior)
+    prior: Any = model.fitted_.weights_prior
     name = _CONCENTRATION.get(cls.__name__)
-    if concentration is not None and name is not None:
-        parameters[name] = concentration
+    if prior.is_bayesian and name is not None:
+        parameters[name] = prior.prior_counts
     return cls(**parameters, **_PAPER.get(cls.__name__, {}))

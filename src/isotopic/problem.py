@@ -5,7 +5,7 @@ Here stand the objective and the optimality residual of any pair.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -167,22 +167,23 @@ class Problem(Pair):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.weights.check((self.X.shape[0], self.n_components))
-        self.topics.check((self.n_components, self.X.shape[1]))
+        self.weights.check_shape((self.X.shape[0], self.n_components))
+        self.topics.check_shape((self.n_components, self.X.shape[1]))
 
     def check_solvable(self) -> None:
         """Raise if there is no minimum to be found."""
-        scales = {self.weights.scale, self.topics.scale}
-        if "pushed" in scales and "held" not in scales:
+        tendencies = {self.weights.scale_tendency, self.topics.scale_tendency}
+        if "grows" in tendencies and "bounded" not in tendencies:
             raise ValueError(
-                "seeds push topics up that carry a scale, and nothing holds it: normalise the "
-                "topics (Simplex or Dirichlet), or give the weights a Gamma prior"
+                "The problem is unbounded: seeds reward larger topics and nothing limits their "
+                "scale. Normalise the topics (Simplex or Dirichlet), or give the weights a Gamma "
+                "prior."
             )
-        if scales == {"free", "pulled"}:
+        if tendencies == {"free", "shrinks"}:
             raise ValueError(
-                "a penalty on one side has no minimum when the other side is Free: the scale would "
-                "run from one into the other. Normalise the other side (Simplex or Dirichlet), or "
-                "give it a prior too"
+                "The problem has no minimum: one factor has a penalty and the other is Free, so "
+                "scale moves from the penalised factor to the free one without end. Normalise the "
+                "free one (Simplex or Dirichlet), or give it a penalty or a prior too."
             )
 
     def as_precise_as(self, topics: Posterior) -> Self:
@@ -269,7 +270,9 @@ class Problem(Pair):
     def _topics_beside(self, weights: Posterior) -> Prior:
         if not self._norm_in_penalty:
             return self.topics
-        return self.topics.next_to(self.weights.scale_derivative(weights))
+        topics: Any = self.topics
+        beside: Prior = topics.next_to(self.weights.scale_derivative(weights))
+        return beside
 
     def with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
         """Add the counts that normalised topics expect where entries are missing."""

@@ -62,7 +62,10 @@ class Decoder:
     def _registered(self, node: dict[str, Any], depth: int) -> Any:
         name = checked(node["type"], str)
         if name not in self._types:
-            raise ValueError(f"the type {name!r} is not known here")
+            raise ValueError(
+                f"the type {name!r} is not known here. If it is a class of your own, call "
+                "isotopic.register with it before reading the file"
+            )
         fields = decode_fields(node["fields"], depth, self.decode)
         cls: Any = self._types[name]
         try:

@@ -60,7 +60,12 @@ class Encoder:
         fields = _fields(value)
         name = type(value).__name__
         known = self.types is None or self.types.get(name) is type(value)
-        if fields is None or not known:
+        if fields is not None and not known:
+            raise TypeError(
+                f"{show(place)}: a {name} cannot be saved, because the class is not registered. "
+                f"Call isotopic.register({name}) first."
+            )
+        if fields is None:
             raise TypeError(f"{show(place)}: a {name} cannot be saved")
         return {"type": name, "fields": encode_fields(fields, place, self.encode)}
 

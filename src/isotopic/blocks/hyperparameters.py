@@ -66,9 +66,8 @@ class Tally:
 
     def __call__(self, piece: PlacedBlock, X: Any) -> Added:
         """Do it for one block."""
-        return Added(
-            self.prior.rows(piece.row_numbers).sufficient_statistics(self.evidence.of(piece))
-        )
+        prior: Any = self.prior.rows(piece.row_numbers)
+        return Added(prior.sufficient_statistics(self.evidence.of(piece)))
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ class Squares:
         squares, of_topics = squared_counts(X, weights.effective, self.topics)
         self.to.put(piece, squares)
         evidence = self.evidence.of(piece)._replace(squares=squares)
-        entries = self.prior.rows(piece.row_numbers).self_contribution_of(evidence)
-        if entries is not None:
-            self.entries.put(piece, entries)
+        if self.prior.needs_squares:
+            prior: Any = self.prior.rows(piece.row_numbers)
+            self.entries.put(piece, prior.self_contribution_of(evidence))
         return Added(of_topics)

@@ -14,7 +14,7 @@ from isotopic.blocks.row_store import Extrapolated, Stored, Table, Whole
 from isotopic.counts import CountMatrix
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
-from isotopic.priors.hyperparameters import settled
+from isotopic.priors.learns_hyperparameters import update_repeatedly
 from isotopic.problem import Finish, Problem, as_it_is, component_sums
 
 
@@ -96,7 +96,10 @@ class BlockedProblem(Problem):
         counts, store, pieces = state.counts, self.memory.store, self.X.pieces
         rows = counts.weights.stored(store, pieces) if self.X.engine.shared else counts.weights
         evidence = BlockedEvidence(rows, None, self.topics_totals(state.topics))
-        prior, topic_squares, table = self.weights.with_self_contribution(None), None, None
+        prior: Any = self.weights
+        topic_squares, table = None, None
+        if prior.needs_squares:
+            prior = prior.with_self_contribution(None)
         if self.weights.needs_squares or self.topics.needs_squares:
             recipe, of_topics = self._settled(state.weights.recipe), state.topics.effective
             to, entries = Stored.new(store), Stored.new(store)
@@ -107,19 +110,21 @@ class BlockedProblem(Problem):
         topics = self.topics.with_updated_hyperparameters(
             Evidence(counts.topics, topic_squares, self.weights_totals(state.weights))
         )
-        weights = self._taught(prior, evidence).with_self_contribution(table)
+        prior = self._taught(prior, evidence)
+        weights = prior.with_self_contribution(table) if prior.needs_squares else prior
         return replace(self, weights=weights, topics=topics)
 
-    def _taught(self, prior: Prior, evidence: BlockedEvidence) -> Prior:
-        """Update the settings of the weights' prior, by sums over all blocks."""
-        if not prior.learns_from_statistics:
+    def _taught(self, prior: Any, evidence: BlockedEvidence) -> Any:
+        """Return the weights' prior with hyperparameters updated by sums over all blocks."""
+        if not (prior.learns and prior.learns_from_statistics):
             return prior
 
-        def update(now: Prior) -> Prior:
+        def sufficient_statistics(now: Prior) -> Array:
             tally = self.X.engine.total(Tally(now, evidence), self.X.pieces, read=False)
-            return now.with_statistics(tally.values)
+            statistics: Array = tally.values
+            return statistics
 
-        return settled(update, prior, lambda now, before: now.changed_since(before))
+        return update_repeatedly(prior, sufficient_statistics)
 
     def weights_at(self, values: Array, totals: Totals) -> Any:
         """Take ``values`` as the weights, or as their posterior's parameters."""

@@ -801,7 +801,7 @@ class BaseTopicModel(
                 f"samples and {n_features} features."
             )
         weights, topics = self._checked_priors()
-        weights.check((n_samples, self.n_components))
+        weights.check_shape((n_samples, self.n_components))
         X, used_prior = data.used(weights)
         topics = constrain_topics(
             topics,
@@ -828,7 +828,7 @@ class BaseTopicModel(
         """Return copies of the priors, which later changes of parameters do not touch."""
         priors = self._priors()
         for prior in priors:
-            if isinstance(prior, type) or not hasattr(prior, "absorb"):
+            if not isinstance(prior, Prior):
                 raise TypeError(f"A prior must be an object such as Dirichlet(0.1), not {prior!r}.")
         weights, topics = deepcopy(priors)
         return weights, topics

@@ -18,6 +18,7 @@ from isotopic.estimators.persistence import read_file
 from isotopic.fitted import Fitted
 from isotopic.kernels import Counts
 from isotopic.problem import Problem, State
+from isotopic.registry import registered_types
 from isotopic.solvers import HISTORY, HyperparameterState, Iteration, Solution
 
 # Parameters that do not change the iterates of a fit, or are compared in another way.
@@ -145,7 +146,7 @@ class CheckpointWriter:
             "here": here,
         }
         try:
-            archive.write(self.path, "checkpoint", tree)
+            archive.write(self.path, "checkpoint", tree, registered_types())
         except OSError as error:  # a full disk must not end the fit
             warnings.warn(f"Cannot write the checkpoint: {error}", UserWarning, stacklevel=2)
         self.written = time.monotonic()

@@ -42,7 +42,7 @@ def constrain_topics(
     -------
     prior : Prior
     """
-    prior.check(shape)
+    prior.check_shape(shape)
     fixed = np.empty((0, shape[1]), dtype)
     if fixed_topics is not None:
         aligned = _align_columns(fixed_topics, feature_names)

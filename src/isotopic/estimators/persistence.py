@@ -8,75 +8,50 @@ from typing import Any
 
 import numpy as np
 
-from isotopic import archive, blocks, priors, solvers
+from isotopic import archive, blocks, solvers
 from isotopic.blocks import block_pass, row_store
 from isotopic.divergences import Beta
 from isotopic.fitted import Fitted, Offsets, OnlineMemory
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior
 from isotopic.problem import State
+from isotopic.registry import register, registered_types
 
-# The classes that may be made when a file is read.
-TYPES: dict[str, type] = {
-    cls.__name__: cls
-    for cls in (
-        Fitted,
-        Offsets,
-        OnlineMemory,
-        Beta,
-        priors.CollapsedDirichlet,
-        priors.Dirichlet,
-        priors.DirichletMean,
-        priors.DirichletMode,
-        priors.Fixed,
-        priors.Forbidden,
-        priors.Free,
-        priors.Gamma,
-        priors.WithFixedWeights,
-        priors.WithFixedTopics,
-        priors.Lasso,
-        priors.LogPenalty,
-        priors.Posterior,
-        priors.PowerPenalty,
-        priors.Relevance,
-        priors.Seeded,
-        priors.Simplex,
-        priors.WithSizeFactors,
-        priors.UnitNorm,
-        priors.SampleWeighted,
-        solvers.Accelerated,
-        solvers.AcceleratedState,
-        solvers.IncrementalState,
-        solvers.OnlineState,
-        blocks.BlockedWeights,
-        row_store.EqualShares,
-        row_store.Extrapolated,
-        row_store.Stored,
-        row_store.Table,
-        row_store.Whole,
-        block_pass.Recipe,
-        block_pass.Sums,
-        solvers.Alternating,
-        solvers.CoordinateDescent,
-        solvers.BlockUpdate,
-        solvers.FurtherMM,
-        solvers.FurtherMMState,
-        solvers.JointEM,
-        solvers.JointMM,
-        solvers.JointMMState,
-        solvers.SequentialMM,
-        solvers.HyperparameterUpdates,
-        solvers.HyperparameterState,
-        solvers.LeastSquares,
-        solvers.LeastSquaresState,
-        solvers.Solution,
-        Counts,
-        State,
-    )
-}
-
-# The estimators that files may hold; ``isotopic.estimators`` fills it.
-MODELS: dict[str, type] = {}
+# What fits and checkpoints consist of, besides priors and estimators.
+for _cls in (
+    Beta,
+    solvers.Accelerated,
+    solvers.AcceleratedState,
+    solvers.IncrementalState,
+    solvers.OnlineState,
+    blocks.BlockedWeights,
+    row_store.EqualShares,
+    row_store.Extrapolated,
+    row_store.Stored,
+    row_store.Table,
+    row_store.Whole,
+    block_pass.Recipe,
+    block_pass.Sums,
+    solvers.Alternating,
+    solvers.CoordinateDescent,
+    solvers.BlockUpdate,
+    solvers.FurtherMM,
+    solvers.FurtherMMState,
+    solvers.IncrementalEM,
+    solvers.JointEM,
+    solvers.JointMM,
+    solvers.JointMMState,
+    solvers.OnlineEM,
+    solvers.SequentialMM,
+    solvers.HyperparameterUpdates,
+    solvers.HyperparameterState,
+    solvers.LeastSquares,
+    solvers.LeastSquaresState,
+    solvers.Solution,
+    Counts,
+    State,
+):
+    register(_cls)
 
 # Names that classes and their fields had in files of version 1.
 _NEW_TYPES = {
@@ -93,7 +68,7 @@ _NEW_FIELDS = {"own": "self_contribution"}
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file."""
-    archive.write(path, "model", model, TYPES | MODELS)
+    archive.write(path, "model", model, registered_types())
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -130,7 +105,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def read_file(path: str | os.PathLike[str], kind: str) -> Any:
     """Read a file that holds a model or a checkpoint, of this version or of an older one."""
-    return archive.read(path, kind, TYPES | MODELS, _upgrade)
+    return archive.read(path, kind, registered_types(), _upgrade)
 
 
 def to_archive(model: Any) -> dict[str, Any]:

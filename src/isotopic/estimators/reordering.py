@@ -13,11 +13,9 @@ from isotopic.fitted import Fitted
 from isotopic.fitted.fitting import Data
 from isotopic.fitted.reordering import (
     merge_topics_prior,
-    merge_weights_prior,
     merged_counts,
     order_by_prevalence,
     reorder,
-    reorder_columns,
     sum_by_group,
 )
 from isotopic.init.start import absorbed
@@ -40,9 +38,7 @@ def reorder_model(model: Any, given: Any) -> Any:
                 "among themselves only."
             )
     weights, topics = model._checked_priors()
-    new = _with_priors(
-        model, (weights, topics), (reorder_columns(weights, order), topics.rows(order))
-    )
+    new = _with_priors(model, (weights, topics), (weights.reordered(order), topics.rows(order)))
     new.fixed_topics = _select_rows(model.fixed_topics, order[: n_fixed[0]])
     new.seeds = _reorder_constraint(model.seeds, order)
     new.forbidden = _reorder_constraint(model.forbidden, order)
@@ -86,8 +82,8 @@ def _with_merged_parameters(model: Any, groups: Array) -> Any:
     weights, topics = model._checked_priors()
     learned = getattr(fitted.topics_prior, "prior", fitted.topics_prior)  # without fixed topics
     merged = (
-        merge_weights_prior(weights.kept(fitted.weights_prior), groups),
-        merge_topics_prior(topics.kept(learned), groups),
+        weights.with_learned(fitted.weights_prior).merged(groups),
+        merge_topics_prior(topics.with_learned(learned), groups),
     )
     new = _with_priors(model, (weights, topics), merged)
     new.n_components = int(groups.max()) + 1

@@ -17,7 +17,7 @@ import numpy as np
 from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.fitting import topics_for_new_samples
 from isotopic.fitted.value import Fitted, without_terms
-from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Posterior, Prior, SampleWeighted, Simplex
+from isotopic.priors import Posterior, SampleWeighted
 from isotopic.problem import Pair
 
 
@@ -61,26 +61,28 @@ def why_not_exact(fitted: Fitted, target: Pair) -> str:
         return "the model has size_factors or fixed_weights, the other one has none"
     if fitted.has_missing:
         return "entries were missing, and the other model would fill them in differently"
-    source = fitted.pair
-    both_factors = _is_factor(source.topics) and _is_factor(target.topics)
+    return _why_pairs_differ(fitted.pair, target)
+
+
+def _why_pairs_differ(source: Pair, target: Pair) -> str:
+    both_factors = source.topics.linear_penalty == target.topics.linear_penalty == 0
     if not (both_factors or source.topics == target.topics):
         return "their topics have different priors"
-    if not all(p.topics.is_normalized or isinstance(p.weights, Free) for p in (source, target)):
+    pairs: tuple[Any, ...] = (source, target)
+    if not all(pair.topics.is_normalized or _has_free_weights(pair) for pair in pairs):
         return "only free weights are equivalent when the topics carry a scale"
-    if not all(_only_scales(p.weights) or p.weights.is_bayesian for p in (source, target)):
+    if not all(p.weights.linear_penalty is not None or p.weights.is_bayesian for p in pairs):
         return "a concave penalty, or another prior, changes more than the scale of the weights"
     if source.weights.is_bayesian != target.weights.is_bayesian:
         return "one has a prior on the weights, the other has none"
-    if source.weights.is_bayesian and source.weights != target.weights:
-        return _why_not_same_posterior(source.weights, target.weights)
+    weights: Any = source.weights
+    if weights.is_bayesian and weights != target.weights:
+        return str(weights.why_posterior_differs(target.weights))
     return ""
 
 
-def concentration_of(prior: Prior) -> Any:
-    """Return the Dirichlet concentration or Gamma shape of weights; ``None`` without a prior."""
-    if isinstance(prior, Dirichlet):
-        return prior.concentration
-    return prior.shape if isinstance(prior, Gamma) else None
+def _has_free_weights(pair: Pair) -> bool:
+    return pair.weights.linear_penalty == 0 and not pair.weights.is_normalized
 
 
 def _likelihood_gain(fitted: Fitted, weights: Posterior, topics: Posterior) -> float:
@@ -90,22 +92,3 @@ def _likelihood_gain(fitted: Fitted, weights: Posterior, topics: Posterior) -> f
     totals = fitted.sample_totals * (1.0 if fitted.copies is None else fitted.copies)
     some = totals > 0
     return float((totals[some] * np.log(after[some] / before[some])).sum())
-
-
-def _why_not_same_posterior(a: Prior, b: Prior) -> str:
-    if not all(type(prior) in (Dirichlet, Gamma) for prior in (a, b)):
-        return "only variational estimates of the weights are equivalent"
-    if not np.all(np.equal(concentration_of(a), concentration_of(b))):
-        return "the concentrations of their weights differ"
-    rates = [np.unique(prior.rate) for prior in (a, b) if isinstance(prior, Gamma)]
-    if any(len(rate) > 1 for rate in rates):
-        return "only a rate that is common to all components leaves the posteriors alone"
-    return ""
-
-
-def _is_factor(prior: Prior) -> bool:
-    return isinstance(prior, (Free, Simplex))
-
-
-def _only_scales(prior: Prior) -> bool:
-    return isinstance(prior, (Free, Simplex, Lasso))

@@ -104,8 +104,8 @@ class Fit:
         data, problem = self.data, self.problem
         weights_prior, topics_prior = self.weights_prior, problem.topics
         if isinstance(state, HyperparameterState):
-            weights_prior = weights_prior.kept(unwrapped(state.weights_prior))
-            topics_prior = topics_prior.kept(state.topics_prior)
+            weights_prior = weights_prior.with_learned(unwrapped(state.weights_prior))
+            topics_prior = topics_prior.with_learned(state.topics_prior)
         rows = data.used_rows
         used_offsets = data.offsets if rows is None else data.offsets.rows(rows)
         fitted = Fitted(

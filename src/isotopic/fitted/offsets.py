@@ -12,8 +12,10 @@ from isotopic.priors import (
     WithFixedWeights,
     WithSizeFactors,
 )
+from isotopic.registry import register
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Offsets:
     """The size factors and the fixed weights of samples, where a user gave them.

@@ -1,7 +1,7 @@
 """Put the components of a fitted model into another order, and add up those to be merged."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from isotopic.arrays import Array
 from isotopic.evaluate import prevalence
 from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.value import Fitted, map_arrays
-from isotopic.priors import CollapsedDirichlet, Dirichlet, DirichletMean, Gamma, Prior
 
 
 def reorder(fitted: Fitted, order: Array) -> Fitted:
@@ -24,7 +23,7 @@ def reorder(fitted: Fitted, order: Array) -> Fitted:
         online = replace(online, average=_reorder_rows(online.average, order), topics=topics)
     return replace(
         fitted,
-        weights_prior=reorder_columns(fitted.weights_prior, order),
+        weights_prior=fitted.weights_prior.reordered(order),
         topics_prior=fitted.topics_prior.rows(order),
         weights=map_arrays(fitted.weights, lambda a: np.ascontiguousarray(a[:, order])),
         topics=map_arrays(fitted.topics, lambda a: _reorder_rows(a, order)),
@@ -66,29 +65,6 @@ def sum_by_group(rows: Array, groups: Array) -> Array:
     return sums
 
 
-def reorder_columns(prior: Any, order: Array) -> Any:
-    """Return the prior of the weights with its settings of each component in another order."""
-    moved = {}
-    for item in fields(prior):
-        value = getattr(prior, item.name)
-        array = np.asarray(value) if np.ndim(value) else None
-        if array is not None and array.shape[-1] == len(order) > 1:
-            moved[item.name] = array[..., order]
-    return replace(prior, **moved) if moved else prior
-
-
-def merge_weights_prior(prior: Prior, groups: Array) -> Any:
-    """Return the prior of merged weights; a penalty or a constraint stays what it is."""
-    if not prior.is_bayesian:
-        return prior
-    if type(prior) not in _MERGED:
-        raise ValueError(
-            f"Cannot merge components with {type(prior).__name__} weights: the sum of two weights "
-            "has a prior of another kind."
-        )
-    return _MERGED[type(prior)](prior, groups)
-
-
 def merge_topics_prior(prior: Any, groups: Array) -> Any:
     """Return the prior of merged topics: that of each part, which must be the same."""
     first = np.unique(groups, return_index=True)[1]
@@ -105,38 +81,3 @@ def _reorder_rows(array: Array, order: Array) -> Array:
     if array.ndim < 2:
         return array
     return np.array(array[order], order="C" if array.flags.c_contiguous else "F")
-
-
-def _sum_setting(value: Any, groups: Array) -> Array:
-    """Return the sums by group of a setting that there is for each component."""
-    array = np.asarray(value, np.float64)
-    if array.ndim == 2 and len(array) == 1:  # learned settings have this shape
-        array = array[0]
-    if array.ndim < 2:
-        return sum_by_group(np.broadcast_to(array, groups.shape)[:, np.newaxis], groups)[:, 0]
-    return sum_by_group(np.broadcast_to(array, (len(array), len(groups))).T, groups).T
-
-
-def _merge_gamma(prior: Gamma, groups: Array) -> Gamma:
-    rate = np.asarray(prior.rate, np.float64)
-    if rate.ndim:
-        rate = np.broadcast_to(rate, (*rate.shape[:-1], len(groups)))
-        first = np.unique(groups, return_index=True)[1]
-        if not np.array_equal(rate, rate[..., first][..., groups]):
-            raise ValueError(
-                "Cannot merge Gamma weights with different rates: their sum has no Gamma prior."
-            )
-        rate = rate[..., first]
-    return Gamma(_sum_setting(prior.shape, groups), rate if rate.ndim else prior.rate)
-
-
-def _merge_dirichlet(prior: Any, groups: Array) -> Any:
-    return replace(prior, concentration=_sum_setting(prior.concentration, groups), learn=None)
-
-
-_MERGED: dict[type, Callable[[Any, Array], Any]] = {
-    Dirichlet: _merge_dirichlet,
-    DirichletMean: _merge_dirichlet,
-    CollapsedDirichlet: _merge_dirichlet,
-    Gamma: _merge_gamma,
-}

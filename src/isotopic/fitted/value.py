@@ -11,13 +11,14 @@ from isotopic.arrays import Array
 from isotopic.divergences import Beta
 from isotopic.fitted.offsets import Offsets
 from isotopic.priors import Posterior, Prior
-from isotopic.priors.base import Side
 from isotopic.problem import Pair
+from isotopic.registry import register
 
 # Marks the fields that have a row for each sample.
 _BY_SAMPLE = {"by": "sample"}
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class OnlineMemory:
     """What ``partial_fit`` remembers of the batches so far.
@@ -39,6 +40,7 @@ class OnlineMemory:
     topics: Posterior | None = None
 
 
+@register
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
     """What a fit found.
@@ -217,7 +219,7 @@ def _check(fitted: Fitted) -> None:
     weights, topics, offsets, online = fitted.weights, fitted.topics, fitted.offsets, fitted.online
     kinds = (weights, Posterior), (topics, Posterior), (offsets, Offsets), (fitted.divergence, Beta)
     good = all(isinstance(part, kind) for part, kind in kinds)
-    good = good and all(isinstance(p, Side) for p in (fitted.weights_prior, fitted.topics_prior))
+    good = good and all(isinstance(p, Prior) for p in (fitted.weights_prior, fitted.topics_prior))
     if good:
         of_weights, of_topics = np.shape(weights.mean), np.shape(topics.mean)
         good = len(of_weights) == len(of_topics) == 2 and of_weights[1] == of_topics[0]
@@ -242,8 +244,8 @@ def _check(fitted: Fitted) -> None:
             good = good and _have_shape(without_terms(online.topics), of_topics)
     if not good:
         raise ValueError("the arrays of the model do not fit each other")
-    fitted.weights_prior.check(of_weights)
-    fitted.topics_prior.check(of_topics)
+    fitted.weights_prior.check_shape(of_weights)
+    fitted.topics_prior.check_shape(of_topics)
 
 
 def _have_shape(posterior: Posterior, shape: tuple[int, ...]) -> bool:

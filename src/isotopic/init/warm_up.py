@@ -6,7 +6,6 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.init.start import Start, absorbed
-from isotopic.priors import smoothed
 from isotopic.problem import Problem
 from isotopic.solvers import Accelerated, solve
 
@@ -26,7 +25,8 @@ def warm_up(problem: Problem, weight_counts: Array, topic_counts: Array) -> tupl
     means as effective factors find better topics, and a better bound once they hand over their
     counts.
     """
-    weights, topics = smoothed(problem.weights), smoothed(problem.topics)
+    weights = problem.weights.with_posterior_means()
+    topics = problem.topics.with_posterior_means()
     if not topics.is_normalized or (weights, topics) == (problem.weights, problem.topics):
         return weight_counts, topic_counts
     easier = replace(problem, weights=weights, topics=topics)
@@ -47,7 +47,7 @@ def with_self_contribution_estimate(problem: Problem, start: Start) -> Problem:
         return problem
     weights, topics = start
     X = problem.X.only_features(np.any(topics.effective, axis=0))  # the rest says nothing
-    known = replace(problem, weights=problem.weights.kept(problem.weights), X=X)
+    known = replace(problem, weights=problem.weights.with_learned(problem.weights), X=X)
     state = known.evaluate(weights, topics, passes=0)
     for passes in range(1, _PASSES_OF_NEW_SAMPLES + 1):
         weights = known.absorb_weights(state.counts.weights, topics)

@@ -1,32 +1,69 @@
-r"""What each side of a factorization may be, and what it makes of its expected counts.
+r"""Priors: what each factor may be, and what it makes of its expected counts.
 
-A model is a pair of these: one for the weights (samples x components), one for the topics
-(components x features). A prior that normalises does so along the rows it is given: the weights of
-a sample, the topics of a component.
+A model is a pair of priors: one for the weights (samples x components), one for the topics
+(components x features). After each E step, a prior absorbs the expected counts of its factor and
+the totals, which are the sums of the other factor for each component. Sums and norms are those of
+rows. The effective factor is what the next E step multiplies::
 
-===================== ======================================================== =========
-``totals`` are the other side's sums for each component. When the topics are normalised, the
-weights see totals of one whatever the topics are, and the topics do not ask for theirs: so both
-sides can take their step from the same expected counts. That is the paper's joint update. Topics
-of another unit norm (:class:`UnitNorm`) ask how much the penalty of the weights pulls.
+    ================================= ================================== ==========================
+    prior                             what absorb returns (h or b)       effective factor
+    ================================= ================================== ==========================
+    Free()                            h = counts / totals                h
+    Lasso(strength)                   h = counts / (totals + strength)   h
+    LogPenalty(strength, offset)      h (totals + slope) = counts with   h
+                                      slope = strength / (offset + h)
+    PowerPenalty(strength, power)     h (totals + slope) = counts with   h
+                                      slope = strength power h^(power-1)
+    Relevance(shape, scale_share)     h = counts / (totals + s) with a   h
+                                      learned s for each component
+    Simplex()                         h = counts / sum(counts)           h
+    UnitNorm(p)                       h (totals + m h^(p-1)) = counts,   h
+                                      then scaled to unit l_p norm
+    Dirichlet(concentration)          b = concentration + counts         exp(psi(b) - psi(sum(b)))
+    DirichletMean(concentration)      b = concentration + counts         b / sum(b), the mean
+    DirichletMode(concentration)      b = concentration + counts         max(b - 1, 0), normalised
+    CollapsedDirichlet(concentration) b = concentration + counts         (b - self counts) / sum(b)
+    Gamma(shape, rate)                b = shape + counts,                exp(psi(b)) / r
+                                      r = rate + totals
+    Fixed(posterior)                  the known factor, always           the known one
+    ================================= ================================== ==========================
+
+``psi`` is the digamma function, ``self`` the self-contribution (CVB0), and ``m`` the derivative of
+the weights' penalty by the scale of a component. Wrappers change one thing about another prior and
+delegate the rest to it::
+
+    ==================================== =============================================
+    wrapper                              what it changes
+    ==================================== =============================================
+    SampleWeighted(prior, copies)        each sample counts as often as its copies
+    WithSizeFactors(prior, size_factors) a sample of known size sees totals * size
+    WithFixedWeights(prior, given)       the weights of the first components are given
+    WithFixedTopics(prior, held)         the first topics are given
+    Seeded(prior, pseudo_counts)         counts seen before the data are added
+    Forbidden(prior, forbidden)          some entries are always zero
+    ==================================== =============================================
+
+If the topics are normalised, their totals are one whatever they are, and they do not need the
+totals of the weights. So both factors can be updated from the same expected counts: that is the
+paper's joint update. Topics of another unit norm also need the derivative of the weights' penalty.
+
+A new prior is one file with a subclass of :class:`Prior`: ``docs/extending-priors.md`` writes one.
 """
 
-from isotopic.priors.base import Evidence, Posterior, Prior, Totals
-from isotopic.priors.bayesian import Dirichlet, Gamma
-from isotopic.priors.estimates import (
-    ESTIMATES,
-    CollapsedDirichlet,
-    DirichletMean,
-    DirichletMode,
-    smoothed,
-)
+from isotopic.priors.base import Posterior, Prior, Totals
+from isotopic.priors.bayesian import Bayesian
+from isotopic.priors.dirichlet import Dirichlet, DirichletMean
+from isotopic.priors.estimates import ESTIMATES, CollapsedDirichlet, DirichletMode
+from isotopic.priors.fixed import Fixed
+from isotopic.priors.gamma import Gamma
+from isotopic.priors.learns_hyperparameters import Evidence, LearnsHyperparameters
 from isotopic.priors.norms import UnitNorm, row_norms
 from isotopic.priors.offsets import WithFixedWeights, WithSizeFactors
 from isotopic.priors.penalties import LogPenalty, PowerPenalty
 from isotopic.priors.points import Free, Lasso, Simplex
 from isotopic.priors.relevance import Relevance
+from isotopic.priors.wrapper import Wrapper
 from isotopic.priors.wrappers import (
-    Fixed,
     Forbidden,
     SampleWeighted,
     Seeded,
@@ -37,6 +74,7 @@ from isotopic.priors.wrappers import (
 
 __all__ = [
     "ESTIMATES",
+    "Bayesian",
     "CollapsedDirichlet",
     "Dirichlet",
     "DirichletMean",
@@ -47,6 +85,7 @@ __all__ = [
     "Free",
     "Gamma",
     "Lasso",
+    "LearnsHyperparameters",
     "LogPenalty",
     "Posterior",
     "PowerPenalty",
@@ -60,8 +99,8 @@ __all__ = [
     "WithFixedTopics",
     "WithFixedWeights",
     "WithSizeFactors",
+    "Wrapper",
     "forbidding",
     "row_norms",
     "seeded",
-    "smoothed",
 ]

@@ -1,35 +1,37 @@
-"""What a prior is, and what it gives."""
+"""Prior, the base class of what each factor may be, and Posterior, what a prior returns."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.kernels import distance, normalized, row_sums
+from isotopic.registry import register
 
-# The other side's sums: a number, or one for each component, shaped to broadcast over this side.
+# The sums of the other factor: one number, or an array that broadcasts over this factor.
 Totals: TypeAlias = Array | float
 
 
+@register
 @dataclass(frozen=True)
 class Posterior:
-    """What is known of one side.
+    """A factor as its prior left it: a point, or a distribution.
 
     Attributes
     ----------
     mean : ndarray
         The factor itself, or its posterior mean.
     effective : ndarray
-        What the next pass multiplies: the factor itself, or ``exp(E[log])``.
+        What the next E step multiplies: the factor itself, or ``exp(E[log factor])``.
     terms : ndarray or None
-        What this side adds to the objective, in parts that are to be added up. Those of the
-        weights are one for each sample.
+        This factor's part of the objective, as numbers to be summed; one per row for the weights.
     parameters, rates : ndarray or None
-        Of a Bayesian side: Dirichlet parameters, or Gamma shapes and rates.
+        Of a Bayesian prior: Dirichlet parameters, or Gamma shapes and rates.
     explained : ndarray or None
-        Of a Bayesian side: ``parameters`` minus the prior's, the counts it stands for.
+        Of a Bayesian prior: ``parameters`` minus the prior's own, the counts it has absorbed.
     scale : ndarray or None
-        What each row was divided by to have unit norm: the other side's part of the product.
+        What each row was divided by to get unit norm; the other factor is multiplied by it.
     """
 
     mean: Array
@@ -42,251 +44,228 @@ class Posterior:
 
     @property
     def term(self) -> float:
-        """What this side adds to the objective."""
+        """The factor's part of the objective."""
         return 0.0 if self.terms is None else float(self.terms.sum())
 
 
-class Evidence(NamedTuple):
-    """What a prior learns its settings from.
+class Prior:
+    r"""Base class of all priors: what one factor, weights or topics, may be.
 
-    Attributes
-    ----------
-    counts : ndarray
-        The expected counts of its side.
-    squares : ndarray or None
-        The sums of squared responsibilities, where they are asked for.
-    totals : Totals
-        The other side's sums.
-    copies : ndarray or None
-        How often each row counts.
+    The E step hands each prior the expected counts of its factor and the ``totals``, the sums of
+    the other factor. The prior returns the factor :math:`h` that minimises
+
+    .. math:: -\text{counts} \cdot \log h + \text{totals} \cdot h + \text{penalty}(h).
+
+    A new prior is a frozen dataclass that defines :meth:`absorb`, and :meth:`penalty` and
+    :meth:`slope` if it has a penalty. All other members have defaults. Settings that are arrays
+    must broadcast to the factor: one number per column, or one row per row. Optional abilities
+    have base classes of their own: :class:`~isotopic.priors.Bayesian` (a posterior distribution)
+    and :class:`~isotopic.priors.LearnsHyperparameters`.
     """
 
-    counts: Array
-    squares: Array | None
-    totals: Totals
-    copies: Array | None = None
+    # --- The mathematics of the prior: what a subclass writes ---------------------------------
 
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
+        """Return the minimum of the majorizer (the M step); may reuse the memory of ``counts``."""
+        raise NotImplementedError(f"{type(self).__name__} must define absorb(counts, totals).")
 
-class Prior(Protocol):
-    """What solvers and problems ask of a prior."""
+    def penalty(self, factor: Array) -> Array | None:
+        """Return the penalty of each row, or ``None`` if there is none."""
+        return None
 
-    @property
-    def is_normalized(self) -> bool:
-        """Whether rows sum to one, so that the other side's totals are one."""
+    def slope(self, factor: Array) -> Totals:
+        """Return the derivative of the penalty with respect to each entry."""
+        return 0.0
+
+    # --- What kind of factor it is ------------------------------------------------------------
+
+    is_normalized: ClassVar[bool] = False  # rows sum to one
+    is_bayesian: ClassVar[bool] = False  # a distribution, not a point: see Bayesian
+    learned: ClassVar[bool] = True  # whether the fit changes it at all
 
     @property
     def norm(self) -> float | None:
-        """The ``p`` for which rows have unit l_p norm; ``None`` if they have a scale."""
+        """The ``p`` for which rows have unit l_p norm; ``None`` if rows can have any scale."""
+        return 1.0 if self.is_normalized else None
 
     @property
-    def is_bayesian(self) -> bool:
-        """Whether this side is a distribution rather than a point."""
+    def scale_tendency(self) -> str:
+        """What the prior does to the scale of its factor, if only the scale could change.
 
-    @property
-    def learned(self) -> bool:
-        """Whether this side moves at all."""
-
-    @property
-    def scale(self) -> str:
-        """What this side thinks of its own scale.
-
-        ``"free"``, ``"pulled"`` to zero, ``"pushed"`` to infinity, or ``"held"``.
+        ``"free"``: nothing. ``"shrinks"``: lowers it to zero. ``"grows"``: raises it without
+        limit. ``"bounded"``: keeps it at some finite value.
         """
+        if self.is_bayesian or self.norm is not None:
+            return "bounded"
+        return "free" if type(self).penalty is Prior.penalty else "shrinks"
 
     @property
-    def copies(self) -> Array | None:
-        """How often each row counts; ``None``: once."""
+    def linear_penalty(self) -> float | None:
+        """The strength of an l1 penalty: 0.0 for none, ``None`` if the prior is something else.
 
-    @property
-    def sizes(self) -> Array | None:
-        """What each row of the factor was multiplied with; ``None``: one."""
+        With a number, the prior can only rescale its factor: coordinate descent applies, and
+        models convert exactly.
+        """
+        return None
 
-    @property
-    def held_rows(self) -> int:
-        """How many of the first rows are given and do not move."""
+    # --- What follows from the mathematics ----------------------------------------------------
 
     def at(self, values: Array, totals: Totals) -> Posterior:
-        """Take ``values`` as the factor, or as the posterior's parameters."""
+        """Return ``values`` as a posterior: they are the factor, or Bayesian parameters."""
+        factor = normalized(values) if self.is_normalized else values
+        return Posterior(factor, factor, self.penalty(factor.astype(np.float64, copy=False)))
 
-    def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Make the optimal use of expected counts (the M step).
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+        r"""Return counts of which :meth:`absorb` would make this posterior.
 
-        The counts are handed over: their memory may become the factor's.
+        :math:`h \cdot (\text{totals} + \text{slope})`; for a normalised factor the Lagrange
+        multiplier replaces the totals, so that the row sums are ``mass``.
         """
+        factor = posterior.mean.astype(np.float64, copy=False)
+        penalized = self._factor_times_slope(factor)
+        if self.is_normalized:
+            return np.asarray(factor * as_column(mass - penalized.sum(axis=1)) + penalized)
+        return np.asarray(factor * totals + penalized)
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
-        """Measure in counts how far the posterior is from what it would make of these counts.
+        r"""Return :math:`\sum |\text{counts} - \text{implied counts}|`, zero at the optimum.
 
-        With ``copies`` a row's counts are those of so many samples like it.
+        With ``copies``, row ``i`` stands for ``copies[i]`` equal samples.
         """
-
-    def slope(self, factor: Array) -> Totals:
-        """Give the derivative of this side's penalty at each entry of a row that counts once."""
-
-    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        """Find counts that the posterior could have been made of; ``mass`` is their row sums."""
-
-    @property
-    def learns(self) -> bool:
-        """Whether it learns settings of its own from the counts, as the fit goes on."""
-
-    @property
-    def needs_squares(self) -> bool:
-        """Whether it learns from the squares of the responsibilities too."""
-
-    def with_updated_hyperparameters(self, evidence: Evidence) -> "Prior":
-        """Give the prior with the settings that the counts speak for."""
-
-    @property
-    def learns_from_statistics(self) -> bool:
-        """Whether settings are learned from sums over rows, which may be made part by part."""
-
-    def sufficient_statistics(self, evidence: Evidence) -> Array:
-        """Add up over rows what an update of the settings needs."""
-
-    def with_statistics(self, tally: Array) -> "Prior":
-        """Give the prior with settings updated by a tally over all rows."""
-
-    def changed_since(self, before: Any) -> bool:
-        """Tell whether another update with the same counts would matter after this one."""
-
-    def self_contribution_of(self, evidence: Evidence) -> Array | None:
-        """Give what it learns of each entry of the side, if anything."""
-
-    def with_self_contribution(self, entries: Any) -> "Prior":
-        """Give the prior with this learned of each entry: an array, or what gives its rows."""
-
-    def hyperprior_term(self, columns: int) -> float:
-        """Give what settings that are learned add to the objective, for so many columns."""
-
-    def kept(self, learned: "Prior") -> "Prior":
-        """Give this prior with what ``learned``, which is of the same kind, has learned."""
-
-    def predictive_factor(self, posterior: Posterior) -> Array:
-        """Give the effective factor as samples see it that it was not made of."""
-
-    def initial_totals(self, counts: Array) -> Totals:
-        """Give row sums that this side can be made to have, before it is made of the counts."""
+        mass = row_sums(counts) if copies is None else row_sums(counts) / copies
+        implied = self.implied_counts(posterior, mass, totals)
+        return distance(counts, implied.astype(counts.dtype), row_scale=copies)
 
     def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
-        """Tell how fast the penalty would grow with the scale of each component.
+        r"""Return the derivative of the penalty by the log-scale of each component.
 
-        That is the derivative of this side's term by the logarithm of a common factor.
+        :math:`\sum_i h_{ik} \cdot \text{slope}_{ik}`, each row counted ``copies[i]`` times.
         """
-
-    def next_to(self, pull: Totals) -> "Prior":
-        """Give the prior next to another side that pulls so much."""
-
-    def draw(self, like: Array, rng: np.random.Generator) -> Array:
-        """Draw a factor of the shape of ``like``; without a distribution it is ``like`` itself."""
-
-    def rows(self, which: Array) -> "Prior":
-        """Give the prior of some rows only."""
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Raise if the settings do not fit a side of that shape."""
-
-
-class Side:
-    """What a side is unless it says otherwise."""
-
-    is_normalized: ClassVar[bool] = False
-    is_bayesian: ClassVar[bool] = False
-    learned: ClassVar[bool] = True
-    scale: ClassVar[str] = "held"
-    copies: ClassVar[Array | None] = None
-    sizes: ClassVar[Array | None] = None
-    held_rows: ClassVar[int] = 0
-
-    def slope(self, factor: Array) -> Totals:
-        """There is no penalty."""
-        return 0.0
-
-    learns: ClassVar[bool] = False
-    needs_squares: ClassVar[bool] = False
-
-    def with_updated_hyperparameters(self, evidence: Evidence) -> Any:
-        """Nothing to learn."""
-        return self
-
-    learns_from_statistics: ClassVar[bool] = False
-
-    def sufficient_statistics(self, evidence: Evidence) -> Array:
-        """Nothing to add up."""
-        return np.zeros(0)
-
-    def with_statistics(self, tally: Array) -> Any:
-        """Nothing to learn."""
-        return self
-
-    def changed_since(self, before: Any) -> bool:
-        """One update says it all."""
-        return False
-
-    def self_contribution_of(self, evidence: Evidence) -> Array | None:
-        """Nothing is learned of single entries."""
-        return None
-
-    def with_self_contribution(self, entries: Any) -> Any:
-        """Nothing is learned of single entries."""
-        return self
-
-    def hyperprior_term(self, columns: int) -> float:
-        """Nothing is learned, so nothing was expected of it."""
-        return 0.0
-
-    def kept(self, learned: Prior) -> Any:
-        """Nothing was learned."""
-        return self
-
-    def predictive_factor(self, posterior: Posterior) -> Array:
-        """Show the same to all samples."""
-        return posterior.effective
-
-    @property
-    def norm(self) -> float | None:
-        """The ``p`` for which rows have unit l_p norm."""
-        return 1.0 if self.is_normalized else None
+        penalized = self._factor_times_slope(posterior.mean.astype(np.float64, copy=False))
+        return penalized.sum(axis=0) if copies is None else np.asarray(copies @ penalized)
 
     def initial_totals(self, counts: Array) -> Totals:
-        """Any scale will do."""
+        """Return row sums that this factor can have, before it has absorbed its counts."""
         return 1.0
 
-    def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
-        """Nothing pulls."""
-        return 0.0
-
-    def next_to(self, pull: Totals) -> Any:
-        """Stay the same: what pulls at the other side does not matter."""
-        return self
+    def predictive_factor(self, posterior: Posterior) -> Array:
+        """Return the effective factor for samples that it was not fitted to."""
+        return posterior.effective
 
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
-        """Nothing to draw from: take what there is."""
+        """Draw a factor of the shape of ``like``; a prior without a distribution returns it."""
         return like
 
-    def rows(self, which: Array) -> Any:
-        """Every row has the same."""
+    def with_posterior_means(self) -> "Prior":
+        """Return a prior that uses posterior means where this one uses ``exp(E[log])``."""
         return self
 
-    def check(self, shape: tuple[int, int]) -> None:
-        """Nothing to check."""
+    # --- Rows and components ------------------------------------------------------------------
+
+    copies: ClassVar[Array | None] = None  # how often each row counts: see SampleWeighted
+    sizes: ClassVar[Array | None] = None  # the size factor of each row: see WithSizeFactors
+    held_rows: ClassVar[int] = 0  # how many of the first rows are fixed: see WithFixedTopics
+
+    def check_shape(self, shape: tuple[int, int]) -> None:
+        """Raise ValueError if an array among the settings does not fit a factor of that shape."""
+        for name, array in self._array_settings().items():
+            try:
+                fits = np.broadcast_shapes(array.shape, shape) == shape
+            except ValueError:
+                fits = False
+            if not fits:
+                raise ValueError(
+                    f"{name} of shape {array.shape} does not fit a factor of shape {shape}. Give "
+                    "one number, one per column, or an array of that shape."
+                )
+
+    def rows(self, which: Array) -> Self:
+        """Return the prior of some rows: settings that differ by row are selected."""
+        arrays = self._array_settings().items()
+        return self._with({n: a[which] for n, a in arrays if a.ndim == 2 and len(a) > 1})
+
+    def reordered(self, order: Array) -> Self:
+        """Return the prior of the weights when component ``order[i]`` becomes component ``i``."""
+        return self._with({n: a[..., order] for n, a in self._by_component(len(order)).items()})
+
+    def merged(self, groups: Array) -> "Prior":
+        """Return the prior of the weights when components are merged.
+
+        Component ``k`` becomes part of component ``groups[k]``. Raises ValueError if the sum of
+        several components has no prior of this kind.
+        """
+        first = np.unique(groups, return_index=True)[1]
+        settings = self._by_component(len(groups))
+        for name, array in settings.items():
+            if not np.array_equal(array, array[..., first][..., groups]):
+                raise ValueError(
+                    f"Cannot merge components with different settings: {name} of "
+                    f"{type(self).__name__} differs between them."
+                )
+        return self._with({name: array[..., first] for name, array in settings.items()})
+
+    # --- Hyperparameters: see LearnsHyperparameters -------------------------------------------
+
+    learns: ClassVar[bool] = False  # whether hyperparameters are learned during the fit
+    needs_squares: ClassVar[bool] = False  # whether that needs squared responsibilities
+
+    def with_updated_hyperparameters(self, evidence: Any) -> "Prior":
+        """Return the prior with hyperparameters that fit the expected counts better."""
+        return self
+
+    def with_learned(self, learned: Any) -> "Prior":
+        """Return this prior with the hyperparameters of ``learned``, fixed from now on."""
+        return self
+
+    def hyperprior_term(self, columns: int) -> float:
+        """Return what learned hyperparameters add to the objective, for so many columns."""
+        return 0.0
+
+    # --- Equality, and helpers of the defaults ------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both are of one kind and have the same settings, arrays included."""
+        """Tell whether both have the same class and the same settings, arrays included."""
         return type(self) is type(other) and all(
-            _equal(value, vars(other)[name]) for name, value in vars(self).items()
+            value == vars(other)[name]
+            if isinstance(value, Prior)
+            else np.array_equal(value, vars(other)[name])
+            for name, value in vars(self).items()
         )
 
     def __hash__(self) -> int:
         return hash(type(self))
 
+    def _factor_times_slope(self, factor: Array) -> Array:
+        """Return the factor times the slope; an entry at zero has none, even if it is steep."""
+        product = np.zeros_like(factor)
+        np.multiply(factor, self.slope(factor), out=product, where=factor > 0)
+        return product
 
-def _equal(a: Any, b: Any) -> bool:
-    return bool(a == b) if isinstance(a, Side) else np.array_equal(a, b)
+    def _array_settings(self) -> dict[str, Array]:
+        """Return the settings that are arrays, by name."""
+        if not is_dataclass(self):
+            return {}
+        settings = {item.name: getattr(self, item.name) for item in fields(self)}
+        arrays = {n: np.asarray(v) for n, v in settings.items() if _is_array(v)}
+        return {name: array for name, array in arrays.items() if array.ndim}
+
+    def _by_component(self, n_components: int) -> dict[str, Array]:
+        """Return the settings that have a value for each component, by name."""
+        arrays = self._array_settings()
+        return {n: a for n, a in arrays.items() if a.shape[-1] == n_components > 1}
+
+    def _with(self, changed: dict[str, Any]) -> Self:
+        changeable: Any = self
+        same: Self = replace(changeable, **changed) if changed else self
+        return same
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or hasattr(value, "__array__")
 
 
 def as_column(values: Array) -> Array:
-    """Shape one number for each row to broadcast over the row."""
+    """Return one number per row as a column, to broadcast over the row."""
     return np.asarray(values)[:, np.newaxis]

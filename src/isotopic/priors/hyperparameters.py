@@ -1,45 +1,23 @@
-"""Learning the settings of Dirichlet and Gamma priors from the counts of their sides."""
+"""The mathematics of learning the hyperparameters of Dirichlet and Gamma priors."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.kernels import gamma_functions
-from isotopic.priors.base import Evidence
+from isotopic.priors.learns_hyperparameters import Evidence
 
-# A concentration that falls below this has run out of counts to speak for it.
+# The smallest concentration that is learned: below it, hardly any counts are left to learn from.
 LEAST = 1e-3
 
-# Each learned concentration is exponential beforehand, with this rate: where rows are all alike,
-# the likelihood alone would have it grow forever.
+# The rate of the exponential hyperprior of each learned concentration. Where all rows are alike,
+# the likelihood alone would let it grow without limit.
 RATE = 1.0
-
-# Updates in a lesson; fewer if they no longer change much.
-_UPDATES = 20
-_LITTLE = 1e-3
-
-
-S = TypeVar("S")
-
-
-def settled(update: Callable[[S], S], now: S, moved: Callable[[S, S], bool]) -> S:
-    """Update settings until that changes little, or often enough."""
-    for _ in range(_UPDATES):
-        before, now = now, update(now)
-        if not moved(now, before):
-            break
-    return now
-
-
-def moved(now: Any, before: Any) -> bool:
-    """Tell whether settings changed by more than a little."""
-    return bool(np.any(np.abs(np.subtract(now, before)) > _LITTLE * np.asarray(now)))
 
 
 class Occurrence(NamedTuple):
-    r"""How likely each count is to be there at all, and what it is expected to be if it is.
+    r"""The probability that each count is positive, and its expectation if it is.
 
     The likelihood of a concentration needs :math:`E[\log\Gamma(\alpha + n)]`, which bends sharply
     between a count of zero and one. So zero is treated apart, as in Teh, Newman & Welling (2007).
@@ -50,16 +28,16 @@ class Occurrence(NamedTuple):
 
 
 def certain(counts: Array) -> Occurrence:
-    """Take the expected counts for the counts themselves, as the variational bound does."""
+    """Return expected counts as if they were observed, as the variational bound does."""
     return Occurrence(np.ones(1), counts)
 
 
 def uncertain(counts: Array, squares: Array | None, prior: Array) -> Occurrence:
-    r"""Take each expected count as the sum of draws that go together.
+    r"""Return expected counts as sums of dependent draws.
 
-    Each has the share :math:`s = \sum x\phi^2 / \sum x\phi`. A component that one draw of a row
-    belongs to is likely to have the others too, the more so the smaller its concentration
-    :math:`\alpha`: of :math:`m = n/s` draws
+    Each draw has the share :math:`s = \sum x\phi^2 / \sum x\phi`. If one draw of a row belongs to
+    a component, the others are likely to belong to it too, and more so the smaller its
+    concentration :math:`\alpha`: of :math:`m = n/s` draws
 
     .. math:: P(c) \propto \binom{m}{c} r^c \, \Gamma(\alpha + c)
 
@@ -68,16 +46,16 @@ def uncertain(counts: Array, squares: Array | None, prior: Array) -> Occurrence:
 
     .. math:: D^{-n / (D - 1)}, \qquad D = \frac{(1 - s)(\alpha + n)}{\alpha + s n}.
 
-    Draws on their own (:math:`D = 1 - s`, the limit of a large concentration) would have a count
-    there too often, and teach concentrations that are too large. Without squares there is no more
-    to go by than that, and the draws are many and small: :math:`D = 1`.
+    Independent draws (:math:`D = 1 - s`, the limit of a large concentration) would give positive
+    counts too often, and learned concentrations would be too large. Without squares the share is
+    unknown, and the draws are taken to be many and small: :math:`D = 1`.
 
     Parameters
     ----------
     counts : ndarray of shape (rows, columns)
     squares : ndarray of shape (rows, columns) or None
     prior : ndarray that broadcasts to (rows, columns)
-        The concentrations of now; where they are zero, so are the counts.
+        The current concentrations; where they are zero, so are the counts.
     """
     spread = np.ones_like(counts)
     if squares is not None:
@@ -91,13 +69,13 @@ def uncertain(counts: Array, squares: Array | None, prior: Array) -> Occurrence:
 
 
 def _log_ratio(x: Array) -> Array:
-    """Compute ``log(x) / (x - 1)``, which is 1 at 1."""
+    """Return ``log(x) / (x - 1)``, which is 1 at 1."""
     beyond = x - 1
     ratio = np.divide(np.log1p(beyond), beyond, out=np.ones_like(x), where=beyond != 0)
     return np.asarray(ratio)
 
 
-def concentration_tally(
+def concentration_statistics(
     concentration: Array,
     occurrence: Occurrence,
     totals: Array,
@@ -107,104 +85,85 @@ def concentration_tally(
     forbidden: Array | None = None,
     copies: Array | None = None,
 ) -> Array:
-    r"""Add up over rows the two sums of an update of the concentration (Minka's fixed point).
+    r"""Return the two sums over rows of an update of the concentration (Minka's fixed point).
 
     .. math:: \alpha_j \leftarrow
         \frac{\sum_i \alpha_j p_{ij} (\psi(\alpha_j + s_{ij} + n_{ij}) - \psi(\alpha_j + s_{ij}))}
              {r + \sum_i \psi(A_i + N_i) - \psi(A_i)}, \qquad
         A_i = \sum_j \alpha_j + s_{ij}
 
-    with the rate :math:`r` of its exponential prior and the counts :math:`s` that were seen
-    beforehand. Each update maximises a lower bound that touches the posterior, so it never lowers
-    it.
+    with the rate :math:`r` of its exponential hyperprior and seeds :math:`s`, counts that were seen
+    before the data. Each update maximises a lower bound that touches the posterior, so the
+    posterior never falls.
 
     Parameters
     ----------
     concentration : ndarray that broadcasts to (rows, columns)
-        Where it starts.
+        The current one.
     occurrence : Occurrence
     totals : ndarray of shape (rows,)
         The counts of each row.
     symmetric : bool
         Whether all columns share one number.
     seeds : ndarray of shape (rows, columns) or None
-        Counts that were seen beforehand.
+        Counts that were seen before the data.
     forbidden : ndarray of bool of shape (rows, columns) or None
-        Entries that are not there.
+        Entries that are always zero.
     copies : ndarray of shape (rows,) or None
         How often each row counts.
 
     Returns
     -------
-    sufficient_statistics : ndarray of shape (2, 1, 1) or (2, 1, columns)
-        Those of all rows are the sum of those of any parts of them.
+    statistics : ndarray of shape (2, 1, 1) or (2, 1, columns)
+        Statistics of parts of the rows can be added.
     """
     shape, axis = occurrence.size.shape, None if symmetric else 0
-    there = np.ones((1, 1)) if forbidden is None else ~forbidden
-    by_row = there if copies is None else there * copies[:, np.newaxis]
+    allowed = np.ones((1, 1)) if forbidden is None else ~forbidden
+    by_row = allowed if copies is None else allowed * copies[:, np.newaxis]
     now = np.atleast_2d(np.asarray(concentration, np.float64))
     prior = now if seeds is None else now + seeds
     rises = gamma_functions(prior + occurrence.size)[0] - gamma_functions(prior)[0]
-    sums = np.broadcast_to(prior * there, shape).sum(axis=1)
-    push = gamma_functions(sums + totals)[0] - gamma_functions(sums)[0]
-    pulled = (by_row * now * occurrence.probability * rises).sum(axis=axis, keepdims=True)
-    pushed = np.broadcast_to(by_row * push[:, np.newaxis], shape)
-    return np.stack([pulled, pushed.sum(axis=axis, keepdims=True)])
+    sums = np.broadcast_to(prior * allowed, shape).sum(axis=1)
+    row_rises = gamma_functions(sums + totals)[0] - gamma_functions(sums)[0]
+    numerator = (by_row * now * occurrence.probability * rises).sum(axis=axis, keepdims=True)
+    denominator = np.broadcast_to(by_row * row_rises[:, np.newaxis], shape)
+    return np.stack([numerator, denominator.sum(axis=axis, keepdims=True)])
 
 
-def concentration_of(tally: Array) -> Array:
-    """Update the concentration, from the sums over all rows."""
-    pulled, pushed = tally
-    return np.asarray(np.maximum(pulled / (pushed + RATE), LEAST))
+def updated_concentration(statistics: Array) -> Array:
+    """Return the updated concentration, from the sums over all rows."""
+    numerator, denominator = statistics
+    return np.asarray(np.maximum(numerator / (denominator + RATE), LEAST))
 
 
-def learned_gamma(
+def gamma_statistics(
     shape: Array, rate: Array, evidence: Evidence, *, symmetric: bool, votes: Array | None = None
-) -> tuple[Array, Array]:
-    r"""Raise the likelihood of the counts, which are negative binomial.
+) -> Array:
+    r"""Return the sums over rows of an update of shape and rate.
+
+    The update raises the likelihood of the counts, which are negative binomial:
 
     .. math:: \alpha \leftarrow \frac{\sum \alpha (\psi(\alpha + n) - \psi(\alpha))}
                                 {\sum \log((a + T) / a)}, \qquad
         a \leftarrow \frac{\sum \alpha}{\sum (\alpha + n) / (a + T)}
 
-    with the other side's totals :math:`T`. The first maximises a bound that touches the likelihood
-    (as Minka's does), the second is an EM step: neither lowers it.
+    with the other factor's totals :math:`T`. The first maximises a bound that touches the
+    likelihood (as Minka's does), the second is an EM step: neither lowers it.
 
     Parameters
     ----------
-    shape, rate : ndarray that broadcasts to the side
+    shape, rate : ndarray that broadcasts to the factor
+        The current ones.
     evidence : Evidence
     symmetric : bool
         Whether all entries share them, or only those of a column.
     votes : ndarray of bool or None
-        The entries that count. A column of which none does keeps what it has.
+        The entries that count. A column without any keeps what it has.
 
     Returns
     -------
-    shape, rate : ndarray of shape (1, 1) or (1, columns)
-    """
-    axis = None if symmetric else 0
-    shape, rate = (
-        np.broadcast_to(setting, evidence.counts.shape).mean(axis=axis, keepdims=True)
-        for setting in (shape, rate)
-    )
-
-    def update(now: tuple[Array, Array]) -> tuple[Array, Array]:
-        tally = gamma_tally(now[0], now[1], evidence, symmetric=symmetric, votes=votes)
-        return gamma_of(tally, *now)
-
-    return settled(update, (shape, rate), lambda now, before: moved(now[0], before[0]))
-
-
-def gamma_tally(
-    shape: Array, rate: Array, evidence: Evidence, *, symmetric: bool, votes: Array | None = None
-) -> Array:
-    """Add up over rows the sums of an update: see :func:`learned_gamma`.
-
-    Returns
-    -------
-    sufficient_statistics : ndarray of shape (6, 1, 1) or (6, 1, columns)
-        Those of all rows are the sum of those of any parts of them.
+    statistics : ndarray of shape (6, 1, 1) or (6, 1, columns)
+        Statistics of parts of the rows can be added.
     """
     counts = evidence.counts.astype(np.float64, copy=False)
     by_row = np.ones((1, 1)) if evidence.copies is None else evidence.copies[:, np.newaxis]
@@ -223,18 +182,18 @@ def gamma_tally(
     )
 
 
-def gamma_of(tally: Array, shape: Array, rate: Array) -> tuple[Array, Array]:
-    """Update shape and rate, from the sums over all rows."""
-    pulled, falls, means, inverse, entries, totals = tally
-    heard = totals > 0  # the others stay as they are
-    learned = np.divide(pulled, falls, out=np.ones_like(falls), where=heard)
-    shape = np.where(heard, np.maximum(learned, LEAST), _level(shape, falls))
+def updated_gamma(statistics: Array, shape: Array, rate: Array) -> tuple[Array, Array]:
+    """Return the updated shape and rate, from the sums over all rows."""
+    rises, falls, means, inverse, entries, totals = statistics
+    has_data = totals > 0  # the others stay as they are
+    learned = np.divide(rises, falls, out=np.ones_like(falls), where=has_data)
+    shape = np.where(has_data, np.maximum(learned, LEAST), _shared(shape, falls))
     expected = shape * inverse + means
-    return shape, np.divide(shape * entries, expected, out=_level(rate, falls), where=heard)
+    return shape, np.divide(shape * entries, expected, out=_shared(rate, falls), where=has_data)
 
 
-def _level(setting: Array, like: Array) -> Array:
-    """Give the mean of settings that are to be shared from now on."""
+def _shared(setting: Array, like: Array) -> Array:
+    """Return the mean of settings that are shared from now on, by all entries or by columns."""
     axis = None if like.shape == (1, 1) else 0
     mean = np.atleast_2d(np.asarray(setting, np.float64)).mean(axis=axis, keepdims=True)
     return np.broadcast_to(mean, like.shape).copy()

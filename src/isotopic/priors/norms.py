@@ -1,4 +1,4 @@
-"""Topics of unit norm."""
+"""Topics of unit l_p norm."""
 
 from dataclasses import dataclass, field
 from numbers import Real
@@ -7,36 +7,39 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.kernels import distance, row_sums
-from isotopic.priors.base import Posterior, Side, Totals, as_column
+from isotopic.priors.base import Posterior, Prior, Totals, as_column
 from isotopic.priors.roots import positive_root
+from isotopic.registry import register
 
 
+@register
 @dataclass(frozen=True, eq=False)
-class UnitNorm(Side):
+class UnitNorm(Prior):
     r"""Non-negative rows of unit :math:`l_p` norm, :math:`p > 1`.
 
-    Next to weights with a penalty this is the paper's sparse problem. It is solved as its
-    Theorem F.1 has it: the norm moves into the penalty, and what is minimised does not depend on
-    the scale of a topic any more,
+    With a penalty on the weights this is the paper's sparse problem. It is solved as in Theorem
+    F.1: the norm moves into the penalty, and the objective no longer depends on the scale of a
+    topic,
 
     .. math:: D(X \| HW) + R(H \operatorname{diag}(\|w_1\|_p, \ldots, \|w_K\|_p)).
 
     With a penalty :math:`\lambda \sum \rho(h)` the last term has the tangent
     :math:`\|w_k\|_p M_k` in the norms, :math:`M_k = \sum_d h_{dk} \lambda \rho'(h_{dk})` at unit
-    norm (for the Lasso it is no approximation), and the norm in turn the separable majorizer
+    norm (exact for the Lasso), and the norm in turn has the separable majorizer
 
     .. math:: \|w\|_p \le 1 + \frac1p \Big(\sum_v w_v^p - 1\Big),
 
     which is the tangent of :math:`z^{1/p}` and touches at unit norm. So an entry becomes the root
     of :math:`\text{totals} \cdot w + M_k w^p = \text{counts}`, for :math:`p = 2` of a quadratic.
-    Then each topic is scaled to unit norm, and its weights the other way: that changes nothing.
+    Then each topic is divided by its norm and its weights are multiplied by it, which changes no
+    product.
 
     Parameters
     ----------
     p : float, default=2.0
         Which norm; above 1 and finite. For 1 there is :class:`Simplex`.
     pulled_by : float or ndarray of shape (components,), default=0.0
-        The :math:`M_k` of the weights at hand; see :meth:`beside`.
+        The :math:`M_k` of the current weights; see :meth:`next_to`.
     """
 
     p: float = 2.0
@@ -51,20 +54,20 @@ class UnitNorm(Side):
 
     @property
     def norm(self) -> float:
-        """Which norm is one."""
+        """The ``p`` for which rows have unit l_p norm."""
         return self.p
 
-    def next_to(self, pull: Totals) -> "UnitNorm":
-        """Give the prior next to weights that pull so much."""
-        return UnitNorm(self.p, pull)
+    def next_to(self, scale_derivative: Totals) -> "UnitNorm":
+        """Return the prior of topics next to weights with this derivative of their penalty."""
+        return UnitNorm(self.p, scale_derivative)
 
     def at(self, values: Array, totals: Totals) -> Posterior:
-        """Scale to unit norm; a row of zeros says nothing and becomes uniform."""
+        """Return the values scaled to unit norm; a row of zeros becomes uniform."""
         factor = self._unit(values, row_norms(values, self.p))
         return Posterior(factor, factor)
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Take the roots, and scale to unit norm."""
+        """Return the roots, scaled to unit norm."""
         roots = positive_root(counts, totals, self._pull, self.p)
         norms = row_norms(roots, self.p)
         factor = self._unit(roots, norms)
@@ -73,19 +76,19 @@ class UnitNorm(Side):
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
-        r"""Sum of :math:`|\text{counts} - w (\text{totals} + M w^{p-1})|`."""
+        r"""Return :math:`\sum |\text{counts} - w (\text{totals} + M w^{p-1})|`."""
         factor = posterior.mean.astype(np.float64, copy=False)
         explained = factor * totals + self._pull * factor**self.p
         return distance(counts, np.asarray(explained, counts.dtype))
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        """Share out what the totals explain, and the rest as the pull would have it."""
+        """Return what the totals explain, and the rest of the mass by ``M w^p``."""
         explained = posterior.mean * totals
         rest = np.maximum(mass - explained.sum(axis=1), 0.0)  # below zero by rounding only
         return np.asarray(explained + as_column(rest) * posterior.mean**self.p)
 
     def initial_totals(self, counts: Array) -> Totals:
-        """Take the sums of the counts at unit norm."""
+        """Return the row sums of the counts scaled to unit norm."""
         return row_sums(self.at(counts, 1.0).mean)
 
     @property
@@ -101,7 +104,7 @@ class UnitNorm(Side):
 
 
 def row_norms(values: Array, p: float) -> Array:
-    """Compute the l_p norm of each row, in float64."""
+    """Return the l_p norm of each row, in float64."""
     if p == 1:
         return np.asarray(values.sum(axis=1, dtype=np.float64))
     largest = values.max(axis=1).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Sides that are points: each is its own effective factor."""
+"""Priors of points with closed-form updates: each factor is its own effective factor."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -8,41 +8,41 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.kernels import distance, normalized, row_sums
-from isotopic.priors.base import Posterior, Side, Totals, as_column
+from isotopic.priors.base import Posterior, Prior, Totals, as_column
+from isotopic.registry import register
 
 
+@register
 @dataclass(frozen=True, eq=False)
-class Free(Side):
-    r"""Non-negative, no more: :math:`\text{counts} / \text{totals}` (Algorithm 1)."""
+class Free(Prior):
+    r"""Non-negative and nothing more: :math:`\text{counts} / \text{totals}` (Algorithm 1)."""
 
-    scale: ClassVar[str] = "free"
-
-    def at(self, values: Array, totals: Totals) -> Posterior:
-        """Take the factor itself."""
-        return Posterior(values, values)
+    linear_penalty: ClassVar[float] = 0.0
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Divide by the other side's totals."""
-        return self.at(divided(counts, totals), totals)
+        """Return the counts divided by the totals."""
+        factor = divided(counts, totals)
+        return Posterior(factor, factor)
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
-        r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{totals}|`."""
+        r"""Return :math:`\sum |\text{counts} - \text{factor} \cdot \text{totals}|`."""
         return scaled_distance(counts, posterior.mean, totals, copies)
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        r""":math:`\text{factor} \cdot \text{totals}`."""
+        r"""Return :math:`\text{factor} \cdot \text{totals}`."""
         return np.asarray(posterior.mean * totals)
 
 
+@register
 @dataclass(frozen=True, eq=False)
-class Lasso(Side):
+class Lasso(Prior):
     r"""Non-negative with the penalty :math:`\lambda \sum |\cdot|`.
 
-    The update is :math:`\text{counts} / (\text{totals} + \lambda)`. With normalised topics on the
-    other side that is :math:`1 / (1 + \lambda)` of the unpenalised update in every iteration, so
-    no sparsity comes of it (Lemma 6.1).
+    The update is :math:`\text{counts} / (\text{totals} + \lambda)`. If the topics are normalised,
+    that is :math:`1 / (1 + \lambda)` times the unpenalised update in every iteration, so the
+    penalty causes no sparsity (Lemma 6.1).
 
     Parameters
     ----------
@@ -51,69 +51,78 @@ class Lasso(Side):
     """
 
     strength: float = 1.0
-    scale: ClassVar[str] = "pulled"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.strength, Real) and 0 <= self.strength < np.inf):
-            raise ValueError(f"strength must be a finite number >= 0, not {self.strength!r}")
+        check_strength(self.strength)
 
-    def at(self, values: Array, totals: Totals) -> Posterior:
-        """Take the factor itself, with its penalty."""
-        return Posterior(values, values, self.strength * row_sums(values))
+    @property
+    def linear_penalty(self) -> float:
+        """The strength."""
+        return self.strength
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Divide by the other side's totals plus the strength."""
+        """Return the counts divided by the totals plus the strength."""
         return self.at(divided(counts, totals + self.strength), totals)
+
+    def penalty(self, factor: Array) -> Array:
+        r"""Return :math:`\lambda` times the sum of each row."""
+        return self.strength * row_sums(factor)
+
+    def slope(self, factor: Array) -> Totals:
+        r"""Return :math:`\lambda`."""
+        return self.strength
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Return the factor itself, with its penalty."""
+        return Posterior(values, values, self.penalty(values))
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
-        r"""Sum of :math:`|\text{counts} - \text{factor} (\text{totals} + \lambda)|`."""
+        r"""Return :math:`\sum |\text{counts} - \text{factor} (\text{totals} + \lambda)|`."""
         return scaled_distance(counts, posterior.mean, totals + self.strength, copies)
 
-    def slope(self, factor: Array) -> Totals:
-        """Give the strength."""
-        return self.strength
-
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        r""":math:`\text{factor} \cdot (\text{totals} + \lambda)`."""
+        r"""Return :math:`\text{factor} \cdot (\text{totals} + \lambda)`."""
         return np.asarray(posterior.mean * (totals + self.strength))
 
     def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
-        r"""Sum :math:`\lambda \cdot \text{factor}` over the rows, each as often as it counts."""
+        r"""Return :math:`\lambda` times the sum of each column, with rows counted as copies."""
         wide = posterior.mean.astype(np.float64, copy=False)
         return self.strength * (wide.sum(axis=0) if copies is None else copies @ wide)
 
 
+@register
 @dataclass(frozen=True, eq=False)
-class Simplex(Side):
+class Simplex(Prior):
     r"""Non-negative rows that sum to one: :math:`\propto \text{counts}` (Algorithms 2 and 4)."""
 
     is_normalized: ClassVar[bool] = True
-
-    def at(self, values: Array, totals: Totals) -> Posterior:
-        """Normalise; a row of zeros says nothing and becomes uniform."""
-        factor = normalized(values)
-        return Posterior(factor, factor)
+    linear_penalty: ClassVar[float] = 0.0
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Normalise the counts."""
+        """Return the counts, normalised."""
         factor = normalized(counts, in_place=True)
+        return Posterior(factor, factor)
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Return the values, normalised; a row of zeros becomes uniform."""
+        factor = normalized(values)
         return Posterior(factor, factor)
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
-        r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{row sum of counts}|`."""
+        r"""Return :math:`\sum |\text{counts} - \text{factor} \cdot \text{row sum of counts}|`."""
         return distance(counts, posterior.mean, row_scale=row_sums(counts))
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        r""":math:`\text{factor} \cdot \text{mass}`."""
+        r"""Return :math:`\text{factor} \cdot \text{mass}`."""
         return np.asarray(posterior.mean * as_column(mass))
 
 
 def divided(counts: Array, totals: Totals) -> Array:
-    """Divide by the totals; a component without totals has no counts and stays at zero."""
+    """Return counts / totals; a component without totals has no counts and stays at zero."""
     if np.isscalar(totals):
         return counts if totals == 1 else counts / counts.dtype.type(totals)
     totals = np.asarray(totals, counts.dtype)
@@ -121,7 +130,7 @@ def divided(counts: Array, totals: Totals) -> Array:
 
 
 def scaled_distance(counts: Array, factor: Array, totals: Totals, copies: Array | None) -> float:
-    r"""Sum of :math:`|\text{counts} - \text{factor} \cdot \text{totals}|` over all copies."""
+    r"""Return :math:`\sum |\text{counts} - \text{factor} \cdot \text{totals}|` over all copies."""
     scale = np.asarray(totals, np.float64)
     if scale.shape == counts.shape and scale.ndim == 2:  # one for each entry
         factor, scale = (factor * scale).astype(counts.dtype), np.ones(())
@@ -129,3 +138,9 @@ def scaled_distance(counts: Array, factor: Array, totals: Totals, copies: Array 
         return distance(counts, factor, row_scale=scale[:, 0] * (1.0 if copies is None else copies))
     column_scale = np.broadcast_to(scale, counts.shape[1])
     return distance(counts, factor, row_scale=copies, column_scale=column_scale)
+
+
+def check_strength(strength: float) -> None:
+    """Raise ValueError unless the strength is a finite number of at least zero."""
+    if not (isinstance(strength, Real) and 0 <= strength < np.inf):
+        raise ValueError(f"strength must be a finite number >= 0, not {strength!r}")

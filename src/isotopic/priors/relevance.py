@@ -1,33 +1,36 @@
 """Automatic relevance determination: components that explain little are pruned."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from isotopic.arrays import Array
 from isotopic.kernels import row_sums
-from isotopic.priors.base import Evidence, Posterior, Side, Totals
+from isotopic.priors.base import Posterior, Totals
+from isotopic.priors.learns_hyperparameters import Evidence, LearnsHyperparameters
 from isotopic.priors.points import divided, scaled_distance
+from isotopic.registry import register
 
 
+@register
 @dataclass(frozen=True, eq=False)
-class Relevance(Side):
-    r"""Weights whose components share a scale each, which is learned (Tan & Févotte, 2013).
+class Relevance(LearnsHyperparameters):
+    r"""Weights with a learned scale for each component (Tan & Févotte, 2013).
 
     The weights of component :math:`k` are exponential with mean :math:`\lambda_k`, and
-    :math:`\lambda_k` is inverse-Gamma with shape :math:`a` and scale :math:`b`. At its best,
+    :math:`\lambda_k` is inverse-Gamma with shape :math:`a` and scale :math:`b`. At the optimum,
 
     .. math:: \lambda_k = \frac{\sum_d h_{dk} + b}{n + a + 1}, \qquad
         \text{term} = (n + a + 1) \sum_k \log\Big(\sum_d h_{dk} + b\Big)
 
-    over :math:`n` samples: a concave penalty on what a component explains in all, which drives
-    components to zero that explain less than about a count in a sample. It is replaced by its
-    tangent, a Lasso with strength :math:`1 / \lambda_k`, which is learned anew from time to time;
-    the tangent lies above the penalty, so that this never raises the objective.
+    over :math:`n` samples: a concave penalty on what a component explains in total. It drives
+    components to zero that explain less than about one count per sample. The penalty is replaced
+    by its tangent, a Lasso with strength :math:`1 / \lambda_k`, which is updated from time to
+    time. The tangent lies above the penalty, so an update never raises the objective.
 
-    The topics must be normalised: otherwise the scale would run into them.
+    The topics must be normalised: otherwise they would take over the scale.
 
     Parameters
     ----------
@@ -35,17 +38,15 @@ class Relevance(Side):
         :math:`a > 1`.
     scale_share : float, default=1.0
         :math:`b` as a multiple of :math:`(a - 1)` times the mean total of a sample and component,
-        which is where the prior expects it.
+        where the prior expects it.
     strength, constant : array-like
-        The tangent. At first there is none: components are told apart before they are judged.
+        The tangent. There is none at first, until the components differ from each other.
     """
 
     shape: float = 2.0
     scale_share: float = 1.0
     strength: ArrayLike = field(default=0.0, repr=False)
     constant: float = field(default=0.0, repr=False)
-    learns: ClassVar[bool] = True
-    scale: ClassVar[str] = "pulled"
 
     def __post_init__(self) -> None:
         if not 1 < self.shape < np.inf:
@@ -53,22 +54,16 @@ class Relevance(Side):
         if not 0 < self.scale_share < np.inf:
             raise ValueError(f"scale_share must be positive and finite, not {self.scale_share!r}")
 
-    def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
-        """Take the tangent at the weights as they are."""
-        return self.with_statistics(self.sufficient_statistics(evidence))
-
-    learns_from_statistics: ClassVar[bool] = True
-
     def sufficient_statistics(self, evidence: Evidence) -> Array:
-        """Add up the weights of each component, the samples and their counts."""
+        """Return the weights of each component, the samples and their counts, all summed."""
         copies = np.ones(len(evidence.counts)) if evidence.copies is None else evidence.copies
         weights = divided(evidence.counts, evidence.totals + np.asarray(self.strength))
         mass = copies @ weights.astype(np.float64)
         return np.append(mass, [copies.sum(), copies @ row_sums(evidence.counts)])
 
-    def with_statistics(self, tally: Array) -> Self:
-        """Take the tangent at the sums of the weights; without any counts, leave it."""
-        *by_component, samples, total = tally.tolist()
+    def with_statistics(self, statistics: Array) -> Self:
+        """Return the prior with the tangent at these weights; without counts it stays."""
+        *by_component, samples, total = statistics.tolist()
         if total == 0:
             return self
         mass = np.array(by_component)
@@ -78,25 +73,37 @@ class Relevance(Side):
         constant = force * float((np.log(reached) - mass / reached).sum()) / samples
         return replace(self, strength=force / reached, constant=constant)
 
-    def kept(self, learned: Any) -> Self:
-        """Take the relevance that was learned."""
+    def with_learned(self, learned: Any) -> Self:
+        """Return the prior with the learned tangent."""
         return replace(self, strength=learned.strength, constant=learned.constant)
 
+    def merged(self, groups: Array) -> "Relevance":
+        """Return the prior without a tangent: merged components have another relevance."""
+        return Relevance(self.shape, self.scale_share)
+
+    def penalty(self, factor: Array) -> Array:
+        """Return the tangent's penalty of each row."""
+        penalty = factor @ np.broadcast_to(self.strength, factor.shape[1]) + self.constant
+        return np.asarray(penalty, np.float64)
+
+    def slope(self, factor: Array) -> Totals:
+        """Return the strength of each component."""
+        return np.asarray(self.strength)
+
     def at(self, values: Array, totals: Totals) -> Posterior:
-        """Take the weights themselves, with their penalty."""
-        penalty = values @ np.broadcast_to(self.strength, values.shape[1]) + self.constant
-        return Posterior(values, values, np.asarray(penalty, np.float64))
+        """Return the weights themselves, with their penalty."""
+        return Posterior(values, values, self.penalty(values))
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Divide by the other side's totals plus the strength."""
+        """Return the counts divided by the totals plus the strength."""
         return self.at(divided(counts, totals + np.asarray(self.strength)), totals)
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
-        """Measure as the Lasso does."""
+        """Return the sum of ``|counts - factor * (totals + strength)|``."""
         return scaled_distance(counts, posterior.mean, totals + np.asarray(self.strength), copies)
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        r""":math:`\text{factor} \cdot (\text{totals} + \text{strength})`."""
+        r"""Return :math:`\text{factor} \cdot (\text{totals} + \text{strength})`."""
         return np.asarray(posterior.mean * (totals + np.asarray(self.strength)))

@@ -1,23 +1,23 @@
-"""The equation that norms and power penalties leave to solve, entry by entry."""
+"""The scalar equation to which norms and power penalties lead."""
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.priors.base import Totals
 
-# Newton's method halves nothing: it doubles the digits. So many steps are never made.
+# An upper limit that is never reached: Newton's method doubles the correct digits in each step.
 _MOST_STEPS = 100
 
 
 def positive_root(counts: Array, linear: Totals, other: Totals, power: float) -> Array:
-    r"""Solve :math:`a x + b x^p = c` for :math:`x \ge 0`.
+    r"""Return the solution :math:`x \ge 0` of :math:`a x + b x^p = c`.
 
-    This is where :math:`-c \log x + a x + b x^p / p` is least. The left side grows from zero, so
-    there is one root. For :math:`p = 2` it is
+    It minimises :math:`-c \log x + a x + b x^p / p`. The left side grows from zero, so there is one
+    root. For :math:`p = 2` it is
 
     .. math:: x = \frac{2c}{a + \sqrt{a^2 + 4bc}}
 
-    and for :math:`p = 1/2` the square of the root with :math:`a` and :math:`b` exchanged.
+    and for :math:`p = 1/2` the square of that root with :math:`a` and :math:`b` exchanged.
 
     Parameters
     ----------
@@ -48,30 +48,29 @@ def positive_root(counts: Array, linear: Totals, other: Totals, power: float) ->
 
 
 def _quadratic_root(counts: Array, a: Array, b: Array) -> Array:
-    # hypot: the square of a, or b times c, may be too large for a number where the root is not.
+    # hypot: a squared, or b times c, can overflow where the root does not.
     below = a + np.hypot(a, 2 * np.sqrt(b) * np.sqrt(counts))
     root: Array = np.divide(2 * counts, below, out=np.zeros_like(counts), where=below > 0)
     return root
 
 
 def _log_root(log_counts: Array, a: Array, b: Array, power: float) -> Array:
-    r"""Find the logarithm of the root by Newton's method.
+    r"""Return the logarithm of the root, by Newton's method.
 
     With :math:`u = \log x` the equation is :math:`\log(a e^u + b e^{pu}) = \log c`, whose left side
-    is convex with a slope between 1 and :math:`p`. The smaller of the roots without the one or the
-    other term is above the solution, and from above Newton's method goes down to it and never
-    past it.
+    is convex with a slope between 1 and :math:`p`. The smaller of the two roots without one of the
+    terms lies above the solution. From there Newton's method descends to it and never below.
     """
-    with np.errstate(divide="ignore"):  # a term that is not there
+    with np.errstate(divide="ignore"):  # an absent term
         log_a, log_b = np.log(a), np.log(b)
     u = np.minimum(log_counts - log_a, (log_counts - log_b) / power)
-    settled = 4 * np.finfo(np.float64).eps * (1 + np.abs(log_counts))
+    precision = 4 * np.finfo(np.float64).eps * (1 + np.abs(log_counts))
     for _ in range(_MOST_STEPS):
         first, second = log_a + u, log_b + power * u
-        # As np.logaddexp, in functions that NumPy computes several at a time.
+        # np.logaddexp, written in functions that NumPy vectorises.
         both = np.maximum(first, second) + np.log(1 + np.exp(-np.abs(first - second)))
         excess = both - log_counts
         u -= excess / (1 + (power - 1) * np.exp(second - both))
-        if np.all(np.abs(excess) <= settled):
+        if np.all(np.abs(excess) <= precision):
             break
     return np.asarray(u)

@@ -1,190 +1,26 @@
-"""Priors around priors: what a user knows of some samples, topics or features beforehand."""
+"""Wrappers for what a user knows: sample weights, fixed topics, seeds, forbidden features."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.kernels import row_sums
-from isotopic.priors.base import Evidence, Posterior, Prior, Side, Totals, as_column
+from isotopic.priors.base import Posterior, Prior, Totals, as_column
 from isotopic.priors.bayesian import Bayesian
+from isotopic.priors.learns_hyperparameters import Evidence
+from isotopic.priors.wrapper import Wrapper
+from isotopic.registry import register
 
 
-@dataclass(frozen=True, eq=False)
-class Fixed(Side):
-    """A side that is known: it absorbs nothing. Used to infer the weights of new samples."""
-
-    posterior: Posterior = field(repr=False)
-    is_normalized: bool  # type: ignore[misc]
-    learned: ClassVar[bool] = False
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Check that it is of that shape."""
-        if self.posterior.mean.shape != shape:
-            raise ValueError(f"a fixed side of shape {self.posterior.mean.shape} is not {shape}")
-
-    def rows(self, which: Array) -> "Fixed":
-        """Give some of what is known."""
-        mean = np.asfortranarray(self.posterior.mean[which])
-        point = self.posterior.effective is self.posterior.mean
-        effective = mean if point else np.asfortranarray(self.posterior.effective[which])
-        return Fixed(Posterior(mean, effective), self.is_normalized)
-
-    def at(self, values: Array, totals: Totals) -> Posterior:
-        """Give what is known."""
-        return self.posterior
-
-    absorb = at
-
-    def gap(
-        self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
-    ) -> float:
-        """Nothing is left to do."""
-        return 0.0
-
-    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        """Any counts will do."""
-        return np.asarray(posterior.mean * as_column(mass))
-
-
-class Wrapper(Side):
-    """A prior that changes one thing about another, and is like it in the rest."""
-
-    prior: Prior
-
-    @property
-    def is_normalized(self) -> bool:  # type: ignore[override]
-        """Whether rows sum to one."""
-        return self.prior.is_normalized
-
-    @property
-    def norm(self) -> float | None:
-        """The ``p`` for which rows have unit l_p norm."""
-        return self.prior.norm
-
-    @property
-    def is_bayesian(self) -> bool:  # type: ignore[override]
-        """Whether this side is a distribution."""
-        return self.prior.is_bayesian
-
-    @property
-    def learned(self) -> bool:  # type: ignore[override]
-        """Whether this side moves."""
-        return self.prior.learned
-
-    @property
-    def scale(self) -> str:  # type: ignore[override]
-        """What this side thinks of its scale."""
-        return self.prior.scale
-
-    @property
-    def sizes(self) -> Array | None:  # type: ignore[override]
-        """What each row was multiplied with."""
-        return self.prior.sizes
-
-    @property
-    def learns(self) -> bool:  # type: ignore[override]
-        """Whether the prior learns."""
-        return self.prior.learns
-
-    @property
-    def needs_squares(self) -> bool:  # type: ignore[override]
-        """Whether the prior wants squares."""
-        return self.prior.needs_squares
-
-    def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
-        """Let the prior learn."""
-        return self.around(self.prior.with_updated_hyperparameters(self.inside(evidence)))
-
-    def inside(self, evidence: Evidence) -> Evidence:
-        """Give what the prior learns from."""
-        return evidence
-
-    @property
-    def learns_from_statistics(self) -> bool:  # type: ignore[override]
-        """Whether the prior learns from sums over rows."""
-        return self.prior.learns_from_statistics
-
-    def sufficient_statistics(self, evidence: Evidence) -> Array:
-        """Let the prior add up."""
-        return self.prior.sufficient_statistics(self.inside(evidence))
-
-    def with_statistics(self, tally: Array) -> Self:
-        """Let the prior update its settings."""
-        return self.around(self.prior.with_statistics(tally))
-
-    def changed_since(self, before: Any) -> bool:
-        """Tell whether the prior's settings changed."""
-        return self.prior.changed_since(before.prior)
-
-    def self_contribution_of(self, evidence: Evidence) -> Array | None:
-        """Give what the prior learns of each entry."""
-        return self.prior.self_contribution_of(self.inside(evidence))
-
-    def with_self_contribution(self, entries: Any) -> Self:
-        """Let the prior take it."""
-        return self.around(self.prior.with_self_contribution(entries))
-
-    def hyperprior_term(self, columns: int) -> float:
-        """Give the prior's."""
-        return self.prior.hyperprior_term(columns)
-
-    def kept(self, learned: Any) -> Self:
-        """Take what the prior has learned."""
-        return self.around(self.prior.kept(learned.prior))
-
-    def predictive_factor(self, posterior: Posterior) -> Array:
-        """Show what the prior shows."""
-        return self.prior.predictive_factor(posterior)
-
-    def around(self, prior: Prior) -> Self:
-        """Change the same thing about another prior."""
-        around: Any = self
-        changed: Self = replace(around, prior=prior)
-        return changed
-
-    def check(self, shape: tuple[int, int]) -> None:
-        """Check the settings of the prior."""
-        self.prior.check(shape)
-
-    def at(self, values: Array, totals: Totals) -> Posterior:
-        """Take what the prior takes."""
-        return self.prior.at(values, totals)
-
-    def gap(
-        self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
-    ) -> float:
-        """Measure what the prior measures."""
-        return self.prior.gap(posterior, counts, totals, copies)
-
-    def slope(self, factor: Array) -> Totals:
-        """Give the slope of the prior."""
-        return self.prior.slope(factor)
-
-    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        """Find the prior's counts."""
-        return self.prior.implied_counts(posterior, mass, totals)
-
-    def initial_totals(self, counts: Array) -> Totals:
-        """Give the prior's."""
-        return self.prior.initial_totals(counts)
-
-    def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
-        """Pull as the prior does."""
-        return self.prior.scale_derivative(posterior, copies)
-
-    def next_to(self, pull: Totals) -> Any:
-        """Give the same around the prior beside what pulls."""
-        return replace(self, prior=self.prior.next_to(pull))  # type: ignore[type-var]
-
-
+@register
 @dataclass(frozen=True, eq=False)
 class SampleWeighted(Wrapper):
     """Samples that count more or less than once.
 
-    A sample that counts twice has the weights of one that counts once, and gives the topics twice
-    its counts: as if it stood in the data twice.
+    A sample that counts twice has the weights of one that counts once, and adds twice its counts
+    to the topics: as if it occurred twice in the data.
 
     Parameters
     ----------
@@ -197,56 +33,58 @@ class SampleWeighted(Wrapper):
     prior: Prior
     copies: Array = field(repr=False)  # type: ignore[misc]
 
-    def rows(self, which: Array) -> Self:
-        """Give the prior of some samples only."""
-        return replace(self, prior=self.prior.rows(which), copies=self.copies[which])
+    @property
+    def linear_penalty(self) -> float | None:  # type: ignore[override]
+        """The strength of the inner prior's l1 penalty."""
+        return self.prior.linear_penalty
 
     def at(self, values: Array, totals: Totals) -> Posterior:
-        """Take the weights of each sample, counted once."""
+        """Return the weights of each sample, with the term of all its copies."""
         return self.repeated(self.prior.at(values, totals))
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Absorb the counts of all copies of each sample."""
+        """Return the weights of one copy of each sample, from the counts of all."""
         each = counts / as_column(self.copies.astype(counts.dtype))
         return self.repeated(self.prior.absorb(each, totals))
-
-    def inside(self, evidence: Evidence) -> Evidence:
-        """Let each sample speak as often as it counts."""
-        copies = as_column(self.copies.astype(evidence.counts.dtype))
-        squares = None if evidence.squares is None else evidence.squares / copies
-        return Evidence(evidence.counts / copies, squares, evidence.totals, self.copies)
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
-        """Measure over all copies."""
+        """Return the gap, each sample counted as often as it counts."""
         return self.prior.gap(posterior, counts, totals, self.copies)
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        """Find the counts of all copies."""
+        """Return the counts of all copies."""
         each = self.prior.implied_counts(posterior, mass / self.copies, totals)
         return np.asarray(each * as_column(self.copies))
 
     def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
-        """Pull with all copies."""
+        """Return the derivative of the penalty of all copies."""
         return self.prior.scale_derivative(posterior, self.copies)
 
+    def inner_evidence(self, evidence: Evidence) -> Evidence:
+        """Return the evidence of one copy of each sample, and how often it counts."""
+        copies = as_column(self.copies.astype(evidence.counts.dtype))
+        squares = None if evidence.squares is None else evidence.squares / copies
+        return Evidence(evidence.counts / copies, squares, evidence.totals, self.copies)
+
     def repeated(self, posterior: Posterior) -> Posterior:
-        """Count what each sample adds to the objective as often as the sample counts."""
+        """Return the posterior with the term of each sample times its copies."""
         if posterior.terms is None:
             return posterior
         return replace(posterior, terms=posterior.terms * self.copies)
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class WithFixedTopics(Wrapper):
-    """Topics of which the first ones are given and held, and the others learned.
+    """Topics of which the first ones are fixed, and the others learned.
 
     Parameters
     ----------
     prior : Prior
         Of the topics that are learned.
-    held : ndarray of shape (held topics, features)
+    held : ndarray of shape (fixed topics, features)
     """
 
     prior: Prior
@@ -254,50 +92,50 @@ class WithFixedTopics(Wrapper):
 
     @property
     def held_rows(self) -> int:  # type: ignore[override]
-        """Those that are given."""
+        """The number of fixed topics."""
         return len(self.held)
 
-    def check(self, shape: tuple[int, int]) -> None:
-        """Check the settings of the prior."""
-        self.prior.check((shape[0] - len(self.held), shape[1]))
+    def check_shape(self, shape: tuple[int, int]) -> None:
+        """Raise ValueError if a setting does not fit the topics that are learned."""
+        self.prior.check_shape((shape[0] - len(self.held), shape[1]))
 
     def rows(self, which: Array) -> Self:
-        """Give the prior of some topics only, those that are held in front."""
+        """Return the prior of some topics, the fixed ones first."""
         held = which < len(self.held)
         if np.any(np.diff(held.astype(int)) > 0):
-            raise ValueError("topics that are held stand before those that are learned")
+            raise ValueError("Fixed topics must come before the topics that are learned.")
         learned = self.prior.rows(which[~held] - len(self.held))
         return replace(self, prior=learned, held=self.held[which[held]])
 
     def at(self, values: Array, totals: Totals) -> Posterior:
-        """Take the topics that are learned."""
+        """Return the fixed topics, and what the prior makes of the other values."""
         return self._joined(self.prior.at(self._learned(values), self._learned(totals)), values)
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Let the topics that are learned absorb theirs."""
+        """Return the fixed topics, and what the prior makes of the other counts."""
         learned = self.prior.absorb(self._learned(counts), self._learned(totals))
         return self._joined(learned, counts)
 
-    def inside(self, evidence: Evidence) -> Evidence:
-        """Let the topics that are learned speak."""
-        counts, squares, totals, copies = evidence
-        squares = None if squares is None else self._learned(squares)
-        return Evidence(self._learned(counts), squares, self._learned(totals), copies)
+    def penalty(self, factor: Array) -> Array | None:
+        """Return the penalty of each learned topic, and zero for fixed ones."""
+        learned = self.prior.penalty(self._learned(factor))
+        return None if learned is None else np.append(np.zeros(len(self.held)), learned)
 
-    def predictive_factor(self, posterior: Posterior) -> Array:
-        """Show the topics that are held as they are."""
-        learned = self.prior.predictive_factor(self._learned_part(posterior))
-        return np.asfortranarray(np.concatenate([self.held.astype(learned.dtype), learned]))
+    def slope(self, factor: Array) -> Totals:
+        """Return the slope of learned topics, and zero for fixed ones."""
+        whole = np.zeros_like(factor)
+        whole[len(self.held) :] = self.prior.slope(self._learned(factor))
+        return whole
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
-        """Measure the topics that are learned."""
+        """Return the gap of the topics that are learned."""
         learned = self._learned_part(posterior)
         return self.prior.gap(learned, self._learned(counts), self._learned(totals))
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        """Share the mass of the topics that are held out as they are."""
+        """Return the prior's counts of learned topics; fixed ones share out their mass."""
         counts = posterior.mean * as_column(mass)
         learned = self._learned_part(posterior)
         counts[len(self.held) :] = self.prior.implied_counts(
@@ -305,27 +143,39 @@ class WithFixedTopics(Wrapper):
         )
         return np.asarray(counts)
 
-    def quantile(self, posterior: Posterior, probability: float) -> Array:
-        """Give the quantiles of what is learned; what is held is certain."""
-        prior: Any = self.prior
-        learned = prior.quantile(self._learned_part(posterior), probability)
-        return np.concatenate([self.held, learned])
-
     def initial_totals(self, counts: Array) -> Totals:
-        """Topics that are held have the sums that they have."""
+        """Return the sums of fixed topics, and the prior's for the others."""
         if self.is_normalized:
             return 1.0
         learned = self._learned(counts)
         totals = np.broadcast_to(self.prior.initial_totals(learned), len(learned))
         return np.append(self.held.sum(axis=1), totals)
 
-    def next_to(self, pull: Totals) -> "WithFixedTopics":
-        """Let the topics that are learned know of their own components."""
-        return replace(self, prior=self.prior.next_to(self._learned(pull)))
+    def predictive_factor(self, posterior: Posterior) -> Array:
+        """Return the fixed topics, and the prior's factor of the others."""
+        learned = self.prior.predictive_factor(self._learned_part(posterior))
+        return np.asfortranarray(np.concatenate([self.held.astype(learned.dtype), learned]))
 
-    def _learned(self, side: Any) -> Any:
-        """Give the part of what there is for each topic, in the layout of the kernels."""
-        return side if np.ndim(side) == 0 else np.asfortranarray(side[len(self.held) :])
+    def quantile(self, posterior: Posterior, probability: float) -> Array:
+        """Return the quantiles of learned topics, and the fixed topics themselves."""
+        prior: Any = self.prior
+        learned = prior.quantile(self._learned_part(posterior), probability)
+        return np.concatenate([self.held, learned])
+
+    def next_to(self, scale_derivative: Totals) -> Self:
+        """Return the prior of topics of unit norm next to certain weights; see UnitNorm."""
+        prior: Any = self.prior
+        return self.around(prior.next_to(self._learned(scale_derivative)))
+
+    def inner_evidence(self, evidence: Evidence) -> Evidence:
+        """Return the evidence of the topics that are learned."""
+        counts, squares, totals, copies = evidence
+        squares = None if squares is None else self._learned(squares)
+        return Evidence(self._learned(counts), squares, self._learned(totals), copies)
+
+    def _learned(self, values: Any) -> Any:
+        """Return the rows of the learned topics, in the layout of the kernels."""
+        return values if np.ndim(values) == 0 else np.asfortranarray(values[len(self.held) :])
 
     def _learned_part(self, posterior: Posterior) -> Posterior:
         names = ("mean", "effective", "parameters", "rates", "explained")
@@ -336,7 +186,7 @@ class WithFixedTopics(Wrapper):
         return Posterior(**learned)
 
     def _joined(self, learned: Posterior, counts: Array) -> Posterior:
-        """Put the given topics before those learned; only these have a posterior."""
+        """Return the posterior of all topics; fixed ones have no parameters."""
 
         def joined(held: Any, part: Array | None) -> Array | None:
             if part is None:
@@ -361,112 +211,118 @@ class WithFixedTopics(Wrapper):
         )
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Seeded(Wrapper):
-    r"""A point that expects some counts beforehand.
+    r"""A point that has seen some counts before the data.
 
     .. math:: \text{term} = -\sum \text{pseudo-counts} \cdot \log(\text{factor})
 
-    which is what so many counts, all explained by their own component, would add.
+    is what so many counts, all explained by their own component, would add to the objective.
 
     Parameters
     ----------
     prior : Prior
     pseudo_counts : ndarray
-        Of the shape of the side, non-negative.
+        Of the shape of the factor, non-negative.
     """
 
     prior: Prior
     pseudo_counts: Array = field(repr=False)
 
     @property
-    def scale(self) -> str:  # type: ignore[override]
-        """Seeds push up what carries a scale."""
-        return "pushed" if self.prior.norm is None else "held"
-
-    def rows(self, which: Array) -> Self:
-        """Give the prior of some rows only."""
-        some = self.pseudo_counts[which]
-        return replace(self, prior=self.prior.rows(which), pseudo_counts=some)
+    def scale_tendency(self) -> str:
+        """Seeds reward a larger factor, unless its norm is fixed."""
+        return "grows" if self.prior.norm is None else "bounded"
 
     def at(self, values: Array, totals: Totals) -> Posterior:
-        """Take what the prior takes."""
+        """Return what the prior makes of the values, with the term of the seeds."""
         return self._with_term(self.prior.at(values, totals))
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Absorb these counts and those expected beforehand."""
-        return self._with_term(self.prior.absorb(self._all(counts), totals))
+        """Return what the prior makes of counts and seeds together."""
+        return self._with_term(self.prior.absorb(self._with_seeds(counts), totals))
+
+    def penalty(self, factor: Array) -> Array:
+        """Return the penalty of each row, with the term of its seeds."""
+        inner = self.prior.penalty(factor)
+        logs = np.log(factor, out=np.zeros_like(factor), where=self.pseudo_counts > 0)
+        return np.asarray((0.0 if inner is None else inner) - (self.pseudo_counts * logs).sum(1))
+
+    def slope(self, factor: Array) -> Totals:
+        """Return the derivative of the penalty with the term of the seeds."""
+        seeds = self.pseudo_counts
+        rewards = np.divide(seeds, factor, out=np.zeros_like(factor), where=seeds > 0)
+        return np.asarray(self.prior.slope(factor) - rewards)
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
-        """Measure with the counts that were expected beforehand."""
-        return self.prior.gap(posterior, self._all(counts), totals)
+        """Return the gap of counts and seeds together."""
+        return self.prior.gap(posterior, self._with_seeds(counts), totals)
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        """Take away what was expected beforehand."""
+        """Return the prior's counts without the seeds."""
         whole = self.prior.implied_counts(posterior, mass + self.pseudo_counts.sum(axis=1), totals)
         return np.asarray(np.maximum(whole - self.pseudo_counts, 0))  # below zero by rounding only
 
-    def next_to(self, pull: Totals) -> "Seeded":
-        """Let the seeds pull too: at unit norm they do not gain by a larger scale."""
-        return replace(self, prior=self.prior.next_to(pull + self.pseudo_counts.sum(axis=1)))
+    def next_to(self, scale_derivative: Totals) -> Self:
+        """Return the prior with the seeds in the derivative: at unit norm scale gains nothing."""
+        prior: Any = self.prior
+        return self.around(prior.next_to(scale_derivative + self.pseudo_counts.sum(axis=1)))
 
-    def _all(self, counts: Array) -> Array:
+    def _with_seeds(self, counts: Array) -> Array:
         return np.asarray(counts + self.pseudo_counts.astype(counts.dtype))
 
     def _with_term(self, posterior: Posterior) -> Posterior:
         some = self.pseudo_counts > 0
-        with np.errstate(divide="ignore"):  # an impossible seed: infinitely bad, and said so
+        with np.errstate(divide="ignore"):  # an impossible seed has an infinite term
             logs = np.log(posterior.effective[some], dtype=np.float64)
         own = np.array([-float(self.pseudo_counts[some] @ logs)])
         terms = own if posterior.terms is None else np.append(posterior.terms, own)
         return replace(posterior, terms=terms)
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Forbidden(Wrapper):
-    """A point some entries of which are zero for certain.
+    """A point some entries of which are always zero.
 
     Parameters
     ----------
     prior : Prior
     forbidden : ndarray of bool
-        Of the shape of the side.
+        Of the shape of the factor.
     """
 
     prior: Prior
     forbidden: Array = field(repr=False)
 
-    def rows(self, which: Array) -> Self:
-        """Give the prior of some rows only."""
-        return replace(self, prior=self.prior.rows(which), forbidden=self.forbidden[which])
-
     def at(self, values: Array, totals: Totals) -> Posterior:
-        """Take what the prior takes, of the other entries."""
+        """Return what the prior makes of the allowed values."""
         return self.prior.at(self._allowed(values.copy("K")), totals)
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Absorb the counts of the other entries."""
+        """Return what the prior makes of the allowed counts."""
         return self.prior.absorb(self._allowed(counts), totals)
 
     def _allowed(self, values: Array) -> Array:
         values[self.forbidden] = 0
-        if self.norm is not None:  # a row without any says nothing: uniform where it may be
+        if self.norm is not None:  # a row of zeros becomes uniform over the allowed entries
             empty = row_sums(values) == 0
             values[empty] = ~self.forbidden[empty]
         return values
 
 
 def seeded(prior: Prior, pseudo_counts: Array) -> Prior:
-    """Give the prior that expects these counts beforehand."""
+    """Return the prior that has seen these counts before the data."""
     if isinstance(prior, Bayesian):
         return prior.seeded(pseudo_counts)
     return Seeded(prior, pseudo_counts)
 
 
 def forbidding(prior: Prior, forbidden: Array) -> Prior:
-    """Give the prior that keeps these entries at zero."""
+    """Return the prior that keeps these entries at zero."""
     if isinstance(prior, Bayesian):
         return prior.forbidding(forbidden)
     return Forbidden(prior, forbidden)

@@ -8,16 +8,7 @@ import numpy as np
 from isotopic.convert import convert
 from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.priors import (
-    CollapsedDirichlet,
-    Dirichlet,
-    DirichletMean,
-    DirichletMode,
-    Free,
-    Gamma,
-    Prior,
-    Simplex,
-)
+from isotopic.priors import Dirichlet, DirichletMode, Free, Gamma, Prior, Simplex
 from isotopic.report.samples import shortened
 
 
@@ -31,16 +22,6 @@ class Rule(NamedTuple):
     divide: Any
     normalize: bool
 
-
-_RULES: dict[type, Callable[[Any], Rule]] = {
-    Free: lambda prior: Rule(0.0, 1.0, False),
-    Simplex: lambda prior: Rule(0.0, 1.0, True),
-    Dirichlet: lambda prior: Rule(prior.concentration, 1.0, True),
-    DirichletMean: lambda prior: Rule(prior.concentration, 1.0, True),
-    CollapsedDirichlet: lambda prior: Rule(prior.concentration, 1.0, True),
-    DirichletMode: lambda prior: Rule(prior.concentration, 1.0, True),
-    Gamma: lambda prior: Rule(prior.shape, 1.0 + np.asarray(prior.rate), False),
-}
 
 # The priors of the paper's models, for a source that has no concentration to hand over.
 _PAPER: dict[type[BaseTopicModel], Callable[[Any], Prior]] = {
@@ -98,7 +79,7 @@ def _reading(model: BaseTopicModel, cls: type[BaseTopicModel]) -> dict[str, Any]
     name, unit, meaning = _MEANING[cls]
     n_topics = len(model.components_)
     prior, why_not = _prior_of(model, cls)
-    rule = _RULES[type(prior)](prior)
+    rule = _rule(prior)
     if any(np.ndim(values) == 2 and len(values) > 1 for values in (rule.add, rule.divide)):
         why_not = "the prior differs from sample to sample, and this page knows its mean only"
     if isinstance(prior, DirichletMode):
@@ -117,15 +98,21 @@ def _reading(model: BaseTopicModel, cls: type[BaseTopicModel]) -> dict[str, Any]
     }
 
 
+def _rule(prior: Any) -> Rule:
+    """Return the rule by which the prior makes weights of the counts that topics explain."""
+    if prior.is_bayesian:
+        return Rule(prior.prior_counts, 1.0 + np.asarray(prior.prior_rate), prior.is_normalized)
+    return Rule(0.0, 1.0 + prior.linear_penalty, prior.is_normalized)
+
+
 def _prior_of(model: BaseTopicModel, cls: type[BaseTopicModel]) -> tuple[Prior, str]:
     """Give the prior of the weights of that reading, and why it is not exact, if it is not."""
-    own = model.fitted_.weights_prior
+    own: Any = model.fitted_.weights_prior
     try:
         return (own if type(model) is cls else convert(model, to=cls).fitted_.weights_prior), ""
     except ValueError as error:
-        concentration = getattr(own, "concentration", getattr(own, "shape", None))
-        default = 1 / len(model.components_)
-        return _PAPER[cls](default if concentration is None else concentration), _reason(error)
+        concentration = own.prior_counts if own.is_bayesian else 1 / len(model.components_)
+        return _PAPER[cls](concentration), _reason(error)
 
 
 def _reason(error: ValueError) -> str:

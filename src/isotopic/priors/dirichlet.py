@@ -1,0 +1,267 @@
+"""Dirichlet priors: rows are distributions, with a variational posterior or its mean."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from isotopic.arrays import Array
+from isotopic.kernels import effective_factor, gamma_functions, log_sums, normalized, row_sums
+from isotopic.priors.base import Posterior, Prior, Totals
+from isotopic.priors.bayesian import (
+    Bayesian,
+    as_terms,
+    check_forbidden,
+    check_learn,
+    check_mask,
+    check_positive,
+    known_quantiles,
+    set_zero,
+    summed_by_group,
+    with_ones,
+)
+from isotopic.priors.hyperparameters import (
+    RATE,
+    Occurrence,
+    certain,
+    concentration_statistics,
+    uncertain,
+    updated_concentration,
+)
+from isotopic.priors.learns_hyperparameters import Evidence, LearnsHyperparameters, has_changed
+from isotopic.registry import register
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Dirichlet(Bayesian, LearnsHyperparameters):
+    r"""Rows are distributions with a Dirichlet prior, inferred variationally (Algorithms 3 and 5).
+
+    The posterior of a row is Dirichlet with parameters
+    :math:`\beta = \alpha + \text{counts}`, and
+
+    .. math:: \exp(E[\log h_k]) = \exp\Big(\psi(\beta_k) - \psi\big(\sum_j \beta_j\big)\Big).
+
+    Parameters
+    ----------
+    concentration : float or array-like, default=1.0
+        The prior's parameters :math:`\alpha > 0`: one number, one for each entry of a row, or one
+        for each entry of the factor.
+    learn : {"symmetric", "asymmetric"} or None, default=None
+        Whether to learn the concentration: one number for all entries, or one for each column.
+        Learning starts from the given concentration.
+    forbidden : array-like of bool or None, default=None
+        Entries that are always zero: a row is a distribution over the others.
+    seeds : array-like or None, default=None
+        Counts of each entry that were seen before the data; they add to the concentration.
+    """
+
+    concentration: ArrayLike = 1.0
+    learn: str | None = None
+    forbidden: ArrayLike | None = field(default=None, repr=False)
+    seeds: ArrayLike | None = field(default=None, repr=False)
+    is_normalized: ClassVar[bool] = True
+    is_variational: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_positive("concentration", self.concentration)
+        check_mask(self.forbidden)
+        check_learn(self.learn)
+
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
+        """Return the posterior: the counts are added to the concentration."""
+        prior = np.asarray(self.prior_counts, counts.dtype)
+        return self._posterior(counts + prior, counts)
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Return the posterior with these parameters."""
+        prior = np.asarray(self.prior_counts, values.dtype)
+        return self._posterior(values.copy("K"), values - prior)
+
+    def _posterior(self, parameters: Array, counts: Array) -> Posterior:
+        set_zero(self.forbidden, parameters, counts)
+        sums = row_sums(parameters)
+        prior_sums, prior_constants = self._prior_constants(parameters.shape)
+        digamma, log_gamma = gamma_functions(sums)
+        allowed = with_ones(parameters, self.forbidden)
+        effective, entries = effective_factor(allowed, counts, digamma)
+        set_zero(self.forbidden, effective)
+        rows = digamma * (sums - prior_sums) - log_gamma + prior_constants
+        terms = -as_terms(entries, rows)
+        return Posterior(normalized(parameters), effective, terms, parameters, explained=counts)
+
+    def _prior_constants(self, shape: tuple[int, ...]) -> tuple[Array, Array]:
+        """Return row sums of the concentration, and log_gamma(sum) - sum(log_gamma) of each row."""
+        prior = self._whole_prior(shape)
+        same = prior.strides[0] == 0
+        prior = np.ascontiguousarray(prior[:1] if same else prior)
+        sums = prior.sum(axis=1)
+        log_gammas = gamma_functions(with_ones(prior, self.forbidden))[1]
+        constants = gamma_functions(sums)[1] - log_gammas.sum(axis=1)
+        return np.broadcast_to(sums, shape[0]), np.broadcast_to(constants, shape[0])
+
+    @property
+    def prior_counts(self) -> Any:
+        """The concentration, with seeds if there are any."""
+        if self.seeds is None:
+            return self.concentration
+        return np.asarray(self.concentration, np.float64) + np.asarray(self.seeds, np.float64)
+
+    def _whole_prior(self, shape: tuple[int, ...]) -> Array:
+        """Return the prior's parameter of each entry; zero where it is forbidden."""
+        prior = np.broadcast_to(np.asarray(self.prior_counts, np.float64), shape)
+        return prior if self.forbidden is None else np.where(self.forbidden, 0.0, prior)
+
+    def check_shape(self, shape: tuple[int, int]) -> None:
+        """Raise ValueError if a setting does not fit, or forbids a whole row."""
+        super().check_shape(shape)
+        check_forbidden(self.forbidden, shape)
+
+    def draw(self, like: Array, rng: np.random.Generator) -> Array:
+        """Draw rows from the prior."""
+        return normalized(rng.standard_gamma(self._whole_prior(like.shape)))
+
+    def quantile(self, posterior: Posterior, probability: float) -> Array:
+        """Return the quantile of each entry, which is Beta-distributed."""
+        assert posterior.parameters is not None
+        own = posterior.parameters.astype(np.float64)
+        others = own.sum(axis=1, keepdims=True) - own
+        alone = others <= 0  # the only entry of its row is one
+        values = special.betaincinv(
+            with_ones(own, self.forbidden), np.where(alone, 1.0, others), probability
+        )
+        values[alone] = 1.0
+        values = known_quantiles(values, posterior.mean)
+        set_zero(self.forbidden, values)
+        return np.asarray(values)
+
+    def seeded(self, pseudo_counts: Array) -> Self:
+        """Return the prior that has seen these counts before the data."""
+        seeds = pseudo_counts if self.seeds is None else np.add(self.seeds, pseudo_counts)
+        return replace(self, seeds=seeds)
+
+    def forbidding(self, entries: Array) -> Self:
+        """Return the prior that also keeps these entries at zero."""
+        known = entries if self.forbidden is None else entries | np.asarray(self.forbidden)
+        return replace(self, forbidden=known)
+
+    def merged(self, groups: Array) -> Self:
+        """Return the prior of merged components: their concentrations are added."""
+        return replace(self, concentration=summed_by_group(self.concentration, groups), learn=None)
+
+    def with_posterior_means(self) -> Prior:
+        """Return the prior whose effective factor is the posterior mean."""
+        return DirichletMean(self.concentration, forbidden=self.forbidden, seeds=self.seeds)
+
+    @property
+    def learns_from_statistics(self) -> bool:  # type: ignore[override]
+        """Whether the concentration is learned."""
+        return self.learn is not None
+
+    def sufficient_statistics(self, evidence: Evidence) -> Array:
+        """Return the sums over rows that an update of the concentration needs."""
+        return concentration_statistics(
+            np.asarray(self.concentration, np.float64),
+            self._occurrence(evidence),
+            row_sums(evidence.counts),
+            symmetric=self.learn == "symmetric",
+            seeds=None if self.seeds is None else np.asarray(self.seeds, np.float64),
+            forbidden=None if self.forbidden is None else np.asarray(self.forbidden),
+            copies=evidence.copies,
+        )
+
+    def _occurrence(self, evidence: Evidence) -> Occurrence:
+        return certain(evidence.counts.astype(np.float64, copy=False))
+
+    def with_statistics(self, statistics: Array) -> Self:
+        """Return the prior with an updated concentration."""
+        return replace(self, concentration=updated_concentration(statistics))
+
+    def changed_since(self, before: Self) -> bool:
+        """Tell whether the concentration changed."""
+        return has_changed(self.concentration, before.concentration)
+
+    def with_learned(self, learned: Any) -> Self:
+        """Return the prior with the learned concentration, fixed from now on."""
+        if self.learn is None:
+            return self
+        return replace(self, concentration=learned.concentration, learn=None)
+
+    def hyperprior_term(self, columns: int) -> float:
+        """Return minus the log-density of a learned concentration, which is exponential."""
+        if self.learn is None:
+            return 0.0
+        numbers = 1 if self.learn == "symmetric" else columns
+        return RATE * numbers * float(np.asarray(self.concentration, np.float64).mean())
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class DirichletMean(Dirichlet):
+    r"""Rows are the mean of their posterior ("smoothed" maximum a posteriori).
+
+    .. math:: \text{counts} + \alpha, \text{ normalised}
+
+    which is the mode under the concentration :math:`\alpha + 1`. Its term of the objective is that
+    prior's divergence from the row,
+
+    .. math:: \sum_k \alpha_k \log\frac{\alpha_k / \sum_j \alpha_j}{\text{row}_k} \ge 0.
+
+    The variational ``exp(E[log])`` of :class:`Dirichlet` is far smaller than the mean wherever
+    there is less than about one count. This choice decides how well a model predicts new data
+    (Asuncion, Welling, Smyth & Teh, 2009, *On Smoothing and Inference for Topic Models*).
+    """
+
+    is_variational: ClassVar[bool] = False
+
+    def with_posterior_means(self) -> Self:
+        """Return the prior itself: it uses means already."""
+        return self
+
+    def _occurrence(self, evidence: Evidence) -> Occurrence:
+        counts = evidence.counts.astype(np.float64, copy=False)
+        squares = evidence.squares
+        wide = None if squares is None else squares.astype(np.float64)
+        return uncertain(counts, wide, self._whole_prior(counts.shape))
+
+    def _posterior(self, parameters: Array, counts: Array) -> Posterior:
+        set_zero(self.forbidden, parameters, counts)
+        mean = normalized(parameters)
+        effective, terms = self._effective(parameters, counts, mean)
+        return Posterior(mean, effective, terms, parameters, explained=counts)
+
+    def _effective(self, parameters: Array, counts: Array, mean: Array) -> tuple[Array, Array]:
+        """Return the effective factor and its terms of the objective."""
+        prior = self._compact_prior(parameters)
+        return mean, self._terms(parameters / one_where_zero(prior), prior, parameters)
+
+    def _compact_prior(self, like: Array) -> Array:
+        """Return the prior in as few numbers as broadcast to the factor."""
+        if self.forbidden is not None:
+            return self._whole_prior(like.shape).astype(like.dtype)
+        return np.asarray(self.prior_counts, np.float64).astype(like.dtype)
+
+    def _terms(self, ratios: Array, exponents: Array, parameters: Array) -> Array:
+        r"""Return the terms of the objective, with the sum :math:`A` of the prior.
+
+        .. math:: A \log(\sum \text{parameters}/A) - \sum \text{exponents} \log \text{ratios}
+
+        One term per row if rows are contiguous, else terms of columns and then of rows.
+        """
+        prior = self._whole_prior(parameters.shape)
+        if prior.strides[0] == 0:  # every row is the same
+            prior_sums = np.broadcast_to(prior[:1].sum(axis=1), len(prior))
+        else:
+            prior_sums = np.asarray(prior.sum(axis=1))
+        rows = prior_sums * np.log(row_sums(parameters) / prior_sums)
+        if self.forbidden is not None:
+            ratios = np.where(self.forbidden, 1, ratios).astype(ratios.dtype)
+        entries = log_sums(ratios, np.broadcast_to(exponents, ratios.shape))
+        return rows - entries if entries.shape == rows.shape else np.append(-entries, rows)
+
+
+def one_where_zero(prior: Array) -> Array:
+    """Return the prior with ones for zeros (forbidden entries), to divide by."""
+    return np.asarray(np.where(prior > 0, prior, 1), prior.dtype)

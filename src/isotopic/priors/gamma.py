@@ -1,0 +1,201 @@
+"""Gamma priors: independent positive entries with a variational posterior."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from isotopic.arrays import Array
+from isotopic.kernels import effective_factor, gamma_functions
+from isotopic.priors.base import Posterior, Prior, Totals
+from isotopic.priors.bayesian import (
+    Bayesian,
+    as_terms,
+    check_forbidden,
+    check_learn,
+    check_mask,
+    check_positive,
+    known_quantiles,
+    set_zero,
+    summed_by_group,
+    with_ones,
+)
+from isotopic.priors.dirichlet import DirichletMean
+from isotopic.priors.hyperparameters import gamma_statistics, updated_gamma
+from isotopic.priors.learns_hyperparameters import Evidence, LearnsHyperparameters, has_changed
+from isotopic.registry import register
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Gamma(Bayesian, LearnsHyperparameters):
+    r"""Entries with independent Gamma priors, inferred variationally (Algorithm 7).
+
+    The posterior of an entry is Gamma with shape :math:`\beta = \alpha + \text{counts}` and rate
+    :math:`b = a + \text{totals}`, and
+
+    .. math:: \exp(E[\log h]) = \exp(\psi(\beta)) / b.
+
+    Parameters
+    ----------
+    shape, rate : float or array-like, default=1.0
+        The prior's shape :math:`\alpha > 0` and rate :math:`a > 0`: one number, or an array that
+        broadcasts to the factor. For the weights, one for each component is the paper's model.
+    learn : {"symmetric", "asymmetric"} or None, default=None
+        Whether to learn shape and rate: one of each for all entries, or for each column (of the
+        weights: each component). Learning starts from the given values.
+    forbidden : array-like of bool or None, default=None
+        Entries that are always zero.
+    """
+
+    shape: ArrayLike = 1.0
+    rate: ArrayLike = 1.0
+    learn: str | None = None
+    forbidden: ArrayLike | None = field(default=None, repr=False)
+    is_variational: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_positive("shape", self.shape)
+        check_positive("rate", self.rate)
+        check_mask(self.forbidden)
+        check_learn(self.learn)
+
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
+        """Return the posterior: counts are added to the shape, totals to the rate."""
+        return self._posterior(counts + np.asarray(self.shape, counts.dtype), counts, totals)
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Return the posterior with these shapes; its rates follow from the totals."""
+        counts = values - np.asarray(self.shape, values.dtype)
+        return self._posterior(values.copy("K"), counts, totals)
+
+    def _posterior(self, parameters: Array, counts: Array, totals: Totals) -> Posterior:
+        shape, rate = np.asarray(self.shape, np.float64), np.asarray(self.rate, np.float64)
+        rates = rate + np.asarray(totals, np.float64)
+        by_rate = (1 / rates).astype(parameters.dtype)
+        set_zero(self.forbidden, parameters, counts)
+        effective, entries = effective_factor(with_ones(parameters, self.forbidden), counts)
+        set_zero(self.forbidden, effective)
+        mean = parameters * by_rate
+        # Over the entries: shape * log(rate / rates) - log_gamma(shape) + (rates - rate) * mean
+        constant = shape * np.log(rate / rates) - gamma_functions(shape)[1]
+        if self.forbidden is not None:
+            constant = np.where(self.forbidden, 0.0, constant)
+        constant = np.broadcast_to(constant, parameters.shape)
+        same = constant.strides[0] == 0  # every row is the same
+        rows = np.broadcast_to((constant[:1] if same else constant).sum(axis=1), len(parameters))
+        rows = rows + (mean * np.asarray(totals, mean.dtype)).sum(axis=1, dtype=np.float64)
+        rates = np.broadcast_to(rates, parameters.shape)
+        terms = -as_terms(entries, rows)
+        return Posterior(mean, effective * by_rate, terms, parameters, rates, counts)
+
+    @property
+    def prior_counts(self) -> Any:
+        """The shape."""
+        return self.shape
+
+    @property
+    def prior_rate(self) -> Any:
+        """The rate."""
+        return self.rate
+
+    def check_shape(self, shape: tuple[int, int]) -> None:
+        """Raise ValueError if a setting does not fit, or forbids a whole row."""
+        super().check_shape(shape)
+        check_forbidden(self.forbidden, shape)
+
+    def draw(self, like: Array, rng: np.random.Generator) -> Array:
+        """Draw entries from the prior."""
+        drawn = rng.gamma(np.broadcast_to(self.shape, like.shape), 1 / np.asarray(self.rate))
+        set_zero(self.forbidden, drawn)
+        return drawn
+
+    def quantile(self, posterior: Posterior, probability: float) -> Array:
+        """Return the quantile of each entry, which is Gamma-distributed."""
+        assert posterior.parameters is not None
+        assert posterior.rates is not None
+        shapes = with_ones(posterior.parameters.astype(np.float64), self.forbidden)
+        quantiles = special.gammaincinv(shapes, probability) / posterior.rates
+        values = known_quantiles(quantiles, posterior.mean)
+        set_zero(self.forbidden, values)
+        return np.asarray(values)
+
+    def seeded(self, pseudo_counts: Array) -> Self:
+        """Return the prior that has seen these counts before the data."""
+        return replace(self, shape=np.add(self.shape, pseudo_counts))
+
+    def forbidding(self, entries: Array) -> Self:
+        """Return the prior that also keeps these entries at zero."""
+        known = entries if self.forbidden is None else entries | np.asarray(self.forbidden)
+        return replace(self, forbidden=known)
+
+    def merged(self, groups: Array) -> "Gamma":
+        """Return the prior of merged components: their shapes are added, if the rates agree."""
+        rate: Any = np.asarray(self.rate, np.float64)
+        if rate.ndim:
+            rate = np.broadcast_to(rate, (*rate.shape[:-1], len(groups)))
+            first = np.unique(groups, return_index=True)[1]
+            if not np.array_equal(rate, rate[..., first][..., groups]):
+                raise ValueError(
+                    "Cannot merge components with Gamma weights of different rates: their sum is "
+                    "not Gamma-distributed."
+                )
+            rate = rate[..., first]
+        return Gamma(summed_by_group(self.shape, groups), rate if rate.ndim else self.rate)
+
+    def with_posterior_means(self) -> Prior:
+        """Return the prior of proportions whose effective factor is the posterior mean."""
+        return DirichletMean(self.shape, forbidden=self.forbidden)
+
+    @property
+    def learns_from_statistics(self) -> bool:  # type: ignore[override]
+        """Whether shape and rate are learned."""
+        return self.learn is not None
+
+    def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
+        """Return the prior with the shape and rate that make the counts most likely."""
+        if self.learn is None:
+            return self
+        self._check_learnable()
+        axis = None if self.learn == "symmetric" else 0
+        shape, rate = (
+            np.broadcast_to(setting, evidence.counts.shape).mean(axis=axis, keepdims=True)
+            for setting in (np.asarray(self.shape, np.float64), np.asarray(self.rate, np.float64))
+        )
+        shared = replace(self, shape=shape, rate=rate)
+        return super(Gamma, shared).with_updated_hyperparameters(evidence)
+
+    def sufficient_statistics(self, evidence: Evidence) -> Array:
+        """Return the sums over rows that an update of shape and rate needs."""
+        self._check_learnable()
+        return gamma_statistics(
+            np.asarray(self.shape, np.float64),
+            np.asarray(self.rate, np.float64),
+            evidence,
+            symmetric=self.learn == "symmetric",
+            votes=None if self.forbidden is None else ~np.asarray(self.forbidden),
+        )
+
+    def with_statistics(self, statistics: Array) -> Self:
+        """Return the prior with updated shape and rate."""
+        shape, rate = updated_gamma(statistics, np.asarray(self.shape), np.asarray(self.rate))
+        return replace(self, shape=shape, rate=rate)
+
+    def changed_since(self, before: Self) -> bool:
+        """Tell whether the shape changed."""
+        return has_changed(self.shape, before.shape)
+
+    def with_learned(self, learned: Any) -> Self:
+        """Return the prior with the learned shape and rate, fixed from now on."""
+        if self.learn is None:
+            return self
+        return replace(self, shape=learned.shape, rate=learned.rate, learn=None)
+
+    def _check_learnable(self) -> None:
+        if np.ndim(self.shape) == 2 and min(np.shape(self.shape)) > 1:
+            raise ValueError(
+                "Cannot learn a Gamma prior that has a shape for each entry (or seeds). Set "
+                "learn=None, or give one shape for all or for each column."
+            )

@@ -1,0 +1,111 @@
+"""Wrapper: a prior that changes one thing about another prior."""
+
+from dataclasses import fields
+from typing import Any, ClassVar, Self
+
+from isotopic.arrays import Array
+from isotopic.priors.base import Prior, Totals
+from isotopic.priors.learns_hyperparameters import Evidence
+
+
+class Wrapper(Prior):
+    """A prior that changes one thing about another prior, and delegates the rest to it.
+
+    A subclass is a dataclass with the field ``prior`` and overrides only what it changes. Its
+    other fields are arrays with one row for each row of the factor.
+    """
+
+    prior: Prior
+    linear_penalty: ClassVar[float | None] = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what only the inner prior has; private names are never delegated."""
+        if name.startswith("_") or name == "prior":
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(self.prior, name)
+
+    def around(self, prior: Prior) -> Self:
+        """Return the same change of another prior."""
+        return self._with({"prior": prior})
+
+    # --- Members that return a prior: the result is wrapped again -----------------------------
+
+    def rows(self, which: Array) -> Self:
+        """Return the prior of some rows."""
+        own: Any = self
+        arrays = {f.name: getattr(self, f.name)[which] for f in fields(own) if f.name != "prior"}
+        return self._with({"prior": self.prior.rows(which), **arrays})
+
+    def reordered(self, order: Array) -> Self:
+        """Return the prior of reordered components."""
+        return self.around(self.prior.reordered(order))
+
+    def merged(self, groups: Array) -> Prior:
+        """Return the prior of merged components."""
+        return self.around(self.prior.merged(groups))
+
+    def with_posterior_means(self) -> Prior:
+        """Return a prior that uses posterior means."""
+        return self.around(self.prior.with_posterior_means())
+
+    def next_to(self, scale_derivative: Totals) -> Prior:
+        """Return the prior of topics of unit norm next to certain weights; see UnitNorm."""
+        prior: Any = self.prior
+        return self.around(prior.next_to(scale_derivative))
+
+    # --- Learning: the inner prior learns from evidence as it sees it -------------------------
+
+    def inner_evidence(self, evidence: Evidence) -> Evidence:
+        """Return the evidence as the inner prior sees it."""
+        return evidence
+
+    def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
+        """Return the prior with hyperparameters that fit the expected counts better."""
+        evidence = self.inner_evidence(evidence)
+        return self.around(self.prior.with_updated_hyperparameters(evidence))
+
+    def with_learned(self, learned: Any) -> Self:
+        """Return this prior with the hyperparameters of ``learned``, a wrapper of the same kind."""
+        return self.around(self.prior.with_learned(learned.prior))
+
+    def sufficient_statistics(self, evidence: Evidence) -> Array:
+        """Return the sums over rows that an update of the hyperparameters needs."""
+        prior: Any = self.prior
+        statistics: Array = prior.sufficient_statistics(self.inner_evidence(evidence))
+        return statistics
+
+    def with_statistics(self, statistics: Array) -> Self:
+        """Return the prior with hyperparameters updated from the statistics of all rows."""
+        prior: Any = self.prior
+        return self.around(prior.with_statistics(statistics))
+
+    def changed_since(self, before: Any) -> bool:
+        """Tell whether another update from the same counts would still change something."""
+        prior: Any = self.prior
+        return bool(prior.changed_since(before.prior))
+
+    def self_contribution_of(self, evidence: Evidence) -> Any:
+        """Return the self-contribution of each entry; see CollapsedDirichlet."""
+        prior: Any = self.prior
+        return prior.self_contribution_of(self.inner_evidence(evidence))
+
+    def with_self_contribution(self, entries: Any) -> Self:
+        """Return the prior with this self-contribution; see CollapsedDirichlet."""
+        prior: Any = self.prior
+        return self.around(prior.with_self_contribution(entries))
+
+
+class _Delegated:
+    """A member that is looked up in the inner prior, unless the wrapper itself has one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, wrapper: Any, owner: type | None = None) -> Any:
+        return self if wrapper is None else getattr(wrapper.prior, self.name)
+
+
+# Wrapper inherits defaults from Prior, so __getattr__ is not asked for them: replace them all.
+for _name in vars(Prior):
+    if not _name.startswith("_") and _name not in vars(Wrapper):
+        setattr(Wrapper, _name, _Delegated(_name))
