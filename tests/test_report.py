@@ -356,7 +356,7 @@ def test_names_come_from_a_data_frame(X):
 @pytest.mark.parametrize(
     ("names", "error", "message"),
     [
-        ({"feature_names": ["a"]}, ValueError, "1 feature_names"),
+        ({"feature_names": ["a"]}, ValueError, "feature_names must have one name for each"),
         ({"sample_names": ["a"]}, ValueError, "1 sample_names were given for 60"),
         ({"documents": ["a", "b"]}, ValueError, "2 documents were given for 60"),
         ({"documents": "a text"}, TypeError, "documents must have an entry for each sample"),

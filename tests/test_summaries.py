@@ -228,7 +228,7 @@ def test_merges_without_a_meaning_are_refused(X):
         model.merge([[0, 1]], X + 1)
     with pytest.raises(ValueError, match="Cannot merge fixed topics"):
         clone(ASYMMETRIC["fixed"]).fit(X).merge([[0, 2]], X)
-    with pytest.raises(ValueError, match="Gamma weights with different rates"):
+    with pytest.raises(ValueError, match="Gamma weights of different rates"):
         clone(ASYMMETRIC["gamma"]).fit(X).merge([[0, 1]], X)
     with pytest.raises(ValueError, match="topics 0 and 1: their priors differ"):
         clone(ASYMMETRIC["topics"]).fit(X).merge([[0, 1]], X)

@@ -813,7 +813,11 @@ class BaseTopicModel(
             forbidden=self.forbidden,
             feature_names=data.feature_names,
         )
-        if data.offsets.n_fixed_weights and topics.learned and topics.norm not in (None, 1.0):
+        if (
+            data.offsets.fixed_weights is not None
+            and topics.learned
+            and topics.norm not in (None, 1.0)
+        ):
             raise ValueError(
                 "fixed_weights need topics that sum to one or carry a scale. Topics of another "
                 "unit norm would change the scale of the weights."
@@ -857,8 +861,9 @@ class BaseTopicModel(
         """Read and check samples, and what was given with them."""
         where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
         counts = read_samples(self, X, reset=reset, **where)
-        copies = read_sample_weight(sample_weight, counts.shape[0])
-        offsets = NO_OFFSETS
+        copies, offsets = None, NO_OFFSETS
+        if sample_weight is not None:
+            copies = read_sample_weight(sample_weight, counts.shape[0])
         if size_factors is not None or fixed_weights is not None:
             prior, n_components = self._priors()[0], self.n_components
             if not reset:

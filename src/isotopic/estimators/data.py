@@ -78,7 +78,9 @@ def _read_counts(
         raise ValueError(f"Cannot read X: {error}") from error
     if isinstance(X, np.ndarray) and X.dtype.kind == "O":
         X = as_numbers("X", X)
-    return CountMatrix(X, missing=_missing(X, missing_mask, nan_is_missing))
+    if nan_is_missing and X.dtype.kind == "f":
+        missing_mask = _mask_with_nan(X, missing_mask)
+    return CountMatrix(X, missing=missing_mask)
 
 
 def _read_blocks(
@@ -116,8 +118,6 @@ def _check_features(estimator: Any, X: Blocks) -> None:
 
 def read_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     """Return the sample weights; ``None`` if every sample counts once."""
-    if sample_weight is None:
-        return None
     copies = as_numbers("sample_weight", sample_weight)
     if copies.ndim == 0:
         copies = np.full(n_samples, copies)
@@ -236,9 +236,8 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, (str, bytes))
 
 
-def _missing(X: Any, mask: Any, nan_is_missing: bool) -> Any:
-    if not nan_is_missing or X.dtype.kind != "f":
-        return mask
+def _mask_with_nan(X: Any, mask: Any) -> Any:
+    """Return the mask of missing entries, with those of ``X`` that are NaN."""
     nan: Any = _nan_pattern(X) if sparse.issparse(X) else np.isnan(X)
     if mask is None:
         return nan

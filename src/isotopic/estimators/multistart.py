@@ -89,10 +89,9 @@ def make_starts(
     if isinstance(init, str):
         if init == "auto" and _has_mini_batches(model.solver, problem.X):
             init = "random"  # its first iteration is as good as a decomposition, and sooner done
-        streams = [np.random.default_rng(seed) for seed in seeds]
         return [
-            partial(strategy_start, problem, init, stream, number=number)
-            for number, stream in enumerate(streams)
+            partial(strategy_start, problem, init, np.random.default_rng(seed), number=number)
+            for number, seed in enumerate(seeds)
         ]
     if model.n_init > 1:
         raise ValueError(

@@ -16,6 +16,7 @@ from isotopic.priors import Posterior, Prior, SampleWeighted
 from isotopic.problem import Problem, State
 from isotopic.solvers import HISTORY, HyperparameterState
 
+_KULLBACK_LEIBLER = Beta(1.0)
 _NO_HISTORY = np.empty(0, HISTORY)
 
 
@@ -118,7 +119,7 @@ class Fit:
             sample_totals=data.counts.sample_totals,
             feature_totals=problem.X.feature_totals,
             has_missing=data.counts.missing is not None,
-            divergence=getattr(problem, "divergence", Beta(1.0)),
+            divergence=getattr(problem, "divergence", _KULLBACK_LEIBLER),
             objective=state.objective,
             log_likelihood=state.counts.log_likelihood,
             saturated_divergence=problem.X.saturated_divergence,
