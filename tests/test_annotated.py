@@ -49,7 +49,7 @@ def test_x_itself_and_another_key(adata):
 
 def test_nothing_is_overwritten_by_accident(adata):
     fit_anndata(adata, NMF(3, **SETTINGS))
-    with pytest.raises(ValueError, match=r"obsm\['X_nmf'\] and .* give another key"):
+    with pytest.raises(ValueError, match=r"obsm\['X_nmf'\] and .* Use another key"):
         fit_anndata(adata, NMF(2, **SETTINGS))
     assert adata.obsm["X_nmf"].shape == (12, 3)
     fit_anndata(adata, NMF(2, **SETTINGS), overwrite=True)

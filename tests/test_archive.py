@@ -327,7 +327,7 @@ def test_numpy_lists_the_arrays_by_their_place(folder):
         assert set(file) == {"manifest.json", "model.topics", "model.other[0][_a_b_..___]"}
         np.testing.assert_array_equal(file["model.topics"], topics)
         manifest = json.loads(file["manifest.json"])
-    assert (manifest["format"], manifest["format_version"]) == ("isotopic", 1)
+    assert (manifest["format"], manifest["format_version"]) == ("isotopic", 2)
     assert (manifest["kind"], manifest["tree"]["type"]) == ("model", "Model")
 
 
@@ -605,8 +605,8 @@ def test_a_wrong_checksum_is_refused(path):
         ("[" * 100_000, "nested too deeply"),
         ("[]", "not a file of isotopic"),
         (manifest(0, format="other"), "not a file of isotopic"),
-        (manifest(0, format_version=2), "written by a newer isotopic .*upgrade"),
-        (manifest(0, format_version=2, strings=..., new=1), "written by a newer isotopic"),
+        (manifest(0, format_version=3), "written by a newer isotopic .*upgrade"),
+        (manifest(0, format_version=3, strings=..., new=1), "written by a newer isotopic"),
         (manifest(0, format_version=0), "format_version must be"),
         (manifest(0, format_version=True), "format_version must be"),
         (manifest(0, format_version="1"), "format_version must be"),

@@ -583,7 +583,7 @@ def test_the_right_divergence_finds_more(rng):
 def test_what_belongs_to_counts_is_refused(rng, name):
     X = positive_data(rng)
     model = BetaNMF(2, beta=0.5, max_iter=2, tol=0, random_state=0).fit(X)
-    with pytest.raises(ValueError, match=rf"{name} belongs to models of counts"):
+    with pytest.raises(ValueError, match=rf"{name} is defined only for beta=1"):
         getattr(model, name)(3 if name == "sample" else X)
 
 
@@ -638,3 +638,13 @@ def test_a_refusal_is_no_warning(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         BetaNMF(2, beta=0.5, tol=1e-3, random_state=0).fit(random_counts(rng))
+
+
+def test_the_score_takes_row_blocks_as_others_do(rng):
+    """It once took memory_limit and client and did nothing with them."""
+    X = positive_data(rng)
+    model = BetaNMF(2, beta=0.5, max_iter=20, tol=0, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="memory_limit and client are for data in row blocks"):
+        model.score(X, memory_limit="1 GB")
+    blocks = [X[:5], X[5:]]
+    assert model.score(blocks, memory_limit="1 GB") == pytest.approx(model.score(X), rel=1e-12)

@@ -121,7 +121,8 @@ def test_priors_learn_the_same_from_blocks(rng, X, tmp_path, model, weighted):
     model.set_params(max_iter=45, tol=0, random_state=0, init="random")  # three lessons
     whole = pickle.loads(pickle.dumps(model.fit(X, sample_weight=copies)))
     assert_same_fit(model.fit(cut(X), sample_weight=copies), whole)
-    for one, other in zip(model._fitted_priors, whole._fitted_priors, strict=True):
+    for side in ("weights_prior", "topics_prior"):
+        one, other = getattr(model.fitted_, side), getattr(whole.fitted_, side)
         for name, setting in vars(other).items():
             if isinstance(setting, np.ndarray):
                 np.testing.assert_allclose(getattr(one, name), setting, rtol=1e-9)
@@ -137,7 +138,7 @@ def test_lessons_about_settings_read_no_counts(X):
         block.loads.clear()
     model = LDA(3, estimate="smoothed", solver="joint", max_iter=25, tol=0, init="random")
     model.fit(Blocks(tuple(blocks), memory_limit=limit, keep_weights=False))
-    assert model._fitted_priors[0].concentration.shape == (1, 3)
+    assert model.fitted_.weights_prior.concentration.shape == (1, 3)
     assert [len(block.loads) for block in blocks] == [27] * 3  # checked, and 26 passes
 
 
@@ -556,7 +557,7 @@ def test_wrong_settings(X, tmp_path):
         NMF(2).fit(X, memory_limit="1 GB")
     with pytest.raises(ValueError, match="open_blocks"):
         NMF(2).fit(open_blocks(parts), memory_limit="1 GB")
-    with pytest.raises(ValueError, match="missing entries"):
+    with pytest.raises(ValueError, match="Missing entries"):
         NMF(2, missing="nan").fit(parts)
     with pytest.raises(ValueError, match="must be positive for row blocks"):
         NMF(2).fit(parts, sample_weight=np.arange(60))
@@ -570,7 +571,7 @@ def test_wrong_settings(X, tmp_path):
             model.fit(parts)
     with pytest.raises(ValueError, match="30 features"):
         NMF(2, max_iter=1, tol=0).fit(X).transform([X[:, :30]])
-    with pytest.raises(TypeError, match="row blocks are for fit"):
+    with pytest.raises(TypeError, match="take row blocks"):
         NMF(2, max_iter=1, tol=0).fit(X).posterior(parts)
     (tmp_path / "a.txt").write_text("no counts")
     with pytest.raises(ValueError, match="no blocks"):

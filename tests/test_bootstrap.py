@@ -18,7 +18,9 @@ from isotopic import (
     TopicModel,
     bootstrap,
 )
-from isotopic.resampling import Resampler
+from isotopic.bootstrap import refit
+from isotopic.fitted.reordering import reorder
+from isotopic.fitted.resampling import draw_counts, draw_factors, spread_evenly
 
 MODELS = [
     NMF(2),
@@ -57,7 +59,7 @@ def test_components_and_weights_by_default(model):
         assert np.all((intervals.lower >= 0) & (intervals.lower <= intervals.upper))
         np.testing.assert_allclose(intervals.bias, intervals.errors.mean(axis=0))
         np.testing.assert_allclose(intervals.standard_error, intervals.errors.std(0, ddof=1))
-    if model._fitted_priors[1].is_normalized:
+    if model.fitted_.topics_prior.is_normalized:
         assert found["components"].upper.max() <= 1
     np.testing.assert_array_equal(model.weights_, before[0])  # the model is as it was
     np.testing.assert_array_equal(model.components_, before[1])
@@ -108,16 +110,18 @@ def test_an_entry_of_zero_has_an_interval_that_is_more_than_a_point(rng):
     assert np.all((found.upper[absent] > 0.1) & (found.upper[absent] < 5))
 
 
+def resample(model, seed):
+    rng = np.random.default_rng(seed)
+    return draw_counts(draw_factors(model.fitted_, rng), None, rng)
+
+
 def test_topics_keep_their_order(X):
     """A refit that swaps the topics is put right before it is looked at."""
     model = NMF(2, random_state=0, tol=1e-3).fit(X)
-    resampler = Resampler(model)
-    turned = resampler.start
-    turned.components_ = turned.components_[::-1].copy()
-    turned.weights_ = turned.weights_[:, ::-1].copy()
-    again = resampler.refit(resampler.draw(np.random.default_rng(0))[1])
-    for name in ("components_", "_effective_components"):
-        assert np.argmax(getattr(again, name)[0]) // 4 == np.argmax(model.components_[0]) // 4
+    turned = reorder(spread_evenly(model.fitted_), np.array([1, 0]))
+    again = refit(model, resample(model, 0), turned)
+    for topics in (again.components_, again.fitted_.topics.effective):
+        assert np.argmax(topics[0]) // 4 == np.argmax(model.components_[0]) // 4
     assert np.corrcoef(again.weights_[:, 0], model.weights_[:, 0])[0, 1] > 0.9
 
 
@@ -130,20 +134,20 @@ def test_resamples_have_what_the_data_had(rng, X):
     for end in (found["weights"].lower, found["weights"].upper):
         np.testing.assert_allclose(end[:, :1], fixed)
     np.testing.assert_allclose(found["components"].upper[:1], profile)
-    totals = [Resampler(model).draw(np.random.default_rng(i))[1].sum() for i in range(40)]
+    totals = [resample(model, seed).sum() for seed in range(40)]
     assert np.mean(totals) == pytest.approx(X.sum(), rel=0.03)
     plsa = PLSA(2, random_state=0, tol=1e-3).fit(X, sample_weight=np.arange(12))
-    resampler = Resampler(plsa)
-    drawn = resampler.draw(np.random.default_rng(0))[1]
+    drawn = resample(plsa, 0)
     np.testing.assert_array_equal(drawn.sum(axis=1), X.sum(axis=1))
-    np.testing.assert_array_equal(resampler.refit(drawn)._copies, np.arange(12))
+    again = refit(plsa, drawn, spread_evenly(plsa.fitted_))
+    np.testing.assert_array_equal(again.fitted_.copies, np.arange(12))
 
 
 @pytest.mark.parametrize("kind", [NMF(2), PLSA(2), GammaPoisson(2)], ids=str)
 def test_missing_entries_are_missing_again(rng, X, kind):
     mask = rng.random(X.shape) < 0.2
     model = clone(kind).set_params(random_state=0, tol=1e-3).fit(X, missing_mask=mask)
-    with pytest.raises(ValueError, match="give the same X"):
+    with pytest.raises(ValueError, match="Give the same X"):
         bootstrap(model)
     found = bootstrap(model, X, missing_mask=mask, n_resamples=10, random_state=0)
     assert np.all(np.isfinite(found["weights"].upper))
@@ -189,7 +193,7 @@ def test_any_statistic(X):
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"n_resamples": 1}, ValueError, "n_resamples must be a whole number of at least 2"),
+        ({"n_resamples": 1}, ValueError, "n_resamples must be an integer of at least 2"),
         ({"n_resamples": 2.5}, ValueError, "n_resamples"),
         ({"n_resamples": True}, ValueError, "n_resamples"),
         ({"level": 0}, ValueError, "level must lie between 0 and 1"),

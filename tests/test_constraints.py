@@ -277,7 +277,7 @@ def test_a_frame_of_fixed_topics_is_aligned_by_name(rng):
     first = clone(model).set_params(fixed_topics=held).fit(X)
     second = clone(model).set_params(fixed_topics=held[names[::-1]]).fit(X)
     np.testing.assert_array_equal(first.components_, second.components_)
-    with pytest.raises(ValueError, match="not called like"):
+    with pytest.raises(ValueError, match="must have the names"):
         model.set_params(fixed_topics=held.rename(columns={"sea": "moon"})).fit(X)
 
 

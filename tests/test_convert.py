@@ -1,5 +1,7 @@
 """Conversions: exact both ways, the objective included, and nothing that is not exact."""
 
+from dataclasses import fields
+
 import numpy as np
 import paper
 import pytest
@@ -20,6 +22,7 @@ from isotopic import (
     lda_bound,
     plsa_log_likelihood,
 )
+from isotopic.estimators.base import BaseTopicModel
 
 SETTINGS = {"n_components": 3, "max_iter": 30, "tol": 0, "random_state": 0}
 
@@ -162,3 +165,15 @@ def test_the_named_warm_start_works(X):
     cold = paper_lda(3, alpha=0.1, max_iter=1, tol=0, random_state=0).fit(X)
     warm = paper_lda(3, alpha=0.1, max_iter=1, tol=0, init=plsa).fit(X)
     assert warm.objective_ < cold.objective_
+
+
+def test_a_class_takes_over_every_common_parameter(rng):
+    """A list of names that was typed by hand once forgot ``min_gain``."""
+    common = {item.name for item in fields(BaseTopicModel)} - {"solver", "init"}
+    given = {"n_components": 3, "max_iter": 7, "tol": 0.5, "min_gain": 1e-4, "n_jobs": 1}
+    given |= {"random_state": 3, "warm_start": True, "verbose": 0, "missing": "nan"}
+    source = NMF(**given).fit(rng.poisson(3.0, (12, 9)))
+    target = convert(source, to=PLSA)
+    for name in common:
+        assert getattr(target, name) == getattr(source, name), name
+    assert target.min_gain == 1e-4

@@ -401,8 +401,8 @@ def test_cvb0_is_that_of_the_product_form():
     model = cvb0_fit(X, 0.3, 0.1)
     starts = model.weights_, model.components_
     by_sample, by_topic = product_form_cvb0(X, *starts, 0.3, 0.1, 400)
-    np.testing.assert_allclose(model._weights_explained, by_sample, atol=1e-4)
-    np.testing.assert_allclose(model._components_explained, by_topic, atol=1e-4)
+    np.testing.assert_allclose(model.fitted_.weights.explained, by_sample, atol=1e-4)
+    np.testing.assert_allclose(model.fitted_.topics.explained, by_topic, atol=1e-4)
 
 
 def test_cvb0_is_near_that_of_tokens():
@@ -414,7 +414,7 @@ def test_cvb0_is_near_that_of_tokens():
     tokens = (X[:, np.newaxis] * phi).sum(axis=2)
 
     def distance(other):
-        return np.abs(other._weights_explained - tokens).sum() / X.sum()
+        return np.abs(other.fitted_.weights.explained - tokens).sum() / X.sum()
 
     assert distance(model) < 0.02
     assert distance(model) < distance(smoothed)
@@ -585,7 +585,7 @@ def test_shapes_and_rates_are_recovered():
     model = GammaPoisson(3, learn="asymmetric", tol=1e-5, random_state=0).fit(X)
     found = match(topics, model)
     assert found.mean >= 0.99
-    prior = model._fitted_priors[0]
+    prior = model.fitted_.weights_prior
     np.testing.assert_allclose(np.ravel(prior.shape)[found.order], shape, rtol=0.15)
     np.testing.assert_allclose(np.ravel(prior.rate)[found.order], rate, rtol=0.15)
     assert_never_rises(model.history_["objective"])
@@ -595,7 +595,7 @@ def test_a_component_that_says_nothing_keeps_its_gamma(rng):
     X = rng.poisson(3.0, (30, 8)).astype(float)
     model = GammaPoisson(3, shape=0.5, rate=0.2, learn="asymmetric", max_iter=45, tol=0)
     model.fit(X, fixed_weights=np.ones((30, 1)))
-    prior = model._fitted_priors[0]
+    prior = model.fitted_.weights_prior
     assert (prior.shape[0, 0], prior.rate[0, 0]) == pytest.approx((0.5, 0.2))
     assert np.all(prior.shape[0, 1:] != 0.5)
     forbidden = np.zeros((3, 8), bool)
@@ -763,11 +763,11 @@ def test_of_several_starts_all_but_the_first_are_random(corpus):
 
 def test_new_samples_see_the_mean_of_the_topics(corpus):
     model = LDA(3, **SETTINGS).fit(corpus)
-    np.testing.assert_array_equal(model._effective_components, model.components_)
+    np.testing.assert_array_equal(model.fitted_.topics.effective, model.components_)
     variational = LDA(3, estimate="variational", **SETTINGS).fit(corpus)
     posterior = variational.components_posterior_
     expected = np.exp(digamma(posterior) - digamma(posterior.sum(axis=1, keepdims=True)))
-    np.testing.assert_allclose(variational._effective_components, expected, rtol=1e-10)
+    np.testing.assert_allclose(variational.fitted_.topics.effective, expected, rtol=1e-10)
 
 
 def test_counts_of_new_samples_leave_themselves_out(corpus):
@@ -797,7 +797,7 @@ def test_new_samples_are_predicted_better_without_themselves():
 @pytest.mark.parametrize("estimate", ["cvb0", "variational"])
 def test_a_sample_is_inferred_alike_in_any_company(corpus, estimate):
     model = LDA(3, estimate=estimate, **SETTINGS).fit(corpus)
-    assert model._fitted_priors[0].learn is None  # what was learned is kept for good
+    assert model.fitted_.weights_prior.learn is None  # what was learned is kept for good
     whole = model.transform(corpus)
     np.testing.assert_array_equal(model.transform(corpus[7:8]), whole[7:8])
 

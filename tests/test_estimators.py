@@ -176,7 +176,7 @@ def test_empty_samples_get_the_prior_or_nothing(rng, model):
     X[3] = 0
     for weights in (model.fit_transform(X), model.transform(X)):
         assert np.all(np.isfinite(weights))
-        prior = model._fitted_priors[0]
+        prior = model.fitted_.weights_prior
         expected = {"Simplex": 1 / 3, "Free": 0.0, "Lasso": 0.0}
         if isinstance(prior, Dirichlet):  # as it was learned; a symmetric mode is in the middle
             concentration = np.broadcast_to(prior.concentration, (1, 3))[0]
@@ -342,7 +342,7 @@ def test_what_is_not_a_solver_is_refused(rng, solver):
 
 @pytest.mark.parametrize("prior", ["Dirichlet", Lasso])
 def test_what_is_not_a_prior_is_refused(rng, prior):
-    with pytest.raises(TypeError, match="a prior must be an object"):
+    with pytest.raises(TypeError, match="A prior must be an object"):
         TopicModel(3, weights=prior).fit(random_counts(rng))
 
 

@@ -20,6 +20,7 @@ from isotopic import (
     TopicModel,
     convert,
 )
+from isotopic.fitted.inference import infer
 from isotopic.kernels import expected_counts
 
 MODELS = [
@@ -90,8 +91,8 @@ def test_the_posterior_shares_out_every_count(rng, model):
     X = sparse_counts(rng, 15, 20, 0.5)
     posterior = model.posterior(X)
     assert len(posterior) == len(list(posterior)) == 15
-    weights = model._infer(model._read_new(X)).effective
-    counts = expected_counts(X, weights, model._effective_components)
+    weights = infer(model.fitted_, model.read_counts(X)).effective
+    counts = expected_counts(X, weights, model.fitted_.topics.effective)
     for row, (features, values, probabilities) in enumerate(posterior):
         np.testing.assert_array_equal(features, X[[row]].indices)
         np.testing.assert_array_equal(values, X[[row]].data)
@@ -217,5 +218,5 @@ def test_points_have_no_intervals(rng):
     X = random_counts(rng)
     with pytest.raises(ValueError, match="point estimate"):
         NMF(2, max_iter=5, tol=0).fit(X).credible_interval()
-    with pytest.raises(ValueError, match="components of this LDA are a point"):
+    with pytest.raises(ValueError, match="components of this model are a point"):
         paper_lda(2, max_iter=5, tol=0).fit(X).credible_interval("components")

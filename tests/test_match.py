@@ -84,7 +84,7 @@ def test_models_and_arrays_and_frames_are_alike():
         np.testing.assert_array_equal(found.order, expected.order)
         assert found.mean == pytest.approx(expected.mean)
     assert "of 3 topics" in repr(expected)
-    assert "alone: 0 of a, 1 of b" in repr(expected)
+    assert "unmatched: 0 of a, 1 of b" in repr(expected)
 
 
 def test_what_cannot_be_matched_is_refused(rng):

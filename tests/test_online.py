@@ -254,3 +254,11 @@ def test_bad_batches_change_nothing(rng):
         fresh.partial_fit(-np.ones((3, 4)))
     assert vars(fresh) == vars(paper_lda(2, alpha=0.3))
     assert not hasattr(NMF(2, normalize=False), "partial_fit")
+
+
+def test_a_reordered_model_goes_on_in_its_order(rng):
+    X = sparse_counts(rng, 60, 20, 0.4)
+    model = NMF(3, random_state=0).partial_fit(X[:30])
+    turned = model.reorder([2, 0, 1]).partial_fit(X[30:])
+    model.partial_fit(X[30:])
+    np.testing.assert_allclose(turned.components_, model.components_[[2, 0, 1]], rtol=1e-9)

@@ -412,7 +412,7 @@ def test_what_cannot_be_drawn_is_refused(model, ax):
         (lambda: plot.structure(model, n=0), "n must be a whole number"),
         (lambda: plot.top_terms(model, topics=[4]), "between 0 and 3"),
         (lambda: plot.top_terms(model, topics="all"), "numbers of topics"),
-        (lambda: plot.top_terms(model, feature_names=["a"]), "1 feature_names"),
+        (lambda: plot.top_terms(model, feature_names=["a"]), "one name for each of the"),
         (lambda: plot.heatmap([[1, 2]], feature_names=["a"]), "1 feature_names"),
         (lambda: plot.convergence(model, against="time"), "against must be one of"),
         (lambda: plot.convergence(model, value="loss"), "'objective' or 'residual'"),

@@ -135,7 +135,9 @@ def test_numbers_are_the_models(name, X):
         some = slice(own["starts"][row], own["starts"][row + 1])
         terms = np.asarray(used, dtype=int)[own["terms"][some]]
         np.testing.assert_array_equal(own["counts"][some], dense[row, terms])
-        joint = model._effective_weights[row][:, None] * model._effective_components[:, terms]
+        joint = (
+            model.fitted_.weights.effective[row][:, None] * model.fitted_.topics.effective[:, terms]
+        )
         np.testing.assert_array_equal(own["topics"][some], joint.argmax(axis=0))
     proportions = model.weights_ * model.components_.sum(axis=1)
     proportions /= np.maximum(proportions.sum(axis=1, keepdims=True), 1e-300)
@@ -354,7 +356,7 @@ def test_names_come_from_a_data_frame(X):
 @pytest.mark.parametrize(
     ("names", "error", "message"),
     [
-        ({"feature_names": ["a"]}, ValueError, "1 feature_names"),
+        ({"feature_names": ["a"]}, ValueError, "feature_names must have one name for each"),
         ({"sample_names": ["a"]}, ValueError, "1 sample_names were given for 60"),
         ({"documents": ["a", "b"]}, ValueError, "2 documents were given for 60"),
         ({"documents": "a text"}, TypeError, "documents must have an entry for each sample"),

@@ -249,7 +249,7 @@ def test_pointing_at_a_term_shows_where_it_occurs(fitted, corpus, open_page):
     assert page.run(radii) != before
     term = page.texts("#terms .term-name")[0]
     assert page.texts("#map-hint") == [f"where {term} occurs"]
-    counts = model._weights_explained.sum(axis=0)
+    counts = model.fitted_.weights.explained.sum(axis=0)
     column = counts * model.components_[:, corpus.feature_names.tolist().index(term)]
     said = page.texts("#tip")[0]
     assert f"topic {column.argmax()}: {100 * column.max() / column.sum():.0f}%" in said
@@ -297,11 +297,11 @@ def test_the_switch_reads_the_weights_as_other_models(fitted, corpus, open_page)
     assert page.texts("#exact") == ["not equivalent"]
     assert "one has a prior on the weights, the other has none" in page.texts("#meaning")[0]
     for topic, value in shown_weights(page).items():
-        assert value == pytest.approx(model._weights_explained[row, topic], rel=0.05)
+        assert value == pytest.approx(model.fitted_.weights.explained[row, topic], rel=0.05)
     pictures.append(page.pixels())
     page.click("label[for=reading-1]")
     shown = shown_weights(page)
-    shares = model._weights_explained[row] / model._weights_explained[row].sum()
+    shares = model.fitted_.weights.explained[row] / model.fitted_.weights.explained[row].sum()
     for topic, value in shown.items():
         assert value == pytest.approx(100 * shares[topic], abs=0.06)
     assert pictures[0] != pictures[1]
@@ -316,7 +316,7 @@ def test_topics_are_sorted(fitted, open_page):
     def numbers():
         return [int(text) for text in page.texts("#topic-list .swatch")]
 
-    prevalence = model._weights_explained.sum(axis=0)
+    prevalence = model.fitted_.weights.explained.sum(axis=0)
     assert numbers() == np.argsort(-prevalence).tolist()
     page.click("label[for=sort-number]")
     assert numbers() == list(range(8))

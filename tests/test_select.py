@@ -77,8 +77,8 @@ def test_it_can_be_drawn(four_topics):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_components": []}, "n_components must be whole numbers of at least 1"),
-        ({"n_components": [0, 2]}, "n_components must be whole numbers of at least 1"),
+        ({"n_components": []}, "n_components must be integers of at least 1"),
+        ({"n_components": [0, 2]}, "n_components must be integers of at least 1"),
         ({"n_repeats": 1}, "n_repeats must be at least 2"),
         ({"test_size": 0.0}, "leaves one part empty"),
         ({"test_size": 1.0}, "leaves one part empty"),

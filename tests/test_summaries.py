@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from isotopic import LDA, NMF, PLSA, GammaPoisson, TopicModel, convert, evaluate, load, match
+from isotopic.fitted.summaries import topics_as_html
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
 
 SETTINGS = {"max_iter": 25, "tol": 0, "random_state": 0}
@@ -56,7 +57,7 @@ def test_document_info_is_about_the_samples(name, X):
     assert table["sample"][3] == "s3"
     new = model.document_info(X[:5])
     np.testing.assert_array_equal(new["total"], X[:5].sum(axis=1))
-    with pytest.raises(ValueError, match="2 sample_names were given for 20 samples"):
+    with pytest.raises(ValueError, match="one name for each of the 20 samples, not 2"):
         model.document_info(sample_names=["a", "b"])
 
 
@@ -70,7 +71,7 @@ def test_notebooks_show_the_topics_and_nothing_that_runs(X):
         assert "<script>alert(1)" not in page
         assert "sk-container" in page  # scikit-learn's own diagram is still there
         assert "20 samples, 6 features" in page
-    assert "x" * 41 not in model._topics_as_html()
+    assert "x" * 41 not in topics_as_html(model.fitted_)
     assert "PLSA" in model._repr_mimebundle_()["text/plain"]
 
 
@@ -84,14 +85,13 @@ def test_weights_come_as_frames_if_asked(X, library):
 
 
 def assert_same_but_for_order(new, old, order):
-    for name in ("weights_", "weights_posterior_", "weights_posterior_rate_", "_effective_weights"):
-        if getattr(old, name) is None:
-            assert getattr(new, name) is None
-        else:
-            np.testing.assert_array_equal(getattr(new, name), getattr(old, name)[:, order])
-    for name in ("components_", "components_posterior_", "_effective_components"):
-        if getattr(old, name) is not None:
-            np.testing.assert_array_equal(getattr(new, name), getattr(old, name)[order])
+    for side, which in (("weights", np.s_[:, order]), ("topics", order)):
+        ours, theirs = getattr(new.fitted_, side), getattr(old.fitted_, side)
+        for name, value in vars(theirs).items():
+            if value is None:
+                assert getattr(ours, name) is None
+            else:
+                np.testing.assert_array_equal(getattr(ours, name), value[which])
     assert new.objective_ == old.objective_
     assert new.n_iter_ == old.n_iter_
 
@@ -135,7 +135,8 @@ def test_what_belongs_to_topics_moves_with_them(name, X):
     refitted = clone(new).fit(X)
     np.testing.assert_allclose(refitted.components_, old.components_[order], rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(refitted.weights_, old.weights_[:, order], rtol=1e-7, atol=1e-12)
-    for mine, theirs in zip(new._fitted_priors, refitted._fitted_priors, strict=True):
+    for side in ("weights_prior", "topics_prior"):
+        mine, theirs = getattr(new.fitted_, side), getattr(refitted.fitted_, side)
         assert type(mine) is type(theirs)
     np.testing.assert_allclose(new.transform(X), old.transform(X)[:, order], rtol=1e-5, atol=1e-9)
 
@@ -173,8 +174,8 @@ def test_merged_models_explain_what_their_parts_did(name, data, X, tmp_path):
     home = np.array([0, 1, 0, 2])
     mass = old.weights_ * old.components_.sum(axis=1)
     merged = np.stack([mass[:, home == k].sum(axis=1) for k in range(3)], axis=1)
-    additive = isinstance(old._fitted_priors[0], (Free, Simplex, Lasso, Dirichlet, Gamma))
-    if data == "plain" and additive and old._fitted_priors[1].is_normalized:
+    additive = isinstance(old.fitted_.weights_prior, (Free, Simplex, Lasso, Dirichlet, Gamma))
+    if data == "plain" and additive and old.fitted_.topics_prior.is_normalized:
         np.testing.assert_allclose(new.weights_, merged, rtol=1e-6)
     if data == "plain":
         assert objective_of(new, X) == pytest.approx(new.objective_)
@@ -219,23 +220,24 @@ def test_merges_without_a_meaning_are_refused(X):
         ([[1, 1]], "at least two"),
         ([[0, 1], [1, 2]], "one group only"),
         ([0, 1], "lists of topics"),
-        ([], "no group"),
+        ([], "groups is empty"),
     ):
         with pytest.raises(ValueError, match=message):
             model.merge(groups, X)
     with pytest.raises(ValueError, match="not the data"):
         model.merge([[0, 1]], X + 1)
-    with pytest.raises(ValueError, match="fixed_topics are held"):
+    with pytest.raises(ValueError, match="Cannot merge fixed topics"):
         clone(ASYMMETRIC["fixed"]).fit(X).merge([[0, 2]], X)
     with pytest.raises(ValueError, match="Gamma weights of different rates"):
         clone(ASYMMETRIC["gamma"]).fit(X).merge([[0, 1]], X)
-    with pytest.raises(ValueError, match="topics 0 and 1 have different priors"):
+    with pytest.raises(ValueError, match="topics 0 and 1: their priors differ"):
         clone(ASYMMETRIC["topics"]).fit(X).merge([[0, 1]], X)
 
 
 def test_nothing_of_the_old_model_is_changed(X):
     old = LDA(4, alpha=[0.1, 0.2, 0.3, 0.4], **SETTINGS).fit(X)
-    before = {name: np.copy(value) for name, value in vars(old).items() if name.endswith("_")}
+    names = ("components_", "weights_", "components_posterior_", "weights_posterior_", "history_")
+    before = {name: np.copy(getattr(old, name)) for name in names}
     new = [old.reorder(), old.merge([[0, 1]], X)]
     for model in new:
         model.components_[:] = model.weights_[:] = 0

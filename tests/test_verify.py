@@ -231,7 +231,7 @@ def alternating_does_not_look_again(patch):
 
 
 def conversion_changes_the_topics(patch):
-    module = import_module("isotopic.convert")
+    module = import_module("isotopic.fitted.conversion")
     right = module.explained_counts
 
     def wrong(*arguments):

@@ -28,6 +28,7 @@ from isotopic.estimators import (
     TopicModel,
     load,
 )
+from isotopic.fitted import Fitted
 from isotopic.io import read_counts
 from isotopic.kernels import Counts, expected_counts
 from isotopic.match import match
@@ -85,6 +86,7 @@ __all__ = [
     "CountMatrix",
     "Counts",
     "Dirichlet",
+    "Fitted",
     "Free",
     "Gamma",
     "GammaPoisson",

@@ -1,4 +1,4 @@
-"""Models of annotated data (AnnData), by the conventions of scanpy."""
+"""Fit models to annotated data (AnnData), with the conventions of scanpy."""
 
 from typing import Any, TypeVar
 
@@ -19,12 +19,12 @@ def fit_anndata(
     overwrite: bool = False,
     **fit_params: Any,
 ) -> Model:
-    """Fit a model to annotated data, and write what it found into it.
+    """Fit a model to annotated data, and store the result in it.
 
     Parameters
     ----------
     adata : anndata.AnnData
-        Observations (samples) x variables (features). It gets
+        Observations (samples) x variables (features). The function adds
 
         ``obsm["X_" + key]``
             the weights, observations x components;
@@ -34,15 +34,15 @@ def fit_anndata(
             ``params`` (the model's, and the layer), ``prevalence`` of each topic, ``objective``,
             ``n_iter`` and ``converged``.
     model : estimator
-        Is fitted.
+        It is fitted.
     layer : str or None, default=None
-        Which layer holds the counts; by default ``adata.X`` does.
+        The layer with the counts; by default ``adata.X``.
     key : str or None, default=None
         By default the name of the model's class in lower case: ``"nmf"``, ``"lda"``, ...
     overwrite : bool, default=False
-        Whether what is there under the key may be replaced; otherwise that is an error.
+        Whether existing entries with these names may be replaced; otherwise they are an error.
     **fit_params
-        For the model's ``fit``, such as ``sample_weight``.
+        Passed to the model's ``fit``, such as ``sample_weight``.
 
     Returns
     -------
@@ -55,14 +55,14 @@ def fit_anndata(
     of the variables.
     """
     if not all(hasattr(adata, name) for name in ("X", "layers", "obsm", "varm", "uns")):
-        raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}")
+        raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}.")
     key = type(model).__name__.lower() if key is None else key
     places = {"obsm": f"X_{key}", "varm": f"{key}_topics", "uns": key}
     taken = [f"{part}[{name!r}]" for part, name in places.items() if name in getattr(adata, part)]
     if taken and not overwrite:
         raise ValueError(
-            f"there is something in {' and '.join(taken)} already: give another key, or "
-            "overwrite=True"
+            f"{' and '.join(taken)} exists already. Use another key, or overwrite=True to replace "
+            "it."
         )
     model.fit(_counts(adata, layer), **fit_params)
     adata.obsm[places["obsm"]] = model.weights_.copy()
@@ -80,15 +80,15 @@ def fit_anndata(
 def _counts(adata: Any, layer: str | None) -> Any:
     if layer is None:
         if adata.X is None:
-            raise ValueError(f"adata has no X; choose a layer of {sorted(adata.layers)}")
+            raise ValueError(f"adata has no X. Choose one of its layers: {sorted(adata.layers)}.")
         return adata.X
     if layer not in adata.layers:
-        raise ValueError(f"adata has no layer {layer!r}; it has {sorted(adata.layers)}")
+        raise ValueError(f"adata has no layer {layer!r}; it has {sorted(adata.layers)}.")
     return adata.layers[layer]
 
 
 def _settings(model: Any) -> dict[str, Any]:
-    """Say the model's parameters in what a file of annotated data can hold."""
+    """Return the model's parameters as values that a file of annotated data can hold."""
     return {
         name: value if isinstance(value, (bool, int, float, str)) else repr(value)
         for name, value in model.get_params(deep=False).items()

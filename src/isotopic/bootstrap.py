@@ -1,17 +1,17 @@
-r"""How certain an estimate is: refit data that the fitted model draws.
+r"""The parametric bootstrap: refit data drawn from the fitted model, for intervals of estimates.
 
 For each resample, factors are drawn near those that were fitted, counts are drawn from them, and
-the model is fitted to these counts as it was to the data. How far the refit is from the factors
-that made its counts is an error of which all is known. The interval is the estimate plus the
-quantiles of such errors.
+the model is fitted to these counts as it was to the data. The error of a refit is its distance
+from the factors that its counts were drawn from. The interval is the estimate plus the quantiles
+of these errors.
 
 Two things matter for calibration (``python -m benchmarks --only coverage`` measures it):
 
-- *Shrinkage.* Posterior means vary less than what they are means of, and resamples drawn from
+- *Shrinkage.* Posterior means vary less than the values themselves, and resamples drawn from
   them would make refits look better than they are. So a Bayesian side is drawn from its posterior.
-- *Zeros.* A point estimate of zero would only ever draw zeros, and its interval would be a point.
-  So a side without a posterior is drawn as if it had one: expected counts :math:`c` out of
-  :math:`n` in all of a sample, or of a feature, become
+- *Zeros.* From a point estimate of zero only zeros would be drawn, and its interval would be a
+  point. So a side without a posterior is drawn as if it had one: expected counts :math:`c` out of
+  the :math:`n` counts of a sample, or of a feature, become
   :math:`\operatorname{Gamma}((c + 1/K) \, n / (n + 1))`, as if one more count had been seen and
   shared equally by the :math:`K` components.
 
@@ -32,16 +32,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.estimators.base import BaseTopicModel
+from isotopic.fitted import Fitted
+from isotopic.fitted.reordering import reorder
+from isotopic.fitted.resampling import draw_counts, draw_factors, spread_evenly
+from isotopic.match import match
 from isotopic.random import Seed, generator
-from isotopic.resampling import Resampler
 from isotopic.threads import thread_count
 
 Statistic: TypeAlias = Callable[[Any], Any]
 
+# Refits go on at least to this residual. One that stops early has hardly left its start, which is
+# near the model, and says nothing about the error.
+_LARGEST_TOL = 1e-3
+
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """An estimate and how certain it is.
+    """An estimate and its interval.
 
     Attributes
     ----------
@@ -82,7 +89,7 @@ def bootstrap(
     random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> Any:
-    """Give intervals for what a fitted model says, by a parametric bootstrap.
+    """Return intervals for statistics of a fitted model, by a parametric bootstrap.
 
     Each resample has as many samples as were fitted, with the totals (of proportions), size
     factors, sample weights and missing entries that these had. It is refitted from near the model,
@@ -93,14 +100,15 @@ def bootstrap(
     ----------
     model : fitted estimator
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features) or None
-        What the model was fitted to. Needed only if entries were missing, to know which.
+        The data that the model was fitted to. Needed only if entries were missing.
     statistic : callable, dict of callables or None, default=None
-        Makes an array of a model, of its ``components_`` and ``weights_``; by default these
+        Computes an array from a model's ``components_`` and ``weights_``; by default these
         themselves.
     n_resamples : int, default=200
-        How many fits are made. All their errors are kept.
+        The number of refits. All their errors are kept.
     level : float, default=0.9
-        The probability that an interval covers the truth; as much is left below it as above.
+        The probability that an interval covers the truth; the rest is split equally between both
+        sides of it.
     missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
         As it was given to ``fit``.
     random_state : int, Generator, RandomState or None, default=None
@@ -116,8 +124,8 @@ def bootstrap(
 
     Notes
     -----
-    The counts are taken to be Poisson (or multinomial, for proportions): for data that varies more
-    than the model says the intervals are too narrow. They do not know of other local optima either.
+    The counts are assumed to be Poisson (or multinomial, for proportions): if the data varies more
+    than that, the intervals are too narrow. They do not account for other local optima either.
 
     Examples
     --------
@@ -138,10 +146,12 @@ def bootstrap(
     errors = {
         name: _Errors(_value(name, of(model)), int(n_resamples)) for name, of in statistics.items()
     }
-    resampler = Resampler(model, _missing(model, X, missing_mask))
+    missing = _missing_pattern(model, X, missing_mask)
+    start = spread_evenly(model.fitted_)
+    resample = partial(_resample, model, start, missing, statistics)
     seeds = generator(random_state).integers(2**63, size=(int(n_resamples), 2))
     unfinished = 0
-    refits = _in_threads(partial(_refit, resampler, statistics), seeds, thread_count(n_jobs))
+    refits = _in_threads(resample, seeds, thread_count(n_jobs))
     for number, (values, converged) in enumerate(refits):
         unfinished += not converged
         for name, (truth, refit) in values.items():
@@ -149,7 +159,7 @@ def bootstrap(
     if unfinished:
         warnings.warn(
             f"{unfinished} of {n_resamples} refits stopped at max_iter={model.max_iter} before "
-            "converging; fit the model with a larger max_iter or tol",
+            "converging. Fit the model with a larger max_iter or tol.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -165,11 +175,11 @@ class _Errors:
         self.errors = np.empty((n_resamples, *estimate.shape))
 
     def add(self, number: int, truth: Array, refit: Array) -> None:
-        """Take in a resample."""
+        """Add the error of a refit."""
         if truth.shape != self.estimate.shape or refit.shape != self.estimate.shape:
             raise ValueError(
                 f"statistic must have one shape for all models; it had {self.estimate.shape}, "
-                f"{truth.shape} and {refit.shape}"
+                f"{truth.shape} and {refit.shape}."
             )
         self.errors[number] = refit - truth
         self.lowest = np.minimum(self.lowest, np.minimum(truth, refit))
@@ -178,21 +188,64 @@ class _Errors:
     def intervals(self, level: float) -> Intervals:
         """Add the quantiles of the errors to the estimate."""
         tail = (1 - level) / 2
-        # Of n errors, a new one lies below the k-th with probability k / (n + 1): Weibull's places.
+        # A new error lies below the k-th of n with probability k / (n + 1) (Weibull).
         quantiles = np.quantile(self.errors, [tail, 1 - tail], axis=0, method="weibull")
-        # What is never negative, or never more than one, is not so in an interval either.
+        # Values that are never negative, or never above one, have such intervals, too.
         least = np.where(self.lowest >= 0, 0.0, -np.inf)
         most = np.where((self.lowest >= 0) & (self.highest <= 1), 1.0, np.inf)
         lower, upper = np.clip(self.estimate + quantiles, least, most)
         return Intervals(self.estimate, lower, upper, self.errors, level)
 
 
-def _refit(
-    resampler: Resampler, statistics: Mapping[str, Statistic], seed: Array
+def refit(model: BaseTopicModel, X: Any, start: Fitted, missing_mask: Any = None) -> Any:
+    """Fit a model of the same parameters to other counts.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Its sample weights, size factors and fixed weights are used again.
+    X : sparse array of shape (samples, features)
+    start : Fitted
+    missing_mask : sparse array of bool or None
+
+    Returns
+    -------
+    model : fitted estimator
+        Its components are in the order of those of ``model``.
+    """
+    parameters = model.get_params(deep=False) | {
+        "init": start,
+        "n_init": 1,
+        "warm_start": False,
+        "tol": min(model.tol, _LARGEST_TOL),
+        "n_jobs": 1,
+        "callbacks": None,
+        "verbose": 0,
+    }
+    fitted = model.fitted_
+    again = type(model)(**parameters).fit(
+        X.astype(fitted.topics.mean.dtype),
+        sample_weight=fitted.copies,
+        missing_mask=missing_mask,
+        size_factors=fitted.offsets.size_factors,
+        fixed_weights=fitted.offsets.fixed_weights,
+    )
+    order = match(fitted, again).order
+    return again._with_fitted(reorder(again.fitted_, order))
+
+
+def _resample(
+    model: BaseTopicModel,
+    start: Fitted,
+    missing_mask: Any,
+    statistics: Mapping[str, Statistic],
+    seed: Array,
 ) -> tuple[dict[str, tuple[Array, Array]], bool]:
-    """Draw a resample and fit it; give each statistic of the truth and of the fit."""
-    truth, X = resampler.draw(np.random.default_rng(seed))
-    again = resampler.refit(X)
+    """Draw a resample and fit it; return each statistic of both, and whether it converged."""
+    rng = np.random.default_rng(seed)
+    drawn = draw_factors(model.fitted_, rng)
+    again = refit(model, draw_counts(drawn, missing_mask, rng), start, missing_mask)
+    truth = model._with_fitted(drawn)
     values = {
         name: (_value(name, of(truth)), _value(name, of(again))) for name, of in statistics.items()
     }
@@ -200,9 +253,9 @@ def _refit(
 
 
 def _in_threads(work: Callable[[Any], Any], items: Iterable[Any], threads: int) -> Iterator[Any]:
-    """Give the results in order; the first error, or Ctrl-C, ends it all."""
+    """Yield the results in order; the first error, or Ctrl-C, ends all threads."""
     with warnings.catch_warnings(), ThreadPoolExecutor(threads) as executor:
-        warnings.simplefilter("ignore")  # what a fit has to say was said when the model was fitted
+        warnings.simplefilter("ignore")  # the fit of the model has warned already
         try:
             yield from executor.map(work, items)
         finally:
@@ -215,8 +268,8 @@ def _statistics(given: Any) -> Mapping[str, Statistic]:
     named = given if isinstance(given, Mapping) else {"statistic": given}
     if not named or not all(callable(of) for of in named.values()):
         raise TypeError(
-            "statistic must be a function that makes an array of a model, or a dict of such "
-            f"functions, not {given!r}"
+            "statistic must be a function that computes an array from a model, or a dict of such "
+            f"functions, not {given!r}."
         )
     return named
 
@@ -224,33 +277,33 @@ def _statistics(given: Any) -> Mapping[str, Statistic]:
 def _value(name: str, given: Any) -> Array:
     value = as_numbers(name, given)
     if not np.all(np.isfinite(value)):
-        raise ValueError(f"{name} of a model must be finite; it has NaN or infinity")
+        raise ValueError(f"{name} of a model must be finite; it has NaN or infinity.")
     return value
 
 
 def _check(model: Any, n_resamples: Any, level: Any) -> None:
     if not isinstance(model, BaseTopicModel):
-        raise TypeError(f"model must be a fitted model of this package, not {model!r}")
+        raise TypeError(f"model must be a fitted model of this package, not {model!r}.")
     check_is_fitted(model)
     whole = isinstance(n_resamples, Integral) and not isinstance(n_resamples, bool)
     if not whole or int(n_resamples) < 2:
-        raise ValueError(f"n_resamples must be a whole number of at least 2, not {n_resamples!r}")
+        raise ValueError(f"n_resamples must be an integer of at least 2, not {n_resamples!r}.")
     if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ValueError(f"level must lie between 0 and 1, not {level!r}")
+        raise ValueError(f"level must lie between 0 and 1, not {level!r}.")
 
 
-def _missing(model: BaseTopicModel, X: Any, missing_mask: Any) -> Any:
-    """Give the pattern of missing entries of the data that was fitted."""
-    if not model._has_missing:
+def _missing_pattern(model: BaseTopicModel, X: Any, missing_mask: Any) -> Any:
+    """Return where entries of the fitted data are missing; ``None``: nowhere."""
+    if not model.fitted_.has_missing:
         return None
     if X is None:
         raise ValueError(
-            "entries were missing when this model was fitted: give the same X, and missing_mask "
-            "if it had one, so that those of the resamples are missing too"
+            "Entries were missing when this model was fitted. Give the same X (and missing_mask, if"
+            " there was one), so that the same entries of the resamples are missing."
         )
-    counts = model._read(X, reset=False, missing_mask=missing_mask)
+    counts = model.read_counts(X, missing_mask=missing_mask)
     if counts.shape[0] != len(model.weights_):
         raise ValueError(
-            f"X has {counts.shape[0]} samples; the model was fitted to {len(model.weights_)}"
+            f"X has {counts.shape[0]} samples; the model was fitted to {len(model.weights_)}."
         )
     return None if counts.missing is None else counts.missing.pattern.astype(bool)

@@ -1,4 +1,4 @@
-"""Which topic of one model is which of another, and how far apart topics are."""
+"""Match the topics of two models, and measure how similar topics are."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,21 +10,22 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
+from isotopic.fitted import Fitted
 
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """The topics of ``a``, each with the topic of ``b`` that is its own.
+    """The topics of ``a``, each with its partner among the topics of ``b``.
 
     Attributes
     ----------
     order : ndarray of int of shape (topics of a,)
-        ``order[i]`` is the topic of ``b`` that goes with topic ``i`` of ``a``; -1 if none is left.
+        ``order[i]`` is the partner of topic ``i`` of ``a``; -1 if it has none.
     similarity : ndarray of shape (topics of a,)
-        How alike the two are: 1 if they are the same, 0 if they have no feature in common; NaN
-        where there is no partner.
+        The similarity of both: 1 if they are the same, 0 if they have no feature in common; NaN
+        without a partner.
     unmatched : ndarray of int
-        The topics of ``b`` that went with none of ``a``.
+        The topics of ``b`` without a partner.
     metric : {"cosine", "hellinger"}
     """
 
@@ -40,8 +41,8 @@ class Match:
 
     def __repr__(self) -> str:
         found = self.order >= 0
-        lonely = (np.count_nonzero(~found), len(self.unmatched))
-        rest = f"; alone: {lonely[0]} of a, {lonely[1]} of b" if any(lonely) else ""
+        alone = (np.count_nonzero(~found), len(self.unmatched))
+        rest = f"; unmatched: {alone[0]} of a, {alone[1]} of b" if any(alone) else ""
         return (
             f"<Match of {np.count_nonzero(found)} topics: mean {self.metric} similarity "
             f"{self.mean:.3f}, lowest {np.nanmin(self.similarity):.3f}{rest}>"
@@ -49,20 +50,20 @@ class Match:
 
 
 def match(a: Any, b: Any, metric: str = "cosine") -> Match:
-    r"""Align the topics of two models, and say how well they agree.
+    r"""Match the topics of two models, and measure how well they agree.
 
-    Of all ways to pair them one to one, that with the largest sum of similarities is found (the
-    Hungarian method). With different numbers of topics, some of the larger model have no partner.
+    Topics are paired one to one so that the sum of similarities is largest (the Hungarian method).
+    With different numbers of topics, some of the larger model have no partner.
 
     Parameters
     ----------
     a, b : fitted model, or array-like of shape (n_topics, n_features)
         Over the same features.
     metric : {"cosine", "hellinger"}, default="cosine"
-        How alike two topics :math:`p, q` are: :math:`p \cdot q / (\|p\| \|q\|)`, which looks at
-        the strongest features; or :math:`1 - \|\sqrt p - \sqrt q\| / \sqrt 2` of the topics as
-        distributions, which also sees the rare ones. Neither depends on the topics' scale. A topic
-        of zeros is like no other.
+        The similarity of two topics :math:`p, q`: :math:`p \cdot q / (\|p\| \|q\|)`, which depends
+        on the strongest features; or :math:`1 - \|\sqrt p - \sqrt q\| / \sqrt 2` of the topics as
+        distributions, to which rare features contribute, too. Neither depends on the scale of the
+        topics. A topic of zeros has no similarity to any other.
 
     Returns
     -------
@@ -74,18 +75,18 @@ def match(a: Any, b: Any, metric: str = "cosine") -> Match:
     >>> from isotopic import match
     >>> found = match([[3, 1, 0], [0, 1, 1]], [[0, 2, 2], [1, 1, 0], [6, 2, 0]])
     >>> found
-    <Match of 2 topics: mean cosine similarity 1.000, lowest 1.000; alone: 0 of a, 1 of b>
+    <Match of 2 topics: mean cosine similarity 1.000, lowest 1.000; unmatched: 0 of a, 1 of b>
     >>> found.order, found.unmatched
     (array([2, 0]), array([1]))
     """
     if not (isinstance(metric, str) and metric in SIMILARITIES):
-        raise ValueError(f"metric must be 'cosine' or 'hellinger', not {metric!r}")
+        raise ValueError(f"metric must be 'cosine' or 'hellinger', not {metric!r}.")
     _check_same_features(a, b)
     ours, theirs = _topics("a", a), _topics("b", b)
     if ours.shape[1] != theirs.shape[1]:
         raise ValueError(
-            f"a has {ours.shape[1]} features and b has {theirs.shape[1]}: only topics over the "
-            "same features can be matched"
+            f"a has {ours.shape[1]} features and b has {theirs.shape[1]}; both must have the same "
+            "features."
         )
     table = SIMILARITIES[metric](ours, theirs)
     rows, columns = linear_sum_assignment(table, maximize=True)
@@ -96,16 +97,16 @@ def match(a: Any, b: Any, metric: str = "cosine") -> Match:
 
 
 def cosine_similarity(a: Array, b: Array) -> Array:
-    """Give the cosine of every row of ``a`` with every row of ``b``."""
-    return np.asarray(np.minimum(_unit(a) @ _unit(b).T, 1.0))  # above one by rounding only
+    """Return the cosine of every row of ``a`` with every row of ``b``."""
+    return np.asarray(np.minimum(_unit(a) @ _unit(b).T, 1.0))  # rounding can exceed one
 
 
 def hellinger_similarity(a: Array, b: Array) -> Array:
-    """Give one minus the Hellinger distance of the rows as distributions."""
+    """Return one minus the Hellinger distance of the rows as distributions."""
     sums = a.sum(axis=1), b.sum(axis=1)
     distance = cdist(np.sqrt(_scaled(a, sums[0])), np.sqrt(_scaled(b, sums[1]))) / np.sqrt(2)
     similarity = np.where(np.outer(*sums) > 0, 1 - distance, 0.0)
-    return np.asarray(np.maximum(similarity, 0.0))  # below zero by rounding only
+    return np.asarray(np.maximum(similarity, 0.0))  # rounding can go below zero
 
 
 SIMILARITIES: dict[str, Callable[[Array, Array], Array]] = {
@@ -115,7 +116,7 @@ SIMILARITIES: dict[str, Callable[[Array, Array], Array]] = {
 
 
 def principal_coordinates(distances: Array) -> tuple[Array, Array]:
-    """Lay points out in two dimensions by their distances (classical scaling).
+    """Place points in two dimensions by their distances (classical scaling).
 
     The sign of each coordinate is such that its largest entry is positive.
 
@@ -127,13 +128,16 @@ def principal_coordinates(distances: Array) -> tuple[Array, Array]:
     -------
     places : ndarray of shape (points, 2)
     kept : ndarray of shape (2,)
-        The share of the squared distances from the centre that each coordinate shows; zero if all
-        points are in one place.
+        The share of the squared distances from the centre that each coordinate explains; zero if
+        all points are in one place.
     """
     n = len(distances)
     centred = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-0.5 * centred @ distances**2 @ centred)
-    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]  # below zero: not Euclidean
+    values, vectors = (
+        np.maximum(values[::-1], 0),
+        vectors[:, ::-1],
+    )  # negative: the distances are not Euclidean
     places = np.zeros((n, 2))
     width = min(2, n)
     places[:, :width] = vectors[:, :width] * np.sqrt(values[:width])
@@ -154,27 +158,32 @@ def _scaled(rows: Array, by: Array) -> Array:
 
 
 def _topics(name: str, given: Any) -> Array:
-    """Read topics, scaled so that squares neither overflow nor vanish."""
-    if hasattr(given, "get_params"):
+    """Return topics, scaled so that squares neither overflow nor underflow."""
+    if isinstance(given, Fitted):
+        given = given.topics.mean
+    elif hasattr(given, "get_params"):  # any estimator with components_
         check_is_fitted(given, "components_")
         given = given.components_
     topics = as_numbers(name, given)
     if topics.ndim != 2 or 0 in topics.shape:
         raise ValueError(
             f"{name} must be a fitted model or an array of topics x features, not of shape "
-            f"{topics.shape}"
+            f"{topics.shape}."
         )
     bad = first_not_finite(topics)
     if bad is not None:
         raise ValueError(
             f"{name} must be finite and non-negative; topic {bad[0]}, feature {bad[1]} is "
-            f"{topics[bad]}"
+            f"{topics[bad]}."
         )
     return _scaled(topics, topics.max(axis=1))
 
 
 def _check_same_features(a: Any, b: Any) -> None:
-    ours, theirs = (getattr(side, "feature_names_in_", None) for side in (a, b))
+    ours, theirs = (
+        side.feature_names if isinstance(side, Fitted) else getattr(side, "feature_names_in_", None)
+        for side in (a, b)
+    )
     if ours is None or theirs is None or len(ours) != len(theirs):
         return
     differ = np.flatnonzero(np.asarray(ours) != np.asarray(theirs))
@@ -182,5 +191,5 @@ def _check_same_features(a: Any, b: Any) -> None:
         first = differ[0]
         raise ValueError(
             f"a and b have different features: number {first} is {ours[first]!r} in a and "
-            f"{theirs[first]!r} in b"
+            f"{theirs[first]!r} in b."
         )

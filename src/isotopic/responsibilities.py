@@ -1,4 +1,4 @@
-"""Which component explains each count."""
+"""The probability of each component for each count."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
@@ -10,7 +10,7 @@ from isotopic.counts import CountMatrix
 
 
 class Explained(NamedTuple):
-    """The counts of one sample, and who explains them.
+    """The counts of one sample, and the components that explain them.
 
     Attributes
     ----------
@@ -32,8 +32,8 @@ class Responsibilities(Sequence[Explained]):
 
     .. math:: \phi_{dkv} = w_{dk} t_{kv} \big/ \sum_j w_{dj} t_{jv}
 
-    with (effective) weights and topics: equation (6) of the paper. They are computed when they are
-    asked for; the whole tensor is never there.
+    with (effective) weights and topics: equation (6) of the paper. They are computed on access; the
+    whole tensor is never stored.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Responsibilities(Sequence[Explained]):
         if isinstance(sample, slice):
             return [self[row] for row in range(*sample.indices(len(self)))]
         if not -len(self) <= sample < len(self):
-            raise IndexError(f"there is no sample {sample}; there are {len(self)}")
+            raise IndexError(f"There is no sample {sample}; there are {len(self)} samples.")
         row = range(len(self))[sample]
         entries = slice(self._X.row_starts[row], self._X.row_starts[row + 1])
         features = self._X.features[entries]

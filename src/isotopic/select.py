@@ -1,4 +1,4 @@
-"""How many components: held-out likelihood and stability over a range of numbers."""
+"""Choose the number of components by held-out likelihood and stability."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -23,18 +23,18 @@ from isotopic.threads import use_threads
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What :func:`select_components` found.
+    """The result of :func:`select_components`.
 
     Attributes
     ----------
     n_components : ndarray of shape (n_numbers,)
-        The numbers that were tried, in rising order.
+        The numbers that were tried, in ascending order.
     scores : ndarray of shape (n_numbers, n_repeats)
         Mean log-likelihood of a held-out count.
     stabilities : ndarray of shape (n_numbers, n_pairs)
-        Mean cosine of the matched topics of every two repetitions.
+        Mean cosine similarity of the matched topics, for each pair of repetitions.
     seconds : ndarray of shape (n_numbers,)
-        Time that the fits took.
+        Time of the fits.
     """
 
     n_components: Array
@@ -51,11 +51,11 @@ class Selection:
     def simplest(self) -> int:
         """The smallest number whose score is within one standard error of the best.
 
-        The error is that of the difference: in a repetition all numbers have the same split.
+        It is the standard error of the difference: in a repetition all numbers share one split.
         """
         behind = self.scores[np.argmax(self.scores.mean(axis=1))] - self.scores
-        enough = behind.mean(axis=1) <= _standard_errors(behind)
-        return int(self.n_components[np.argmax(enough)])
+        is_enough = behind.mean(axis=1) <= _standard_errors(behind)
+        return int(self.n_components[np.argmax(is_enough)])
 
     @property
     def table(self) -> Table:
@@ -84,25 +84,25 @@ def select_components(
     random_state: Any = 0,
     callback: Callable[[int, int, float], None] | None = None,
 ) -> Selection:
-    r"""Try numbers of components by document completion.
+    r"""Compare numbers of components by document completion.
 
-    In each repetition some samples are held out and the model is fitted to the others, from a
-    start of its own. The counts of a held-out sample are split in two halves at random; its weights
-    are inferred from one, and the other is scored:
+    In each repetition some samples are held out, and the model is fitted to the others from a new
+    start. The counts of a held-out sample are split into two halves at random; its weights are
+    inferred from one half, and the other half is scored:
 
     .. math:: \sum_{dv} x_{dv} \log p_{dv} \Big/ \sum_{dv} x_{dv}, \qquad
         p_{dv} = \sum_k \mathrm{E}[h_{dk}] w_{kv}
 
     Unlike :meth:`~isotopic.NMF.score` this does not grow with the number of components. Weights
-    without a prior of their own are given that of LDA for this, :math:`\mathrm{Dir}(1 / K)`: a
-    point estimate may exclude what the other half contains. Features that the fitted samples do
-    not have are left out of both halves. The stability of a number is how well the topics of two
-    repetitions match (Hungarian, cosine).
+    without a prior get that of LDA for scoring, :math:`\mathrm{Dir}(1 / K)`: a point estimate may
+    exclude what the other half contains. Features that do not occur in the fitted samples are left
+    out of both halves. The stability of a number is how well the topics of two repetitions match
+    (Hungarian method, cosine similarity).
 
     Parameters
     ----------
     model : estimator
-        Of any kind; its other parameters are kept, and it is not changed.
+        Any model. Its other parameters are kept, and it is not changed itself.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Whole counts.
     n_components : iterable of int
@@ -110,10 +110,10 @@ def select_components(
     n_repeats : int, default=3
         At least 2.
     test_size : float, default=0.1
-        Share of the samples that are held out.
+        The share of samples that is held out.
     random_state : int, Generator, RandomState or None, default=0
     callback : callable or None, default=None
-        Called after every fit with the number of components, that of the repetition, and the score.
+        Called after every fit with the number of components, the repetition, and the score.
 
     Returns
     -------
@@ -131,9 +131,7 @@ def select_components(
     numbers = _numbers(n_components)
     counts = _as_counts(X)
     if n_repeats < 2:
-        raise ValueError(
-            f"n_repeats must be at least 2 to tell how stable topics are, not {n_repeats}"
-        )
+        raise ValueError(f"n_repeats must be at least 2 to measure stability, not {n_repeats}.")
     rng = generator(random_state)
     splits = [_Split.draw(counts, test_size, rng) for _ in range(n_repeats)]
     seeds = rng.integers(2**31, size=n_repeats)
@@ -155,7 +153,7 @@ def select_components(
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """Samples to fit, and the two halves of the others."""
+    """The samples to fit, and the two halves of the others."""
 
     train: Any
     seen: Any
@@ -166,18 +164,20 @@ class _Split:
         n_samples = counts.shape[0]
         n_test = int(np.ceil(test_size * n_samples)) if 0 < test_size < 1 else 0
         if not 0 < n_test < n_samples:
-            raise ValueError(f"test_size={test_size} of {n_samples} samples leaves one part empty")
+            raise ValueError(f"test_size={test_size} of {n_samples} samples leaves one part empty.")
         order = rng.permutation(n_samples)
         train, test = counts[np.sort(order[n_test:])], counts[np.sort(order[:n_test])]
-        known = np.asarray(train.sum(axis=0)).ravel() > 0
-        seen, hidden = split_counts(sparse.csr_array(test.multiply(known)), random_state=rng)
+        occurs = np.asarray(train.sum(axis=0)).ravel() > 0
+        seen, hidden = split_counts(sparse.csr_array(test.multiply(occurs)), random_state=rng)
         if hidden.sum() == 0:
-            raise ValueError("the held-out samples have no counts; hold out more (test_size)")
+            raise ValueError(
+                "The held-out samples have no counts. Hold out more samples (test_size)."
+            )
         return cls(train, seen, hidden)
 
     def score(self, model: Any) -> float:
-        """Mean log-likelihood of a count of the hidden half."""
-        if not model._fitted_priors[0].is_bayesian:
+        """Return the mean log-likelihood of a count of the hidden half."""
+        if not model.fitted_.weights_prior.is_bayesian:
             topics = normalized(model.components_)
             model = LDA(
                 len(topics),
@@ -202,12 +202,12 @@ def _standard_errors(repeated: Array) -> Array:
 def _numbers(given: Iterable[int]) -> list[int]:
     numbers = sorted({int(number) for number in given})
     if not numbers or numbers[0] < 1:
-        raise ValueError(f"n_components must be whole numbers of at least 1, not {numbers}")
+        raise ValueError(f"n_components must be integers of at least 1, not {numbers}.")
     return numbers
 
 
 def _as_counts(X: Any) -> Any:
     counts = sparse.csr_array(check_array(X, accept_sparse="csr", input_name="X"))
     if counts.nnz and counts.data.min() < 0:
-        raise ValueError("X has negative numbers; counts are at least 0")
+        raise ValueError("X has negative entries; counts must be at least 0.")
     return counts

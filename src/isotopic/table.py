@@ -1,4 +1,4 @@
-"""A small table: columns by name."""
+"""A small table of columns by name."""
 
 from html import escape
 from typing import Any

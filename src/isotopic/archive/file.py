@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import metadata
 from typing import IO, Any
@@ -16,7 +16,7 @@ from isotopic.archive.encode import Encoder
 from isotopic.archive.members import Members, member_of
 
 _FORMAT = "isotopic"
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 
 _MANIFEST = "manifest.json"
 _MANIFEST_KEYS = {"format", "format_version", "kind", "package_version", "tree", "strings"}
@@ -67,7 +67,12 @@ def write(
                 write_array(member, array)
 
 
-def read(path: str | os.PathLike[str], kind: str, types: Mapping[str, type]) -> Any:
+def read(
+    path: str | os.PathLike[str],
+    kind: str,
+    types: Mapping[str, type],
+    upgrade: Callable[[Any, int], Any] | None = None,
+) -> Any:
     """Load a tree of values that :func:`write` saved.
 
     Parameters
@@ -77,6 +82,8 @@ def read(path: str | os.PathLike[str], kind: str, types: Mapping[str, type]) -> 
         What the file must hold.
     types : mapping of str to type
         The classes that may be made, by the names that they have in the file.
+    upgrade : callable or None
+        Given the JSON tree of an older file and its version, it returns that of this version.
 
     Returns
     -------
@@ -90,7 +97,7 @@ def read(path: str | os.PathLike[str], kind: str, types: Mapping[str, type]) -> 
     """
     with open(path, "rb") as file:
         try:
-            return _read(file, kind, types)
+            return _read(file, kind, types, upgrade)
         except MemoryError:  # sizes are checked before: the memory is really used up
             raise
         except Exception as error:  # nobody lists what zipfile, json and NumPy raise on damage
@@ -116,7 +123,12 @@ def _replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-def _read(file: IO[bytes], kind: str, types: Mapping[str, type]) -> Any:
+def _read(
+    file: IO[bytes],
+    kind: str,
+    types: Mapping[str, type],
+    upgrade: Callable[[Any, int], Any] | None,
+) -> Any:
     try:
         archive = zipfile.ZipFile(file)
     except zipfile.BadZipFile as error:
@@ -124,9 +136,11 @@ def _read(file: IO[bytes], kind: str, types: Mapping[str, type]) -> Any:
     with archive:
         members = Members(archive, os.fstat(file.fileno()).st_size)
         manifest = _manifest(members, kind)
-        strings = manifest["strings"]
+        strings, node, version = (manifest[key] for key in ("strings", "tree", "format_version"))
+        if upgrade is not None and version < _FORMAT_VERSION:
+            node = upgrade(node, version)
         decoder = Decoder(types, members, strings)
-        tree = decoder.decode(manifest["tree"])
+        tree = decoder.decode(node)
         mentioned = {member_of(name) for name in decoder.arrays.keys() - strings.keys()}
         surplus = members.names - mentioned - {_MANIFEST} | strings.keys() - decoder.arrays.keys()
         if surplus:

@@ -12,7 +12,7 @@ from isotopic.cli.options import force_option, json_option
 from isotopic.cli.output import as_json, printable
 from isotopic.cli.problems import in_one_line
 from isotopic.cli.writing import write_fit
-from isotopic.estimators.persistence import MODELS
+from isotopic.estimators import MODELS
 
 
 @click.command(

@@ -9,7 +9,7 @@ import click
 
 from isotopic.cli.problems import Unusable, in_one_line
 from isotopic.cli.progress import waiting
-from isotopic.estimators.persistence import MODELS
+from isotopic.estimators import MODELS
 from isotopic.init import STRATEGIES
 from isotopic.io import FORMATS, CountData, read_counts
 from isotopic.solvers import SOLVERS

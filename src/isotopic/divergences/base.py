@@ -180,6 +180,10 @@ class Divergence:
         """Return passes over samples on their own, next to known topics."""
         raise NotImplementedError
 
-    def score(self, problem: Any, weights: Array, topics: Array) -> tuple[Array, Array]:
-        """Return for each sample the score of its data, and the number of units it has."""
+    def row_scores(self, X: CountMatrix, weights: Array, topics: Array) -> Array:
+        """Return the score of each sample next to given factors; higher is better."""
+        raise NotImplementedError
+
+    def row_units(self, X: Any) -> Array:
+        """Return by how many units, counts or entries, the score of each sample is divided."""
         raise NotImplementedError

@@ -114,12 +114,15 @@ class KullbackLeibler(Divergence):
             X.missing.reach(topics.mean if has_scale else topics.effective)
         return CountsRows(problem, X, topics, table)
 
-    def score(self, problem: Any, weights: Array, topics: Array) -> tuple[Array, Array]:
-        """Return the log-likelihood of each sample's counts, and its total."""
-        X = problem.X
+    def row_scores(self, X: CountMatrix, weights: Array, topics: Array) -> Array:
+        """Return the log-likelihood of each sample's counts."""
         shares = normalized(np.ascontiguousarray(weights * topics.sum(axis=1)))
-        values = row_pass(X, shares, normalized(topics), proportions=True)[1]
-        return values, X.sample_totals
+        return row_pass(X, shares, normalized(topics), proportions=True)[1]
+
+    def row_units(self, X: Any) -> Array:
+        """Return the number of counts of each sample."""
+        totals: Array = X.sample_totals
+        return totals
 
 
 @dataclass(frozen=True)

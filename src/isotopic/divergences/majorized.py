@@ -31,7 +31,7 @@ from isotopic.counts import CountMatrix
 from isotopic.divergences.base import Divergence, PassSums, RowSums
 from isotopic.divergences.gradient_pass import GradientPass
 from isotopic.kernels import row_sums
-from isotopic.priors import Posterior, Prior
+from isotopic.priors import Free, Posterior, Prior
 
 # An extrapolated entry grows at most by this factor beyond what the update makes it: larger
 # changes are not to be trusted.
@@ -148,14 +148,25 @@ class Majorized(Divergence):
                 f"{self!r} is for factors, with or without a penalty. Proportions and posteriors "
                 "(Simplex, Dirichlet or Gamma sides) need the Kullback-Leibler divergence."
             )
+        for prior in (weights, topics):
+            if prior.needs_counts:
+                raise ValueError(
+                    f"{prior.needs_counts} are defined only for counts, which have the "
+                    f"Kullback-Leibler divergence; this model has {self!r}. Use NMF, or "
+                    "fixed_topics, forbidden or init=(weights, topics)."
+                )
         if isinstance(X, CountMatrix):
-            n_missing = 0 if X.missing is None else X.missing.pattern.nnz
-            positive = _positive_entries(X)
-            n_zeros = X.shape[0] * X.shape[1] - len(positive) - n_missing
-            self.check_data(positive, has_zeros=n_zeros > 0)
+            self._check_rows(X)
+
+    def _check_rows(self, X: CountMatrix) -> None:
+        n_missing = 0 if X.missing is None else X.missing.pattern.nnz
+        positive = _positive_entries(X)
+        n_zeros = X.shape[0] * X.shape[1] - len(positive) - n_missing
+        self.check_data(positive, has_zeros=n_zeros > 0)
 
     def prepare(self, X: CountMatrix) -> GradientPass:
-        """Return the pass over some samples."""
+        """Return the pass over some samples, whose data is checked."""
+        self._check_rows(X)
         return GradientPass(self, X)
 
     def counts(self, sums: PassSums, prior: Prior, topics: Posterior) -> Any:
@@ -224,14 +235,15 @@ class Majorized(Divergence):
         """Return passes over samples on their own, next to known topics."""
         return GradientRows(self, problem.weights, X, np.ascontiguousarray(topics.mean))
 
-    def score(self, problem: Any, weights: Array, topics: Array) -> tuple[Array, Array]:
-        """Return minus the divergence of each sample, and its number of entries that are seen."""
-        X = problem.X
-        seen = np.full(X.shape[0], X.shape[1])
-        if X.missing is not None:
-            seen = seen - np.diff(X.missing.pattern.indptr)
-        found = GradientPass(self, X).gradients(problem.weights, weights, topics, weights_only=True)
-        return -found.values, seen
+    def row_scores(self, X: CountMatrix, weights: Array, topics: Array) -> Array:
+        """Return minus the divergence of each sample."""
+        found = GradientPass(self, X).gradients(Free(), weights, topics, weights_only=True)
+        return -found.values
+
+    def row_units(self, X: Any) -> Array:
+        """Return the number of entries of each sample that are not missing."""
+        entries = np.full(X.shape[0], float(X.shape[1]))
+        return entries if X.missing is None else entries - np.diff(X.missing.pattern.indptr)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,20 @@
-"""The scikit-learn face: the general model and its named corners. No numerics."""
+"""The scikit-learn face: the general model and the named ones. No numerics."""
 
+from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.beta import BetaNMF
 from isotopic.estimators.checkpoint import Checkpoint
-from isotopic.estimators.load import load
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson
+from isotopic.estimators.persistence import load
 from isotopic.estimators.poisson import PoissonFactorization
 from isotopic.estimators.relevance import ARDNMF
 from isotopic.estimators.sparse import SparseNMF, SparsityWarning
 from isotopic.estimators.topic_model import TopicModel
+from isotopic.registry import register
 
 __all__ = [
     "ARDNMF",
     "LDA",
+    "MODELS",
     "NMF",
     "PLSA",
     "BetaNMF",
@@ -23,3 +26,19 @@ __all__ = [
     "TopicModel",
     "load",
 ]
+
+# The estimators by name. Files can hold them, and the command line fits them.
+MODELS: dict[str, type[BaseTopicModel]] = {
+    model.__name__: register(model)
+    for model in (
+        NMF,
+        PLSA,
+        LDA,
+        GammaPoisson,
+        PoissonFactorization,
+        SparseNMF,
+        BetaNMF,
+        ARDNMF,
+        TopicModel,
+    )
+}

@@ -1,4 +1,4 @@
-"""Fits that survive their process."""
+"""Write the state of a fit to a file, and continue from it."""
 
 import os
 import time
@@ -11,33 +11,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from isotopic import archive
 from isotopic.arrays import Array
+from isotopic.estimators.persistence import read_file
+from isotopic.fitted import Fitted
 from isotopic.kernels import Counts
 from isotopic.problem import Problem, State
 from isotopic.registry import registered_types
 from isotopic.solvers import HISTORY, HyperparameterState, Iteration, Solution
 
-# Settings that do not change the path of a fit, or are looked at otherwise.
+# Parameters that do not change the iterates of a fit, or are compared in another way.
 _NOT_COMPARED = {"n_jobs", "callbacks", "verbose", "random_state", "init", "warm_start"}
 
-# Those that only say where the path ends; with several starts they also say which one is kept.
+# Parameters that only say when a fit ends. With several starts they also decide which one is kept.
 _ENDS = {"max_iter", "tol", "min_gain"}
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a fit writes down its state, and how often.
+    """The file to which a fit writes its state, and how often.
 
     Parameters
     ----------
     path : str or path-like
-        A file that exists is gone on from. It stays when the fit ends; the same fit again then
-        gives the same model at once.
+        If the file exists, the fit continues from it. The file stays when the fit ends; the same
+        fit again then gives the same model at once.
     seconds : float, default=60.0
-        Time between two writings.
+        Time between two writes.
     """
 
     path: str | os.PathLike[str]
@@ -45,26 +46,32 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.seconds, Real) and 0 <= self.seconds < np.inf):
-            raise ValueError(f"seconds must be a finite number >= 0, not {self.seconds!r}")
+            raise ValueError(f"seconds must be a finite number >= 0, not {self.seconds!r}.")
 
     @classmethod
     def of(cls, given: Any) -> "Checkpoint":
-        """Read what was given to ``fit``."""
+        """Return the checkpoint that was given to ``fit``, as a path or as it is."""
         if isinstance(given, cls):
             return given
         if isinstance(given, (str, os.PathLike)):
             return cls(given)
-        raise TypeError(f"checkpoint must be a path or a Checkpoint, not {given!r}")
-
-    def keeper(self, model: Any, problem: Problem) -> "CheckpointWriter":
-        """Give who keeps the state of one fit."""
-        return CheckpointWriter(self, model, problem)
+        raise TypeError(f"checkpoint must be a path or a Checkpoint, not {given!r}.")
 
 
 class CheckpointWriter:
-    """Writes down the state of a fit, and finds it again."""
+    """Writes the state of a fit, and reads it again.
 
-    def __init__(self, checkpoint: Checkpoint, model: Any, problem: Problem) -> None:
+    Parameters
+    ----------
+    checkpoint : path or Checkpoint
+    model : estimator
+    problem : Problem
+    start : str, pair of arrays, or Fitted
+        Where the fit starts.
+    """
+
+    def __init__(self, checkpoint: Any, model: Any, problem: Problem, start: Any) -> None:
+        checkpoint = Checkpoint.of(checkpoint)
         self.path, self.seconds = Path(checkpoint.path), checkpoint.seconds
         self.problem, self.max_iter = problem, model.max_iter
         left_out = _NOT_COMPARED | (_ENDS if model.n_init == 1 else set())
@@ -73,54 +80,58 @@ class CheckpointWriter:
         seed = model.random_state
         if isinstance(seed, Integral):
             settings["random_state"] = _digest(int(seed))
-        warm = model.warm_start and hasattr(model, "components_")
         self.fit: dict[str, Any] = {
             "model": type(model).__name__,
             "settings": settings,
-            "start": _start_fingerprint(model if warm else model.init),
+            "start": _digest(
+                [start.weights.mean, start.topics.mean] if isinstance(start, Fitted) else start
+            ),
             "data": _digest(
                 [problem.X.shape, problem.X.copies, problem.weights, *problem.X.identity()]
             ),
         }
         if not self.path.parent.is_dir():
-            raise FileNotFoundError(f"there is no folder {self.path.parent} for the checkpoint")
+            raise FileNotFoundError(
+                f"Cannot write the checkpoint: there is no folder {self.path.parent}."
+            )
 
     def resume(
         self, seeds: Array
     ) -> tuple[Array, int, Solution[State] | None, Solution[State] | None]:
-        """Give the seeds, the number of the start, the best solution so far and the state there."""
+        """Return the seeds, the number of the start, the best solution so far, and that start's."""
         self.seeds = seeds
         if not self.path.exists():
             return seeds, 0, None, None
-        kept = archive.read(self.path, "checkpoint", registered_types())
-        self._check(kept)
-        made = 0 if kept["here"] is None else len(kept["here"].history)
-        if made > self.max_iter:
+        saved = read_file(self.path, "checkpoint")
+        self._check(saved)
+        n_iter = 0 if saved["here"] is None else len(saved["here"].history)
+        if n_iter > self.max_iter:
             raise ValueError(
-                f"max_iter={self.max_iter}, but the fit of {self.path} has made {made} iterations"
+                f"max_iter={self.max_iter}, but the fit of {self.path} has made {n_iter} "
+                "iterations already."
             )
-        self.seeds = kept["seeds"]
-        return kept["seeds"], kept["number"], kept["best"], kept["here"]
+        self.seeds = saved["seeds"]
+        return saved["seeds"], saved["number"], saved["best"], saved["here"]
 
     def begin(
         self, number: int, best: Solution[State] | None, resumed: Solution[State] | None
     ) -> None:
-        """Begin with a start, or go on with one."""
+        """Begin a start, or continue one."""
         self.number, self.best = number, best
         self.rows: list[Any] = [] if resumed is None else resumed.history.tolist()
         self.written = time.monotonic()
 
     def __call__(self, at: Iteration[State]) -> None:
-        """Write the state down if it is time."""
+        """Write the state if enough time has passed."""
         self.rows.append((at.iteration, at.passes, at.seconds, at.objective, at.residual))
         if time.monotonic() - self.written >= self.seconds:
             history = np.array(self.rows, dtype=HISTORY)
             self._write(Solution(at.state, history, converged=False, interrupted=False))
 
     def end(self, solution: Solution[State]) -> None:
-        """Write down where a start led."""
+        """Write the solution of a start."""
         state = solution.state
-        if solution.interrupted:  # the step that was broken off may have taken over the counts
+        if solution.interrupted:  # the interrupted step may have overwritten the counts
             problem = self.problem.in_precision_of(state.topics)
             counts = problem.evaluate(state.weights, state.topics, state.passes).counts
             state = _with_counts(state, counts)
@@ -136,38 +147,33 @@ class CheckpointWriter:
         }
         try:
             archive.write(self.path, "checkpoint", tree, registered_types())
-        except OSError as error:  # a full disk is no reason to lose the fit as well
-            warnings.warn(f"no checkpoint was written: {error}", UserWarning, stacklevel=2)
+        except OSError as error:  # a full disk must not end the fit
+            warnings.warn(f"Cannot write the checkpoint: {error}", UserWarning, stacklevel=2)
         self.written = time.monotonic()
 
-    def _check(self, kept: dict[str, Any]) -> None:
-        """Raise if the file is of another fit."""
-        theirs, ours = kept["fit"], self.fit
-        advice = "; give another path, or delete the file to start again"
-        if theirs["model"] != ours["model"]:
-            raise ValueError(f"{self.path} is the checkpoint of a {theirs['model']}{advice}")
-        for name, value in ours["settings"].items():
-            if theirs["settings"].get(name, value) != value:
+    def _check(self, saved: dict[str, Any]) -> None:
+        """Raise if the file belongs to another fit."""
+        theirs, ours = saved["fit"], self.fit
+        settings = theirs["settings"]
+        changed = [name for name, v in ours["settings"].items() if settings.get(name, v) != v]
+        differences = (
+            (theirs["model"] != ours["model"], f"of a {theirs['model']}"),
+            (bool(changed), f"of a fit with another {', '.join(changed)}"),
+            (theirs["data"] != ours["data"], "of a fit to other data"),
+            (theirs["start"] != ours["start"], "of a fit from another start"),
+        )
+        for differs, what in differences:
+            if differs:
                 raise ValueError(
-                    f"{self.path} is the checkpoint of a fit with another {name}{advice}"
+                    f"{self.path} is the checkpoint {what}. Give another path, or delete the file "
+                    "to start again."
                 )
-        if theirs["data"] != ours["data"]:
-            raise ValueError(f"{self.path} is the checkpoint of a fit to other data{advice}")
-        if theirs["start"] != ours["start"]:
-            raise ValueError(f"{self.path} is the checkpoint of a fit from another start{advice}")
 
 
 def _with_counts(state: Any, counts: Counts) -> Any:
     if isinstance(state, HyperparameterState):
         return replace(state, inner=_with_counts(state.inner, counts))
     return replace(state, counts=counts)
-
-
-def _start_fingerprint(start: Any) -> str:
-    """Tell one start from another."""
-    if isinstance(start, BaseEstimator):
-        start = [getattr(start, name, None) for name in ("weights_", "components_")]
-    return _digest(start)
 
 
 def _digest(value: Any) -> str:
@@ -177,7 +183,7 @@ def _digest(value: Any) -> str:
 
 
 def _feed(digest: Any, value: Any) -> None:
-    """Feed a setting to a digest by what it says, whatever it is made of."""
+    """Add a setting to a digest, by its content rather than by its type."""
     if is_dataclass(value):
         value = [type(value).__name__, *(getattr(value, item.name) for item in fields(value))]
     elif isinstance(value, Mapping):

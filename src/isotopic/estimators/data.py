@@ -1,4 +1,4 @@
-"""What a user hands to ``fit`` and ``transform``, read and checked."""
+"""Read and check what a user gives to ``fit`` and ``transform``."""
 
 import os
 from typing import Any
@@ -8,26 +8,47 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
-from isotopic.blocks import BlockedCounts, Blocks, open_blocks
+from isotopic.blocks import BlockedCounts, Blocks, is_blocks, open_blocks
 from isotopic.counts import CountMatrix, read_mask
+from isotopic.fitted import Offsets
+from isotopic.priors import Prior
 
 
-def read_counts(
-    estimator: Any, X: Any, *, reset: bool, missing_mask: Any, nan_is_missing: bool
-) -> CountMatrix:
-    """Validate ``X`` as scikit-learn does, and as counts.
+def read_samples(
+    estimator: Any, X: Any, *, reset: bool, missing_mask: Any, memory_limit: Any, client: Any
+) -> CountMatrix | BlockedCounts:
+    """Return the counts of samples, in memory or in row blocks.
 
     Parameters
     ----------
     estimator : estimator
-        Whose features ``X`` must have, or with ``reset`` takes over.
-    X : array-like, sparse matrix or data frame of shape (samples, features)
+        ``X`` must have its features. With ``reset`` it takes over the features of ``X``.
+    X : array-like, sparse matrix or data frame of shape (samples, features), or row blocks
     reset : bool
     missing_mask : array-like or sparse matrix of bool or None
-        Where entries are missing.
-    nan_is_missing : bool
-        Whether NaN stands for a missing entry.
+        True where entries are missing.
+    memory_limit, client
+        As for :func:`~isotopic.open_blocks`.
     """
+    nan_is_missing = estimator.missing == "nan"
+    if is_blocks(X):
+        if nan_is_missing or missing_mask is not None:
+            raise ValueError(
+                "Missing entries need the whole matrix in memory, but X is in row blocks."
+            )
+        return _read_blocks(estimator, X, reset, memory_limit, client)
+    if memory_limit is not None or client is not None:
+        raise ValueError(
+            f"memory_limit and client are for data in row blocks, but X is a {type(X).__name__}. "
+            "open_blocks makes row blocks of files, lists of matrices and memory maps."
+        )
+    return _read_counts(estimator, X, reset, missing_mask, nan_is_missing)
+
+
+def _read_counts(
+    estimator: Any, X: Any, reset: bool, missing_mask: Any, nan_is_missing: bool
+) -> CountMatrix:
+    """Validate ``X`` as scikit-learn does, and as counts."""
     if hasattr(X, "columns") and 0 in X.shape:  # scikit-learn looks at the names first
         what = "sample" if X.shape[0] == 0 else "feature"
         raise ValueError(
@@ -36,10 +57,10 @@ def read_counts(
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(
             "X is a masked array, whose mask would be lost. If masked entries are missing, give "
-            "X.filled(0) and missing_mask=np.ma.getmaskarray(X)"
+            "X.filled(0) and missing_mask=np.ma.getmaskarray(X)."
         )
     if isinstance(X, np.ndarray) and X.dtype.kind == "O" and any(map(_is_text, X.flat)):
-        raise TypeError("X must hold numbers, not text")
+        raise TypeError("X must hold numbers, not text.")
     try:
         X = validate_data(
             estimator,
@@ -47,44 +68,32 @@ def read_counts(
             reset=reset,
             accept_sparse=True,
             dtype="numeric",
-            ensure_all_finite=False,  # CountMatrix looks too, and says where
+            ensure_all_finite=False,  # CountMatrix checks this, and names the entry
         )
     except OverflowError:
-        raise ValueError("X has a number that is too large for float64") from None
+        raise ValueError("X has a number that is too large for float64.") from None
     except (ValueError, TypeError):
         raise
-    except Exception as error:  # of the libraries of data frames
-        raise ValueError(f"X cannot be read: {error}") from error
+    except Exception as error:  # data frame libraries have errors of their own
+        raise ValueError(f"Cannot read X: {error}") from error
     if isinstance(X, np.ndarray) and X.dtype.kind == "O":
         X = as_numbers("X", X)
-    return CountMatrix(X, missing=_missing(X, missing_mask, nan_is_missing))
+    if nan_is_missing and X.dtype.kind == "f":
+        missing_mask = _mask_with_nan(X, missing_mask)
+    return CountMatrix(X, missing=missing_mask)
 
 
-def read_blocks(
-    estimator: Any, X: Any, *, reset: bool, missing: bool, memory_limit: Any, client: Any
+def _read_blocks(
+    estimator: Any, X: Any, reset: bool, memory_limit: Any, client: Any
 ) -> BlockedCounts:
-    """Open data in row blocks, and check all of them.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Whose features they must have, or with ``reset`` take over.
-    X : Blocks, or anything that :func:`~isotopic.open_blocks` takes
-    reset : bool
-    missing : bool
-        Whether entries may be missing, for which there is no form in blocks.
-    memory_limit, client
-        As for :func:`~isotopic.open_blocks`.
-    """
-    if missing:
-        raise ValueError("missing entries need the whole matrix in memory; X is in row blocks")
+    """Open data in row blocks, and check every block."""
     if isinstance(X, str) and not os.path.exists(X):
-        raise ValueError(f"X is the str {X!r:.200}, and there is no such file or folder")
+        raise ValueError(f"X is the str {X!r:.200}, but there is no such file or folder.")
     if not isinstance(X, Blocks):
         expected = None if reset else estimator.n_features_in_
         X = open_blocks(X, memory_limit=memory_limit, client=client, n_features=expected)
     elif memory_limit is not None or client is not None:
-        raise ValueError("memory_limit and client are for open_blocks, which made this X")
+        raise ValueError("Give memory_limit and client to open_blocks, which made this X.")
     if reset:
         estimator.n_features_in_ = X.shape[1]
         if X.feature_names is not None:
@@ -100,45 +109,135 @@ def _check_features(estimator: Any, X: Blocks) -> None:
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input"
+            f"{estimator.n_features_in_} features as input."
         )
-    known = getattr(estimator, "feature_names_in_", None)
-    if known is not None and X.feature_names is not None and list(known) != list(X.feature_names):
-        raise ValueError("the feature names of X are not those that the model was fitted to")
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and X.feature_names is not None and list(names) != list(X.feature_names):
+        raise ValueError("The feature names of X differ from those that the model was fitted to.")
 
 
 def read_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
-    """Check the samples' weights; ``None`` if every one counts once."""
-    if sample_weight is None:
-        return None
+    """Return the sample weights; ``None`` if every sample counts once."""
     copies = as_numbers("sample_weight", sample_weight)
     if copies.ndim == 0:
         copies = np.full(n_samples, copies)
     if copies.shape != (n_samples,):
         raise ValueError(
             f"sample_weight has shape {copies.shape}; X has {n_samples} samples, so it must be "
-            f"({n_samples},)"
+            f"({n_samples},)."
         )
     bad = first_not_finite(copies)
     if bad is not None:
         raise ValueError(
-            f"sample_weight must be finite and at least 0; sample {bad[0]} has {copies[bad]}"
+            f"sample_weight must be finite and at least 0; sample {bad[0]} has {copies[bad]}."
         )
     with np.errstate(over="ignore"):
         if not copies.sum() < np.inf:
-            raise ValueError("sample_weight is too large: its sum is infinite")
+            raise ValueError("sample_weight is too large: its sum is infinite.")
     if not copies.any():
-        raise ValueError("sample_weight is zero for every sample: nothing is left to fit")
+        raise ValueError("sample_weight is zero for every sample: there is nothing to fit.")
     return None if np.all(copies == 1) else copies
+
+
+def read_offsets(
+    size_factors: Any,
+    fixed_weights: Any,
+    X: Any,
+    prior: Prior,
+    n_components: int,
+) -> Offsets:
+    """Return the size factors and fixed weights of samples.
+
+    Parameters
+    ----------
+    size_factors : float, array-like of shape (samples,) or None
+    fixed_weights : array-like of shape (samples, fixed components) or None
+    X : CountMatrix or BlockedCounts
+    prior : Prior
+        Of the weights.
+    n_components : int
+    """
+    for name, given in (("size_factors", size_factors), ("fixed_weights", fixed_weights)):
+        if given is not None and prior.is_normalized:
+            raise ValueError(
+                f"{name} are for Poisson models, whose weights have a scale (NMF, GammaPoisson, "
+                "PoissonFactorization). The weights of this model are proportions, whatever the "
+                "size of a sample."
+            )
+    return Offsets(
+        None if size_factors is None else _read_size_factors(size_factors, X),
+        None if fixed_weights is None else _read_fixed_weights(fixed_weights, X, n_components),
+    )
+
+
+def check_offsets(offsets: Offsets, fitted: Offsets) -> None:
+    """Raise if new samples lack what the fitted samples had."""
+    for name in ("size_factors", "fixed_weights"):
+        if getattr(fitted, name) is not None and getattr(offsets, name) is None:
+            raise ValueError(
+                f"This model was fitted with {name}. Give the {name} of these samples, too."
+            )
+    if fitted.n_fixed_weights not in (0, offsets.n_fixed_weights):
+        raise ValueError(
+            f"fixed_weights has {offsets.n_fixed_weights} columns; this model was fitted with "
+            f"{fitted.n_fixed_weights}."
+        )
+
+
+def _read_size_factors(given: Any, X: Any) -> Array:
+    sizes = as_numbers("size_factors", given)
+    if sizes.ndim == 0:
+        sizes = np.full(X.shape[0], sizes)
+    if sizes.shape != X.shape[:1]:
+        raise ValueError(
+            f"size_factors has shape {sizes.shape}; X has {X.shape[0]} samples, so it must be "
+            f"({X.shape[0]},)."
+        )
+    good = (sizes > 0) & (sizes < np.inf)
+    if not good.all():
+        first = int(np.argmin(good))
+        raise ValueError(
+            f"size_factors must be positive and finite; sample {first} has {sizes[first]}. Leave "
+            "out samples without a size."
+        )
+    limits = np.finfo(X.dtype)
+    with np.errstate(over="ignore"):
+        largest = X.sample_totals / sizes
+    bad = (sizes < limits.tiny) | (sizes > limits.max) | (largest > limits.max)
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ValueError(
+            f"size_factors: {sizes[first]} of sample {first} is too extreme for {X.dtype}. Divide "
+            "all of them by their mean."
+        )
+    return sizes
+
+
+def _read_fixed_weights(given: Any, X: Any, n_components: int) -> Array:
+    fixed = as_numbers("fixed_weights", given)
+    if fixed.ndim == 1:
+        fixed = fixed[:, np.newaxis]
+    if fixed.ndim != 2 or len(fixed) != X.shape[0] or not 0 < fixed.shape[1] <= n_components:
+        raise ValueError(
+            f"fixed_weights has shape {np.shape(given)}; it must have {X.shape[0]} rows, as X has "
+            f"samples, and between 1 and n_components={n_components} columns."
+        )
+    bad = first_not_finite(fixed)
+    if bad is not None:
+        raise ValueError(
+            f"fixed_weights must be finite and at least 0; sample {bad[0]} has {fixed[bad]}."
+        )
+    if not np.all(fixed <= np.finfo(X.dtype).max):
+        raise ValueError(f"fixed_weights are too large for {X.dtype}.")
+    return fixed.astype(X.dtype)
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, (str, bytes))
 
 
-def _missing(X: Any, mask: Any, nan_is_missing: bool) -> Any:
-    if not nan_is_missing or X.dtype.kind != "f":
-        return mask
+def _mask_with_nan(X: Any, mask: Any) -> Any:
+    """Return the mask of missing entries, with those of ``X`` that are NaN."""
     nan: Any = _nan_pattern(X) if sparse.issparse(X) else np.isnan(X)
     if mask is None:
         return nan

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array
 from isotopic.estimators.base import BaseTopicModel
@@ -24,14 +23,14 @@ class NMF(BaseTopicModel):
     .. math:: \min_{H, W \ge 0} \sum_{dv} x_{dv} \log\frac{x_{dv}}{(HW)_{dv}} - x_{dv} + (HW)_{dv}
 
     with the weights :math:`H` (samples x components) and the topics :math:`W` (components x
-    features). With ``normalize`` the topics are distributions, which loses nothing (Lemma 4.1) and
-    lets both sides be updated jointly (Algorithm 4); without it the updates are those of Lee and
-    Seung (Algorithm 1).
+    features). With ``normalize`` the topics are distributions, which is no restriction (Lemma 4.1)
+    and allows both sides to be updated jointly (Algorithm 4); without it the updates are those of
+    Lee and Seung (Algorithm 1).
 
     Parameters
     ----------
     n_components : int, default=10
-        How many topics.
+        The number of topics.
     normalize : bool, default=True
         Whether each topic sums to one.
     %(parameters)s
@@ -74,7 +73,7 @@ class PLSA(BaseTopicModel):
     Parameters
     ----------
     n_components : int, default=10
-        How many topics.
+        The number of topics.
     %(parameters)s
 
     Attributes
@@ -108,7 +107,7 @@ class LDA(BaseTopicModel):
     Parameters
     ----------
     n_components : int, default=10
-        How many topics.
+        The number of topics.
     alpha : "auto", "symmetric", "asymmetric", float, array-like or None, default="auto"
         Concentration of the proportions: one number, or one for each component; ``None`` is
         ``1 / n_components``. ``"symmetric"`` learns one number, ``"asymmetric"`` and ``"auto"`` one
@@ -119,9 +118,10 @@ class LDA(BaseTopicModel):
         ``None`` leaves the topics without a prior, as in the paper. Under the variational estimate
         ``exp(digamma)`` underflows below 0.0014 (0.0115 in float32), and rare features can be lost.
     estimate : {"cvb0", "smoothed", "variational", "map"}, default="cvb0"
-        What a Dirichlet side makes of its counts: what the other counts say, integrated out to
-        order zero; the posterior's mean; the paper's ``exp(E[log])``; or the posterior's mode,
-        which needs ``alpha`` and ``eta`` given.
+        The effective factor of a Dirichlet side. ``"cvb0"``: the posterior's mean, with each
+        token's own contribution left out when its topic is inferred; ``"smoothed"``: the
+        posterior's mean; ``"variational"``: the paper's ``exp(E[log])``; ``"map"``: the posterior's
+        mode, which needs given ``alpha`` and ``eta``.
     %(parameters)s
 
     Attributes
@@ -134,9 +134,9 @@ class LDA(BaseTopicModel):
 
     Notes
     -----
-    What is learned is learned after the first 20 passes, and then every 10. When it changes, so
-    does what is minimised: only under the variational estimate is ``objective_`` a bound that
-    includes it, and never rises.
+    Concentrations are learned after the first 20 passes, and then every 10. When they change, so
+    does what is minimised: only under the variational estimate ``objective_`` is a bound that
+    includes them, and never rises.
 
     References
     ----------
@@ -171,8 +171,7 @@ class LDA(BaseTopicModel):
     @property
     def alpha_(self) -> Array:
         """The concentration of the proportions, one for each component, as given or learned."""
-        check_is_fitted(self)
-        prior: Any = self._fitted_priors[0]
+        prior: Any = self.fitted_.weights_prior
         if np.ndim(prior.concentration) == 2 and len(prior.concentration) > 1:
             return np.asarray(prior.concentration)  # one for each sample, too
         return np.array(np.broadcast_to(np.ravel(prior.concentration), len(self.components_)))
@@ -180,9 +179,8 @@ class LDA(BaseTopicModel):
     @property
     def eta_(self) -> Array | None:
         """The concentration of the topics, as given or learned; ``None`` without a prior."""
-        check_is_fitted(self)
-        prior = getattr(self._fitted_priors[1], "prior", self._fitted_priors[1])
-        eta = getattr(prior, "concentration", None)
+        prior = self.fitted_.topics_prior
+        eta = getattr(getattr(prior, "prior", prior), "concentration", None)
         return None if eta is None else np.squeeze(np.asarray(eta))
 
     def _priors(self) -> tuple[Prior, Prior]:
@@ -195,11 +193,11 @@ class LDA(BaseTopicModel):
 
 
 def _concentration(name: str, given: Any, start: float, auto: str) -> tuple[Any, str | None]:
-    """Give the concentration, or where it starts and how it is learned."""
+    """Return the concentration, or its starting value, and how it is learned."""
     if not isinstance(given, str):
         return given, None
     if given not in _LEARNED:
-        raise ValueError(f"{name} must be positive, or one of {sorted(_LEARNED)}, not {given!r}")
+        raise ValueError(f"{name} must be positive, or one of {sorted(_LEARNED)}, not {given!r}.")
     return start, auto if given == "auto" else given
 
 
@@ -216,11 +214,11 @@ class GammaPoisson(BaseTopicModel):
     Parameters
     ----------
     n_components : int, default=10
-        How many topics.
+        The number of topics.
     shape, rate : float or array-like of shape (n_components,), default=1.0
         The prior's shape :math:`\alpha` and rate :math:`a`, common or for each topic.
     learn : {"symmetric", "asymmetric"} or None, default=None
-        Whether they are learned, common or for each topic; those given are where they start.
+        Whether they are learned, common or for each topic; the given ones are the starting values.
     %(parameters)s
 
     Attributes

@@ -1,23 +1,28 @@
-"""Saving a model in a file, and loading it again."""
+"""Save an estimator in a file, and load it again."""
 
 import os
 import warnings
 from dataclasses import fields
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from isotopic import archive, blocks, divergences, solvers
+from isotopic import archive, blocks, solvers
 from isotopic.blocks import block_pass, row_store
+from isotopic.divergences import Beta, KullbackLeibler
+from isotopic.divergences.majorized import Proposal
+from isotopic.fitted import Fitted, Offsets, OnlineMemory
 from isotopic.kernels import Counts
-from isotopic.priors import Prior
+from isotopic.priors import Posterior
 from isotopic.problem import State
 from isotopic.registry import register, registered_types
 
-# What fits and checkpoints consist of, besides priors and models.
+# What fits and checkpoints consist of, besides priors and estimators.
 for _cls in (
+    Beta,
+    KullbackLeibler,
+    Proposal,
     solvers.Accelerated,
     solvers.AcceleratedState,
     solvers.IncrementalState,
@@ -29,15 +34,14 @@ for _cls in (
     row_store.Table,
     row_store.Whole,
     row_store.Scaled,
-    divergences.Beta,
-    divergences.KullbackLeibler,
-    divergences.majorized.Proposal,
     block_pass.Recipe,
     block_pass.Sums,
     solvers.Alternating,
     solvers.CoordinateDescent,
     solvers.BlockUpdate,
+    solvers.IncrementalEM,
     solvers.JointEM,
+    solvers.OnlineEM,
     solvers.HyperparameterUpdates,
     solvers.HyperparameterState,
     solvers.LeastSquares,
@@ -48,89 +52,93 @@ for _cls in (
 ):
     register(_cls)
 
-# The models that files may hold, where they are all known.
-MODELS: dict[str, type] = {}
-
-OF_TOPICS = (
-    "components_",
-    "components_posterior_",
-    "components_posterior_rate_",
-    "_effective_components",
-    "_components_explained",
-)
-OF_WEIGHTS = (
-    "weights_",
-    "weights_posterior_",
-    "weights_posterior_rate_",
-    "_effective_weights",
-    "_weights_explained",
-)
-
-_PRIVATE = (
-    "_fitted_priors",
-    "_effective_weights",
-    "_effective_components",
-    "_weights_explained",
-    "_components_explained",
-    "_copies",
-    "_feature_totals",
-    "_has_missing",
-    "_size_factors",
-    "_n_fixed_weights",
-    "_log_likelihood",
-    "_saturated_divergence",
-    "_topic_average",
-)
+# Names that classes and their fields had in files of version 1.
+_NEW_TYPES = {
+    "Held": "WithFixedTopics",
+    "Given": "WithFixedWeights",
+    "Sized": "WithSizeFactors",
+    "Weighted": "SampleWeighted",
+    "InTurn": "BlockUpdate",
+    "Learning": "HyperparameterUpdates",
+    "LearningState": "HyperparameterState",
+}
+_NEW_FIELDS = {"own": "self_contribution"}
 
 
-class Keeping:
-    """A model that can be kept in a file."""
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to a file."""
+    archive.write(path, "model", model, registered_types())
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the fitted model in a file, without pickle.
 
-        :func:`isotopic.load` gives back the same bits: parameters, priors, feature names, history
-        and all. ``callbacks`` are code and are left out, with a warning. An existing file is
-        replaced once the new one is complete.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load a model that was saved with its method ``save``.
 
-        Parameters
-        ----------
-        path : str or path-like
-        """
-        check_is_fitted(self)
-        archive.write(path, "model", self, registered_types())
+    The file holds numbers and names, no code: reading one from a stranger cannot run any.
 
-    def __archive__(self) -> dict[str, Any]:
-        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
-        if parameters["callbacks"] is not None:
-            warnings.warn("callbacks are code and are not saved", UserWarning, stacklevel=4)
-            parameters["callbacks"] = None
-        parameters = {name: _storable(value) for name, value in parameters.items()}
-        kept = {
-            name: value
-            for name, value in vars(self).items()
-            if name in _PRIVATE or _is_public_result(name)
-        }
-        return {"parameters": parameters, "fitted": kept}
+    Parameters
+    ----------
+    path : str or path-like
 
-    @classmethod
-    def __from_archive__(cls, content: dict[str, Any]) -> Self:
-        parameters, fitted = content["parameters"], content["fitted"]
-        known = {item.name for item in fields(cls)}  # type: ignore[arg-type]
-        unknown = (set(parameters) - known) | {
-            name for name in fitted if not (name in _PRIVATE or _is_public_result(name))
-        }
-        if unknown:
-            raise ValueError(f"{cls.__name__} has no {', '.join(sorted(map(str, unknown)))}")
-        model = cls(**parameters)
-        if fitted:
-            _check_shapes(fitted)
-        model.__dict__.update(fitted)
-        return model
+    Returns
+    -------
+    model : fitted estimator
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, is not a model, or was written by a newer version.
+
+    Examples
+    --------
+    >>> import isotopic, os, tempfile
+    >>> X = isotopic.datasets.load_kjv().data
+    >>> model = isotopic.NMF(5, max_iter=5, tol=0, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "kjv.isotopic"))
+    ...     same = isotopic.load(os.path.join(folder, "kjv.isotopic"))
+    >>> bool((same.components_ == model.components_).all())
+    True
+    """
+    return read_file(path, "model")
+
+
+def read_file(path: str | os.PathLike[str], kind: str) -> Any:
+    """Read a file that holds a model or a checkpoint, of this version or of an older one."""
+    return archive.read(path, kind, registered_types(), _upgrade)
+
+
+def to_archive(model: Any) -> dict[str, Any]:
+    """Return what a file holds of an estimator: its parameters, and what it fitted."""
+    parameters = model.get_params(deep=False)
+    if parameters["callbacks"] is not None:
+        warnings.warn(
+            "callbacks are code and are not saved. The loaded model has none.",
+            UserWarning,
+            stacklevel=5,
+        )
+        parameters["callbacks"] = None
+    return {
+        "parameters": {name: _storable(value) for name, value in parameters.items()},
+        "fitted": getattr(model, "fitted_", None),
+    }
+
+
+def from_archive(cls: Any, content: dict[str, Any]) -> Any:
+    """Return the estimator that a file holds."""
+    parameters, fitted = content["parameters"], content["fitted"]
+    unknown = set(parameters) - {item.name for item in fields(cls)}
+    if unknown:
+        raise ValueError(f"{cls.__name__} has no {', '.join(sorted(map(str, unknown)))}")
+    if isinstance(fitted, dict):
+        fitted = _fitted_of_version_1(fitted)
+    if not isinstance(fitted, (Fitted, type(None))):
+        raise ValueError(f"fitted must be a Fitted, not a {type(fitted).__name__}")
+    model = cls(**parameters)
+    return model if fitted is None else model._with_fitted(fitted)
 
 
 def _storable(value: Any) -> Any:
-    """Say a setting in what a file can hold."""
+    """Return a parameter as something that a file can hold."""
     if hasattr(value, "columns"):  # a data frame
         return np.asarray(value)
     if isinstance(value, (set, frozenset)):
@@ -143,30 +151,60 @@ def _storable(value: Any) -> Any:
     return value
 
 
-def _is_public_result(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")
+def _upgrade(node: Any, version: int) -> Any:
+    """Return the JSON tree of a file of version 1 with the names of today."""
+    if isinstance(node, list):
+        return [_upgrade(item, version) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "type" in node and isinstance(node.get("fields"), dict):
+        named = {_NEW_FIELDS.get(name, name): value for name, value in node["fields"].items()}
+        new_type = _NEW_TYPES.get(node["type"], node["type"])
+        return {**node, "type": new_type, "fields": _upgrade(named, version)}
+    return {name: _upgrade(value, version) for name, value in node.items()}
 
 
-def _check_shapes(fitted: dict[str, Any]) -> None:
-    """Raise if the arrays of a file do not fit each other."""
-    topics, weights = fitted["components_"].shape, fitted["weights_"].shape
-    good = topics[1] == fitted["n_features_in_"] and weights[1] == topics[0]
-    for names, shape in ((OF_TOPICS, topics), (OF_WEIGHTS, weights)):
-        good = good and all(
-            fitted[name] is None
-            or (
-                isinstance(fitted[name], np.ndarray)
-                and fitted[name].shape == shape
-                and fitted[name].dtype in (np.float32, np.float64)
-            )
-            for name in names
-        )
-    good = good and fitted["sample_totals_"].shape == weights[:1]
-    sizes, n_fixed = fitted.get("_size_factors"), fitted.get("_n_fixed_weights", 0)
-    good = good and (sizes is None or np.shape(sizes) == weights[:1])
-    good = good and isinstance(n_fixed, int) and 0 <= n_fixed <= weights[1]
-    good = good and all(isinstance(prior, Prior) for prior in fitted["_fitted_priors"])
-    if not good:
-        raise ValueError("the arrays of the model do not fit each other")
-    fitted["_fitted_priors"][0].check_shape(weights)
-    fitted["_fitted_priors"][1].check_shape(topics)
+def _fitted_of_version_1(old: dict[str, Any]) -> Fitted | None:
+    """Return the value of a file of version 1, which held the attributes of an estimator."""
+    if not old:
+        return None
+    weights_prior, topics_prior = old["_fitted_priors"]
+    weights, n_fixed = old["weights_"], old.get("_n_fixed_weights", 0)
+    online = None
+    if "_topic_average" in old:
+        online = OnlineMemory(old["_topic_average"], old["n_samples_seen_"], old["n_iter_"])
+    return Fitted.__from_archive__(
+        {
+            "weights_prior": weights_prior,
+            "topics_prior": topics_prior,
+            "weights": Posterior(
+                weights,
+                old["_effective_weights"],
+                parameters=old["weights_posterior_"],
+                rates=old["weights_posterior_rate_"],
+                explained=old["_weights_explained"],
+            ),
+            "topics": Posterior(
+                old["components_"],
+                old["_effective_components"],
+                parameters=old["components_posterior_"],
+                rates=old["components_posterior_rate_"],
+                explained=old["_components_explained"],
+            ),
+            "offsets": Offsets(
+                old.get("_size_factors"), weights[:, :n_fixed].copy() if n_fixed else None
+            ),
+            "copies": old["_copies"],
+            "sample_totals": old["sample_totals_"],
+            "feature_totals": old["_feature_totals"],
+            "has_missing": old["_has_missing"],
+            "divergence": Beta(beta) if (beta := old.get("beta_", 1.0)) != 1 else KullbackLeibler(),
+            "objective": old["objective_"],
+            "log_likelihood": old["_log_likelihood"],
+            "saturated_divergence": old["_saturated_divergence"],
+            "history": old["history_"],
+            "converged": old["converged_"],
+            "feature_names": old.get("feature_names_in_"),
+            "online": online,
+        }
+    )

@@ -26,7 +26,7 @@ class PoissonFactorization(BaseTopicModel):
     Parameters
     ----------
     n_components : int, default=10
-        How many topics.
+        The number of topics.
     shape, rate : float or array-like, default=0.3
         The prior's shape :math:`a` and rate :math:`b` of the weights: common, for each topic, or
         samples x components.

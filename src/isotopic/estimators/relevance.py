@@ -1,4 +1,4 @@
-"""NMF that finds out how many components there are."""
+"""NMF that learns the number of components."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -6,15 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.documentation import documented
 from isotopic.priors import Prior, Relevance, Simplex
 
-# A component that explains less than this share of what the largest explains has been pruned.
-_NOTHING = 1e-3
+# A component that explains less than this share of what the largest explains is pruned.
+_PRUNED = 1e-3
 
 
 @documented
@@ -29,12 +28,12 @@ class ARDNMF(BaseTopicModel):
         \qquad \textstyle\sum_v w_{kv} = 1
 
     Components that explain less than about a count in a sample shrink to nothing, so
-    ``n_components`` is only the largest number there may be.
+    ``n_components`` is an upper limit.
 
     Parameters
     ----------
     n_components : int, default=10
-        The most components.
+        The largest number of components.
     shape : float, default=2.0
         Shape :math:`a > 1` of the inverse-Gamma prior of the means.
     scale : float, default=1.0
@@ -48,8 +47,8 @@ class ARDNMF(BaseTopicModel):
     relevance_ : ndarray of shape (n_components,)
         The mean :math:`\lambda_k` that was learned for each component.
     n_relevant_ : int
-        How many components were not pruned: they explain at least a thousandth of what the
-        largest does.
+        The number of components that were not pruned: they explain at least a thousandth of what
+        the largest does.
 
     Examples
     --------
@@ -74,17 +73,15 @@ class ARDNMF(BaseTopicModel):
     @property
     def relevance_(self) -> Array:
         """The mean that was learned for the weights of each component."""
-        check_is_fitted(self)
-        prior: Any = self._fitted_priors[0]
-        with np.errstate(divide="ignore"):  # of fits too short for a lesson
+        prior: Any = self.fitted_.weights_prior
+        with np.errstate(divide="ignore"):  # fits that are too short to learn it
             return 1 / np.array(np.broadcast_to(prior.strength, len(self.components_)), float)
 
     @property
     def n_relevant_(self) -> int:
-        """How many components were not pruned."""
-        check_is_fitted(self)
+        """The number of components that were not pruned."""
         explained = self.weights_.sum(axis=0)
-        return int(np.count_nonzero(explained > _NOTHING * explained.max()))
+        return int(np.count_nonzero(explained > _PRUNED * explained.max()))
 
     def _priors(self) -> tuple[Prior, Prior]:
         return Relevance(self.shape, self.scale), Simplex()

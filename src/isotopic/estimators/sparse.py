@@ -1,4 +1,4 @@
-"""Sparse NMF: a penalty on the weights, and a norm of the topics that lets it work."""
+"""Sparse NMF: a penalty on the weights, and a norm of the topics that makes it effective."""
 
 import warnings
 from collections.abc import Callable
@@ -8,11 +8,8 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from isotopic.arrays import Array
-from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.documentation import documented
-from isotopic.estimators.offsets import Offsets
 from isotopic.priors import (
     Lasso,
     LogPenalty,
@@ -33,7 +30,7 @@ _PENALTIES: dict[str, Callable[["SparseNMF"], Prior]] = {
 
 
 class SparsityWarning(UserWarning):
-    """A penalty was asked for that cannot make anything sparse."""
+    """Warns of a penalty that cannot make the weights sparse."""
 
 
 @documented
@@ -44,29 +41,30 @@ class SparseNMF(BaseTopicModel):
     .. math:: \min_{H, W \ge 0} D_{KL}(X \| HW) + \lambda \sum_{dk} \rho(h_{dk}), \qquad
         \|w_k\|_p = 1
 
-    What comes of it depends on the pair of norm and penalty (Section 6 and Appendix F):
+    The effect depends on the pair of norm and penalty (Section 6 and Appendix F):
 
-    - ``norm="l2"``, or any :math:`p > 1`, with the Lasso :math:`\rho(h) = h`: a topic is the
-      cheaper the more its counts are spread, and samples do without the others.
+    - ``norm="l2"``, or any :math:`p > 1`, with the Lasso :math:`\rho(h) = h`: topics whose counts
+      are spread over many features cost less, and samples use few others.
     - ``norm="l1"`` with a concave penalty, ``"log"``: :math:`\log(1 + h / \delta)`, or
       ``"power"``: :math:`h^q`: the first count of a topic costs the most.
-    - ``norm="l1"`` with the Lasso: nothing but a scale (Lemma 6.1). It does as asked and warns.
+    - ``norm="l1"`` with the Lasso: only the scale of the weights changes (Lemma 6.1), with a
+      warning.
 
     Parameters
     ----------
     n_components : int, default=10
-        How many topics.
+        The number of topics.
     strength : float, default=1.0
         The factor :math:`\lambda` of the penalty. With 0 this is :class:`~isotopic.NMF`.
     norm : {"l1", "l2"} or float, default="l2"
-        Which norm of each topic is one; a number is the :math:`p \ge 1` of an :math:`l_p` norm.
+        The norm that is one for each topic; a number is the :math:`p \ge 1` of an :math:`l_p` norm.
     penalty : {"l1", "log", "power"}, default="l1"
         The :math:`\rho` of the weights.
     power : float, default=0.5
         The :math:`q` of ``penalty="power"``, between 0 and 1.
     offset : float, default=1.0
         The :math:`\delta` of ``penalty="log"``: weights far below it are pulled to zero, those far
-        above it hardly feel the penalty.
+        above it are hardly changed.
     %(parameters)s
 
     Attributes
@@ -105,29 +103,18 @@ class SparseNMF(BaseTopicModel):
         p = _NORMS[self.norm] if isinstance(self.norm, str) else self.norm
         return _PENALTIES[self.penalty](self), Simplex() if p == 1 else UnitNorm(p)
 
-    def _problem(
-        self, X: CountMatrix, copies: Array | None, offsets: Offsets
-    ) -> tuple[Problem, Array | None]:
-        problem, seen = super()._problem(X, copies, offsets)
-        weights = (
-            problem.weights.prior
-            if isinstance(problem.weights, SampleWeighted)
-            else problem.weights
-        )
-        # With missing entries, sizes or a background the lemma does not hold as it stands.
-        if isinstance(weights, Lasso) and problem.topics.is_normalized and X.missing is None:
-            self._warn_of_lemma()
-        return problem, seen
-
-    def _warn_of_lemma(self) -> None:
-        if self.strength == 0:  # nothing was asked for
-            return
-        warnings.warn(
-            f"a Lasso on the weights next to topics of unit l1 norm induces no sparsity (Lemma "
-            f"6.1): this is NMF({self.n_components}) with the same topics, its weights times "
-            f"1 / (1 + strength) = {1 / (1 + self.strength):.4g}, and its objective plus "
-            f"log(1 + strength) times the total of X. convert(model, to=NMF) gives that model. "
-            f"For sparse weights use norm='l2' (or any p > 1), or penalty='log' or 'power'",
-            SparsityWarning,
-            stacklevel=7,
-        )
+    def _pose(self, weights: Prior, topics: Prior, X: Any) -> Problem:
+        inner = weights.prior if isinstance(weights, SampleWeighted) else weights
+        # The lemma needs complete data without size factors and fixed weights.
+        is_lasso = isinstance(inner, Lasso) and self.strength > 0
+        if is_lasso and topics.is_normalized and X.missing is None:
+            warnings.warn(
+                "A Lasso on the weights induces no sparsity if topics have unit l1 norm (Lemma "
+                f"6.1). This is NMF({self.n_components}) with the same topics, weights times "
+                f"1 / (1 + strength) = {1 / (1 + self.strength):.4g}, and its objective plus "
+                "log(1 + strength) times the total of X; convert(model, to=NMF) gives that model. "
+                "For sparse weights use norm='l2' (or any p > 1), or penalty='log' or 'power'.",
+                SparsityWarning,
+                stacklevel=7,
+            )
+        return super()._pose(weights, topics, X)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.documentation import documented
 from isotopic.priors import Free, Prior, Simplex
@@ -19,11 +20,13 @@ class TopicModel(BaseTopicModel):
     Parameters
     ----------
     n_components : int, default=10
-        How many parts.
+        The number of topics.
     weights : prior or None, default=None
         Of the weights (samples x components); ``None`` is :class:`~isotopic.priors.Free`.
     topics : prior or None, default=None
         Of the topics (components x features); ``None`` is :class:`~isotopic.priors.Simplex`.
+    divergence : Divergence or None, default=None
+        Between ``X`` and ``weights @ topics``; ``None`` is the Kullback-Leibler divergence.
     %(parameters)s
 
     Attributes
@@ -41,11 +44,13 @@ class TopicModel(BaseTopicModel):
 
     weights: Prior | None = None
     topics: Prior | None = None
+    divergence: Divergence | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseTopicModel._parameter_constraints,
         "weights": "no_validation",  # priors are known by what they do
         "topics": "no_validation",
+        "divergence": [Divergence, None],
     }
     _prior_settings: ClassVar[dict[str, tuple[int, str]]] = {
         "weights": (0, ""),
@@ -57,3 +62,7 @@ class TopicModel(BaseTopicModel):
             Free() if self.weights is None else self.weights,
             Simplex() if self.topics is None else self.topics,
         )
+
+    @property
+    def _divergence(self) -> Divergence:
+        return KullbackLeibler() if self.divergence is None else self.divergence

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse, special
-from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.counts import CountMatrix
 from isotopic.evaluate.topics import proportions, top_features
+from isotopic.fitted import Fitted, fitted_of, read_feature_names
 from isotopic.kernels import expected_counts
 from isotopic.table import Table
 from isotopic.threads import one_blas_thread
@@ -102,14 +102,14 @@ def differential(
     -----
     The weights are taken as known, so the standard errors leave out what is not known of them.
     """
-    check_is_fitted(model)
+    fitted = fitted_of(model)
     if not (isinstance(pseudo_count, Real) and 0 < float(pseudo_count) < np.inf):
         raise ValueError(f"pseudo_count must be a positive number, not {pseudo_count!r}")
-    n_topics = len(model.components_)
+    n_topics = fitted.n_components
     if n_topics < 2:
         raise ValueError("a single topic differs from no other: fit at least two components")
     counts = CountMatrix.of(X, np.float64).as_sparse()
-    exposures = _exposures(model, counts, weights)
+    exposures = _exposures(fitted, counts, weights)
     totals, overall = exposures.sum(axis=0), counts.feature_totals / max(counts.total, 1.0)
     rates = _near_rates(counts, exposures, totals, overall, pseudo_count)
     covariance = np.full((counts.shape[1], n_topics, n_topics), np.nan)
@@ -217,8 +217,7 @@ def distinctive_terms(
         nearest other topic), ``se``, ``z``, ``lower`` and ``upper`` (its interval) and ``rate``.
         The order is that of ``lower``: large differences of which the data is sure.
     """
-    check_is_fitted(model)
-    names = model._feature_names(feature_names)
+    names = read_feature_names(fitted_of(model), feature_names)
     found = differential(model, X, weights=weights, pseudo_count=pseudo_count)
     lower, upper = found.interval(level)
     order = top_features(lower, n)
@@ -239,25 +238,25 @@ def distinctive_terms(
     )
 
 
-def _exposures(model: Any, counts: CountMatrix, weights: Any) -> Array:
+def _exposures(fitted: Fitted, counts: CountMatrix, weights: Any) -> Array:
     """Give the part of each sample's total that belongs to each topic."""
-    n_topics, n_features = model.components_.shape
+    n_topics, n_features = fitted.topics.mean.shape
     if counts.shape[1] != n_features:
         raise ValueError(f"X has {counts.shape[1]} features; the model has {n_features}")
     if weights is None:
         if not (
-            len(model.weights_) == counts.shape[0]
-            and np.allclose(model.sample_totals_, counts.sample_totals, rtol=1e-4)
+            len(fitted.weights.mean) == counts.shape[0]
+            and np.allclose(fitted.sample_totals, counts.sample_totals, rtol=1e-4)
         ):
             raise ValueError(
                 "X is not the data that the model was fitted to; for other samples give "
                 "weights=model.transform(X)"
             )
-        weights = model.weights_
+        weights = fitted.weights.mean
     shares = as_numbers("weights", weights)
     if shares.shape != (counts.shape[0], n_topics):
         raise ValueError(f"weights have shape {shares.shape}, not {(counts.shape[0], n_topics)}")
-    return np.asarray(counts.sample_totals[:, np.newaxis] * proportions(shares, model.components_))
+    return np.asarray(counts.sample_totals[:, np.newaxis] * proportions(shares, fitted.topics.mean))
 
 
 def _least_extreme(rates: Array, covariance: Array) -> Differential:

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
+from isotopic.fitted import Fitted, fitted_of
 from isotopic.kernels import normalized
 
 
@@ -64,9 +65,9 @@ def prevalence(model: Any) -> Array:
     prevalence : ndarray of shape (n_components,)
         Sums to one.
     """
-    check_is_fitted(model)
-    copies = np.ones(len(model.weights_)) if model._copies is None else model._copies
-    counts = (copies * model.sample_totals_) @ proportions(model.weights_, model.components_)
+    fitted = fitted_of(model)
+    shares = proportions(fitted.weights.mean, fitted.topics.mean)
+    counts = (fitted.sample_weight * fitted.sample_totals) @ shares
     return np.asarray(counts / counts.sum()) if counts.sum() > 0 else counts
 
 
@@ -91,7 +92,9 @@ def proportions(weights: Any, topics: Any) -> Array:
 
 def topics_of(given: Any) -> Array:
     """Read topics, as distributions over the features."""
-    if hasattr(given, "get_params"):
+    if isinstance(given, Fitted):
+        given = given.topics.mean
+    elif hasattr(given, "get_params"):  # any estimator with components_
         check_is_fitted(given, "components_")
         given = given.components_
     topics = as_numbers("topics", given)

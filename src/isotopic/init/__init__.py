@@ -18,11 +18,9 @@ from isotopic.init.spectral import spectral
 from isotopic.init.start import (
     Start,
     absorbed,
-    explained_counts,
     random_counts,
     random_start,
     start_from_arrays,
-    start_from_model,
     uniform_start,
 )
 from isotopic.init.subsample import enough_room, sampled_counts
@@ -33,10 +31,8 @@ __all__ = [
     "STRATEGIES",
     "Start",
     "Strategy",
-    "explained_counts",
     "random_start",
     "start_from_arrays",
-    "start_from_model",
     "strategy_start",
     "uniform_start",
     "with_self_contribution_estimate",

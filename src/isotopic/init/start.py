@@ -1,4 +1,4 @@
-"""Random starts, and starts from factors or models that someone has."""
+"""Random starts, and starts from given factors."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.counts import CountMatrix
-from isotopic.priors import Posterior, WithSizeFactors, row_norms
-from isotopic.problem import Pair, Problem
+from isotopic.priors import Posterior, row_norms
+from isotopic.problem import Problem
 
 Start = tuple[Posterior, Posterior]
 
@@ -53,66 +53,6 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
     first = problem.weights_at(own, topics.sum(axis=1) if scaled else 1.0)
     second = problem.topics.at(np.array(topics, dtype, order="F"), problem.weights_totals(first))
     return first, second
-
-
-def start_from_model(problem: Problem, model: Any, which: Array | None = None) -> Start:
-    """Let both priors absorb the counts that a fitted model of any kind explains.
-
-    ``which`` of the model's samples the problem has, if not all.
-    """
-    if not hasattr(model, "components_"):
-        raise ValueError(f"init={model!r} is not fitted; fit it first")
-    if not hasattr(model, "weights_"):
-        raise TypeError(
-            f"init={model!r} is not a model of this package; give its factors as "
-            "init=(weights, topics)"
-        )
-    given, needed = model.components_.shape, (problem.n_components, problem.X.shape[1])
-    if given != needed:
-        raise ValueError(f"init is a model with topics {given}; this fit needs {needed}")
-    copies = np.ones(problem.X.shape[0]) if problem.X.copies is None else problem.X.copies
-    totals = problem.X.sample_totals / copies
-    weight_counts, topic_counts = explained_counts(model)
-    if which is not None and len(weight_counts) > which[-1]:
-        weight_counts = weight_counts[which]
-    if len(weight_counts) != len(totals):  # other samples: only the topics are of use
-        shares = problem.X.equal_shares(problem.n_components)
-        return absorbed(problem, shares, topic_counts.copy("K"))
-    weight_counts = weight_counts.copy("K")
-    # A sample that the model knew nothing of starts anywhere: from zero it could not leave.
-    unknown = (weight_counts.sum(axis=1) <= 0) & (totals > 0)
-    weight_counts[unknown] = totals[unknown, np.newaxis] / problem.n_components
-    weight_counts *= copies[:, np.newaxis]
-    return absorbed(problem, weight_counts, topic_counts.copy("K"))
-
-
-def explained_counts(model: Any) -> tuple[Array, Array]:
-    """Find the expected counts that a fitted model of any kind stands for.
-
-    The weights' are those of each sample counted once. A prior that absorbs them turns one model
-    into another as the paper's lemmas say.
-    """
-    weights_prior, topics_prior = model._fitted_priors
-    pair = Pair(weights_prior, topics_prior)
-    weights = Posterior(
-        model.weights_, model._effective_weights, explained=model._weights_explained
-    )
-    if model._size_factors is not None:
-        sized = WithSizeFactors(weights_prior, model._size_factors)
-        weights_prior, weights = sized, sized.sized(weights)
-    topics = Posterior(
-        model.components_, model._effective_components, explained=model._components_explained
-    )
-    weight_counts = weights_prior.implied_counts(
-        weights, model.sample_totals_, pair.topics_totals(topics)
-    )
-    if len(weight_counts) == 0:  # they were not kept: each topic explains as much as any other
-        even = np.full(len(model.components_), model._feature_totals.sum() / len(model.components_))
-        return weight_counts, topics_prior.implied_counts(topics, even, even[:, np.newaxis])
-    copies = np.ones(len(model.weights_)) if model._copies is None else model._copies
-    scale = np.asarray(copies @ weights.mean)[:, np.newaxis]
-    topic_counts = topics_prior.implied_counts(topics, copies @ weight_counts, scale)
-    return weight_counts, topic_counts
 
 
 def absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> Start:

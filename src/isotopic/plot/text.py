@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.fitted import Fitted, fitted_of, read_feature_names
 
 _REPLACEMENTS = ("\N{REPLACEMENT CHARACTER}", "?")
 
@@ -44,8 +45,8 @@ def topic_names(given: Any, n: int) -> list[str]:
 
 def feature_names(model: Any, given: Any) -> Array:
     """Take names of features, or those that the model knows, or make them of their numbers."""
-    if hasattr(model, "_feature_names"):
-        return np.asarray(model._feature_names(given))
+    if isinstance(model, Fitted) or hasattr(model, "fitted_"):
+        return read_feature_names(fitted_of(model), given)
     n = np.shape(model)[1]
     names = np.asarray([f"x{i}" for i in range(n)] if given is None else given, dtype=object)
     if names.shape != (n,):

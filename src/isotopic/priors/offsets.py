@@ -1,6 +1,7 @@
 """Wrappers for what is known about samples of Poisson models: sizes, and given weights."""
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,6 +33,7 @@ class WithSizeFactors(Wrapper):
 
     prior: Prior
     size_factors: Array = field(repr=False)
+    needs_counts: ClassVar[str] = "size_factors"
 
     @property
     def sizes(self) -> Array:  # type: ignore[override]
@@ -111,6 +113,7 @@ class WithFixedWeights(Wrapper):
 
     prior: Prior
     given: Array = field(repr=False)
+    needs_counts: ClassVar[str] = "fixed_weights"
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Return the given weights, and what the prior makes of the other values."""

@@ -1,7 +1,7 @@
 """Wrappers for what a user knows: sample weights, fixed topics, seeds, forbidden features."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -229,6 +229,7 @@ class Seeded(Wrapper):
 
     prior: Prior
     pseudo_counts: Array = field(repr=False)
+    needs_counts: ClassVar[str] = "seeds"
 
     @property
     def scale_tendency(self) -> str:

@@ -3,19 +3,20 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.evaluate import proportions
-from isotopic.init import explained_counts
+from isotopic.fitted import Fitted, fitted_of, read_feature_names
+from isotopic.fitted.explained import explained_counts
+from isotopic.fitted.inference import infer
 from isotopic.kernels import normalized
 from isotopic.priors import Posterior
-from isotopic.problem import Pair
 from isotopic.report import samples, summary, topics
 from isotopic.report.limits import Limits
 from isotopic.report.readings import readings
+from isotopic.threads import use_threads
 
 # By which sums of the same float32 counts may differ, if they are added in another order.
 _ROUNDING = 1e-5
@@ -34,10 +35,10 @@ class Material:
     def __init__(
         self, model: BaseTopicModel, X: Any, feature_names: Any, sample_names: Any, documents: Any
     ) -> None:
-        check_is_fitted(model)
-        self.model = model
-        self.feature_names = model._feature_names(feature_names)
-        self.X: CountMatrix = model._read_new(X)
+        fitted = fitted_of(model)
+        self.model, self.fitted = model, fitted
+        self.feature_names = read_feature_names(fitted, feature_names)
+        self.X: CountMatrix = model.read_counts(X)
         if self.X.total == 0:
             raise ValueError("X has no counts to report on")
         n_samples = self.X.shape[0]
@@ -49,23 +50,21 @@ class Material:
         self.documents = (
             None if documents is None else _one_for_each("documents", documents, n_samples)
         )
-        self.is_fitted_data = _has_totals_of(model, self.X)
+        self.is_fitted_data = _has_totals_of(fitted, self.X)
         self.explained, weights = self._explained()
         self.effective_weights = weights.effective
         self.proportions = proportions(weights.mean, model.components_)
         self.readings = readings(model)
 
     def _explained(self) -> tuple[Array, Posterior]:
-        """Give the counts of each sample that each topic explains, and the weights."""
-        model = self.model
+        """Return the counts of each sample that each topic explains, and the weights."""
+        fitted = self.fitted
         if self.is_fitted_data:
-            return explained_counts(model)[0], Posterior(model.weights_, model._effective_weights)
-        weights = model._infer(self.X)
-        pair = Pair(*model._fitted_priors)
-        topic = Posterior(model.components_, model._effective_components)
-        counts = pair.weights.implied_counts(
-            weights, self.X.sample_totals, pair.topics_totals(topic)
-        )
+            return explained_counts(fitted)[0], fitted.weights
+        with use_threads(self.model.n_jobs):
+            weights = infer(fitted, self.X)
+        totals = fitted.pair.topics_totals(fitted.topics)
+        counts = fitted.weights_prior.implied_counts(weights, self.X.sample_totals, totals)
         return counts, weights
 
     def payload(self, title: str, limits: Limits) -> dict[str, Any]:
@@ -90,7 +89,7 @@ class Material:
             X,
             self.proportions,
             self.explained,
-            (self.effective_weights, model._effective_components),
+            (self.effective_weights, self.fitted.topics.effective),
             frequencies,
             self.sample_names,
             self.documents,
@@ -143,13 +142,13 @@ class Material:
         return said
 
 
-def _has_totals_of(model: BaseTopicModel, X: CountMatrix) -> bool:
+def _has_totals_of(fitted: Fitted, X: CountMatrix) -> bool:
     """Tell by the totals whether these are the counts that were fitted, up to rounding."""
-    if X.shape[0] != len(model.sample_totals_):
+    if X.shape[0] != len(fitted.sample_totals):
         return False
-    pairs = [(X.sample_totals, model.sample_totals_)]
-    if model._copies is None:
-        pairs.append((X.feature_totals, model._feature_totals))
+    pairs = [(X.sample_totals, fitted.sample_totals)]
+    if fitted.copies is None:
+        pairs.append((X.feature_totals, fitted.feature_totals))
     return all(np.allclose(a, b, rtol=_ROUNDING, atol=0) for a, b in pairs)
 
 

@@ -107,9 +107,9 @@ def _rule(prior: Any) -> Rule:
 
 def _prior_of(model: BaseTopicModel, cls: type[BaseTopicModel]) -> tuple[Prior, str]:
     """Give the prior of the weights of that reading, and why it is not exact, if it is not."""
-    own: Any = model._fitted_priors[0]
+    own: Any = model.fitted_.weights_prior
     try:
-        return (own if type(model) is cls else convert(model, to=cls)._fitted_priors[0]), ""
+        return (own if type(model) is cls else convert(model, to=cls).fitted_.weights_prior), ""
     except ValueError as error:
         concentration = own.prior_counts if own.is_bayesian else 1 / len(model.components_)
         return _PAPER[cls](concentration), _reason(error)

@@ -38,12 +38,11 @@ def data(X: CountMatrix) -> dict[str, Any]:
 
 def settings(model: BaseTopicModel) -> dict[str, Any]:
     """Give the model's name, its parameters and its priors, in words."""
-    weights, topics = model._fitted_priors
     return {
         "name": type(model).__name__,
         "version": version("isotopic"),
-        "weights": _in_words(weights),
-        "topics": _in_words(topics),
+        "weights": _in_words(model.fitted_.weights_prior),
+        "topics": _in_words(model.fitted_.topics_prior),
         "parameters": {
             name: _in_words(value) for name, value in model.get_params(deep=False).items()
         },

@@ -1,0 +1,154 @@
+"""From data and priors to a problem, and from a solver's state to a fitted value."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.blocks import BlockedCounts
+from isotopic.counts import CountMatrix
+from isotopic.fitted.inference import infer
+from isotopic.fitted.offsets import NO_OFFSETS, Offsets, unwrapped
+from isotopic.fitted.value import Fitted, OnlineMemory, stack_rows, without_rows, without_terms
+from isotopic.priors import Posterior, Prior, SampleWeighted
+from isotopic.problem import Problem, State
+from isotopic.solvers import HISTORY, HyperparameterState
+
+_NO_HISTORY = np.empty(0, HISTORY)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The samples of a fit.
+
+    Attributes
+    ----------
+    counts : CountMatrix or BlockedCounts
+    copies : ndarray of shape (samples,) or None
+        The sample weights; ``None``: every sample counts once.
+    offsets : Offsets
+    feature_names : ndarray of str or None
+    """
+
+    counts: CountMatrix | BlockedCounts
+    copies: Array | None = None
+    offsets: Offsets = NO_OFFSETS
+    feature_names: Array | None = None
+
+    @property
+    def used_rows(self) -> Array | None:
+        """The samples with a positive sample weight; ``None``: all of them."""
+        if self.copies is None or self.copies.all():
+            return None
+        if isinstance(self.counts, BlockedCounts):
+            raise ValueError(
+                "sample_weight must be positive for row blocks. Leave out the rows of weight zero."
+            )
+        return np.flatnonzero(self.copies)
+
+    def used(self, prior: Prior) -> tuple[Any, Prior]:
+        """Return the counts that a problem sees, and the prior of their weights.
+
+        A sample counts as often as its sample weight says; one of weight zero is left out.
+        """
+        counts: Any = self.counts
+        prior, copies, rows = self.offsets.wrap(prior), self.copies, self.used_rows
+        if copies is None:
+            return counts, prior
+        if rows is not None:
+            counts, prior, copies = counts.rows(rows), prior.rows(rows), copies[rows]
+        try:
+            return counts.repeated(copies), SampleWeighted(prior, copies)
+        except ValueError as error:
+            raise ValueError(f"sample_weight times X: {error}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A problem, and the data and the prior that it was made of.
+
+    Attributes
+    ----------
+    data : Data
+    weights_prior : Prior
+        Of the weights of all samples, for size one.
+    problem : Problem
+    """
+
+    data: Data
+    weights_prior: Prior
+    problem: Problem
+
+    def fitted_at(
+        self,
+        state: State,
+        *,
+        history: Array = _NO_HISTORY,
+        converged: bool = False,
+        topics: Posterior | None = None,
+        online: OnlineMemory | None = None,
+    ) -> Fitted:
+        """Return the fitted value of a solver's state.
+
+        Parameters
+        ----------
+        state : State
+        history : structured ndarray
+        converged : bool
+        topics : Posterior or None
+            ``None``: those of the state.
+        online : OnlineMemory or None
+        """
+        data, problem = self.data, self.problem
+        weights_prior, topics_prior = self.weights_prior, problem.topics
+        if isinstance(state, HyperparameterState):
+            weights_prior = weights_prior.with_learned(unwrapped(state.weights_prior))
+            topics_prior = topics_prior.with_learned(state.topics_prior)
+        rows = data.used_rows
+        used_offsets = data.offsets if rows is None else data.offsets.rows(rows)
+        fitted = Fitted(
+            weights_prior=weights_prior,
+            topics_prior=topics_prior,
+            weights=without_terms(
+                problem.collect_weights(state.weights, used_offsets.for_size_one)
+            ),
+            topics=topics_for_new_samples(topics_prior, topics or state.topics),
+            offsets=data.offsets,
+            copies=data.copies,
+            sample_totals=data.counts.sample_totals,
+            feature_totals=problem.X.feature_totals,
+            has_missing=data.counts.missing is not None,
+            divergence=problem.divergence,
+            objective=state.objective,
+            log_likelihood=state.counts.log_likelihood,
+            saturated_divergence=problem.X.saturated_divergence,
+            history=history,
+            converged=converged,
+            feature_names=data.feature_names,
+            online=online,
+        )
+        if len(fitted.weights.mean) == 0:  # row blocks whose weights are not kept
+            return without_rows(fitted)
+        return fitted if rows is None else self._with_unused_rows(fitted, rows)
+
+    def _with_unused_rows(self, fitted: Fitted, rows: Array) -> Fitted:
+        """Infer the weights of the samples that the problem left out."""
+        counts: Any = self.data.counts
+        others = np.setdiff1d(np.arange(counts.shape[0]), rows)
+        weights = infer(fitted, counts.rows(others), self.data.offsets.rows(others), others)
+        return replace(
+            fitted, weights=stack_rows([fitted.weights, without_terms(weights)], [rows, others])
+        )
+
+
+def topics_for_new_samples(prior: Prior, topics: Posterior) -> Posterior:
+    """Return the topics row by row, with the effective factor that new samples see."""
+    parameters, rates = topics.parameters, topics.rates
+    return Posterior(
+        mean=np.ascontiguousarray(topics.mean),
+        effective=prior.predictive_factor(topics),
+        parameters=None if parameters is None else np.ascontiguousarray(parameters),
+        rates=None if rates is None else np.ascontiguousarray(rates),
+        explained=topics.explained,
+    )

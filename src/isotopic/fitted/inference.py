@@ -1,0 +1,175 @@
+"""Infer the weights of new samples, and score them, the topics being as they are."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from isotopic.arrays import Array
+from isotopic.blocks import BlockedCounts, PlacedBlock
+from isotopic.counts import CountMatrix
+from isotopic.fitted.offsets import NO_OFFSETS, Offsets
+from isotopic.fitted.value import Fitted, without_rows
+from isotopic.init import uniform_start, with_self_contribution_estimate
+from isotopic.priors import Fixed, Posterior
+from isotopic.problem import Problem
+from isotopic.solvers import choose_fold_in, solve
+
+# Weights are inferred until an update moves less than this share of a sample's total.
+_TOL = 1e-6
+
+
+def infer(
+    fitted: Fitted, X: CountMatrix, offsets: Offsets = NO_OFFSETS, rows: Array | None = None
+) -> Posterior:
+    """Return the posterior of the weights of samples.
+
+    Each sample's own problem is solved; the result does not depend on the other samples.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    X : CountMatrix of shape (samples, features)
+    offsets : Offsets
+        Size factors and fixed weights of these samples.
+    rows : ndarray of int or None
+        The rows of the weights' prior that belong to these samples, if it has one for each sample.
+
+    Returns
+    -------
+    weights : Posterior
+        For size one.
+    """
+    X = X.as_sparse()  # dense products of a row depend on the rows around it
+    prior = fitted.weights_prior if rows is None else fitted.weights_prior.rows(rows)
+    topics = Posterior(
+        fitted.topics.mean.astype(X.dtype, copy=False),
+        fitted.topics.effective.astype(X.dtype, copy=False),
+    )
+    fixed = Fixed(topics, is_normalized=fitted.topics_prior.is_normalized)
+    problem = Problem(offsets.wrap(prior), fixed, X, fitted.n_components, fitted.divergence)
+    start = uniform_start(X, problem, topics)
+    if problem.weights.needs_squares:
+        problem = with_self_contribution_estimate(problem, start)
+        start = uniform_start(X, problem, topics)
+    solver: Any = choose_fold_in(problem, _TOL)
+    solution = solve(problem, solver, start, tol=solver.tol)
+    if solution.interrupted:
+        raise KeyboardInterrupt
+    if not solution.converged and X.total > 0:
+        warnings.warn(
+            f"The weights of some samples have not converged: after {solver.max_updates} updates "
+            f"the last one moved {solution.state.residual:.1e} of a sample's total.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return offsets.for_size_one(problem.absorb_weights(solution.state.counts, topics))
+
+
+def infer_weights(
+    fitted: Fitted, X: CountMatrix | BlockedCounts, offsets: Offsets = NO_OFFSETS
+) -> Array:
+    """Return the weights of samples (samples x components), a block at a time for row blocks."""
+    if isinstance(X, BlockedCounts):
+        task = _InferBlock(without_rows(fitted), offsets)
+        return np.concatenate(X.engine.total(task, X.pieces).parts)
+    return infer(fitted, X, offsets).mean
+
+
+def score(
+    fitted: Fitted,
+    X: CountMatrix | BlockedCounts,
+    sample_weight: Array | None = None,
+    offsets: Offsets = NO_OFFSETS,
+) -> float:
+    """Return the mean log-likelihood of a count, or minus the mean divergence of an entry.
+
+    The weights are inferred from the same counts. With each sample's probabilities
+    ``p = weights @ topics``, normalised, the score of a model of counts is
+    ``sum(X * log(p)) / sum(X)``. Other divergences have no probabilities.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    X : CountMatrix or BlockedCounts of shape (samples, features)
+    sample_weight : ndarray of shape (samples,) or None
+    offsets : Offsets
+    """
+    copies = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    total = float(fitted.divergence.row_units(X) @ copies)
+    if total == 0:
+        raise ValueError("X has no counts to score.")
+    if isinstance(X, BlockedCounts):
+        found = X.engine.total(_ScoreBlock(without_rows(fitted), offsets, copies), X.pieces)
+    else:
+        found = _score_rows(fitted, X.as_sparse(), copies, offsets)
+    if found.n_impossible:
+        warnings.warn(
+            f"The score is -inf: {found.n_impossible} samples have counts of features that no "
+            "topic has. A prior on the topics, such as LDA's eta, makes every feature possible.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return found.value / total
+
+
+@dataclass(frozen=True)
+class _InferBlock:
+    """Infer the weights of one block of samples."""
+
+    fitted: Fitted
+    offsets: Offsets
+
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> "_Stacked":
+        offsets = self.offsets.rows(piece.rows)
+        return _Stacked([infer(self.fitted, X, offsets, piece.row_numbers).mean])
+
+
+@dataclass
+class _Stacked:
+    """Arrays of rows, one below the other."""
+
+    parts: list[Array]
+
+    def plus(self, later: Self) -> Self:
+        return type(self)(self.parts + later.parts)
+
+
+@dataclass(frozen=True)
+class _ScoreBlock:
+    """Score one block of samples."""
+
+    fitted: Fitted
+    offsets: Offsets
+    copies: Array
+
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> "_Scored":
+        offsets, copies = self.offsets.rows(piece.rows), self.copies[piece.rows]
+        return _score_rows(self.fitted, X.as_sparse(), copies, offsets, piece.row_numbers)
+
+
+@dataclass
+class _Scored:
+    """The summed scores of samples, and how many have a log-likelihood of minus infinity."""
+
+    value: float
+    n_impossible: int
+
+    def plus(self, later: Self) -> Self:
+        return type(self)(self.value + later.value, self.n_impossible + later.n_impossible)
+
+
+def _score_rows(
+    fitted: Fitted, X: CountMatrix, copies: Array, offsets: Offsets, rows: Array | None = None
+) -> _Scored:
+    """Infer the weights of samples, and sum their scores."""
+    weights, topics = infer(fitted, X, offsets, rows).mean, fitted.topics.mean.astype(X.dtype)
+    divergence = fitted.divergence
+    by_sample = divergence.row_scores(X, weights, topics)
+    counted = copies > 0
+    if not divergence.is_likelihood:  # rows without any entry have no divergence
+        counted &= divergence.row_units(X) > 0
+    n_impossible = int(np.count_nonzero(np.isneginf(by_sample[counted])))
+    return _Scored(float(by_sample[counted] @ copies[counted]), n_impossible)

@@ -1,0 +1,77 @@
+"""Size factors and fixed weights of samples."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from isotopic.arrays import Array
+from isotopic.priors import (
+    Free,
+    Posterior,
+    Prior,
+    SampleWeighted,
+    WithFixedWeights,
+    WithSizeFactors,
+)
+from isotopic.registry import register
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Offsets:
+    """The size factors and the fixed weights of samples, where a user gave them.
+
+    Parameters
+    ----------
+    size_factors : ndarray of shape (samples,) or None
+    fixed_weights : ndarray of shape (samples, fixed components) or None
+        Of a sample of size one.
+    """
+
+    size_factors: Array | None = None
+    fixed_weights: Array | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither was given."""
+        return self.size_factors is None and self.fixed_weights is None
+
+    @property
+    def n_fixed_weights(self) -> int:
+        """The number of components whose weights are fixed."""
+        return 0 if self.fixed_weights is None else self.fixed_weights.shape[1]
+
+    def rows(self, rows: Array | slice) -> "Offsets":
+        """Select samples."""
+        sizes, fixed = self.size_factors, self.fixed_weights
+        return Offsets(
+            None if sizes is None else sizes[rows], None if fixed is None else fixed[rows]
+        )
+
+    def wrap(self, prior: Prior) -> Prior:
+        """Return the prior of the weights of samples with these sizes and fixed weights."""
+        if self.fixed_weights is not None:
+            prior = WithFixedWeights(prior, self.fixed_weights)
+        return prior if self.size_factors is None else WithSizeFactors(prior, self.size_factors)
+
+    def for_own_size(self, weights: Posterior) -> Posterior:
+        """Return weights of size one for samples of these sizes."""
+        if self.size_factors is None:
+            return weights
+        return WithSizeFactors(Free(), self.size_factors).sized(weights)
+
+    def for_size_one(self, weights: Posterior, rows: slice = slice(None)) -> Posterior:
+        """Return the weights of some of these samples for size one."""
+        if self.size_factors is None:
+            return weights
+        return WithSizeFactors(Free(), self.size_factors[rows]).unsized(weights)
+
+
+NO_OFFSETS = Offsets()
+
+
+def unwrapped(prior: Any) -> Prior:
+    """Return the prior of weights without sample weights, size factors and fixed weights."""
+    while isinstance(prior, (SampleWeighted, WithSizeFactors, WithFixedWeights)):
+        prior = prior.prior
+    inner: Prior = prior
+    return inner

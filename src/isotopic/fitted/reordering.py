@@ -1,0 +1,83 @@
+"""Put the components of a fitted model into another order, and add up those to be merged."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.evaluate import prevalence
+from isotopic.fitted.explained import explained_counts
+from isotopic.fitted.value import Fitted, map_arrays
+
+
+def reorder(fitted: Fitted, order: Array) -> Fitted:
+    """Return the same model with component ``order[i]`` as component ``i``."""
+    offsets, online = fitted.offsets, fitted.online
+    if offsets.fixed_weights is not None:
+        first = order[: offsets.n_fixed_weights]
+        offsets = replace(offsets, fixed_weights=offsets.fixed_weights[:, first])
+    if online is not None:
+        topics = online.topics and map_arrays(online.topics, lambda a: _reorder_rows(a, order))
+        online = replace(online, average=_reorder_rows(online.average, order), topics=topics)
+    return replace(
+        fitted,
+        weights_prior=fitted.weights_prior.reordered(order),
+        topics_prior=fitted.topics_prior.rows(order),
+        weights=map_arrays(fitted.weights, lambda a: np.ascontiguousarray(a[:, order])),
+        topics=map_arrays(fitted.topics, lambda a: _reorder_rows(a, order)),
+        offsets=offsets,
+        online=online,
+    )
+
+
+def order_by_prevalence(fitted: Fitted, n_fixed: Sequence[int]) -> Array:
+    """Return the order with the most prevalent component first.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    n_fixed : sequence of int
+        The first so many components stay in front.
+    """
+    part = np.digitize(np.arange(fitted.n_components), sorted(n_fixed))
+    return np.lexsort((-prevalence(fitted), part))
+
+
+def merged_counts(fitted: Fitted, groups: Array) -> tuple[Array, Array]:
+    """Return the explained counts of both sides, added up by group.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    groups : ndarray of int of shape (components,)
+        The number of the merged component that each component belongs to.
+    """
+    by_sample, by_topic = explained_counts(fitted)
+    return sum_by_group(by_sample.T, groups).T, sum_by_group(by_topic, groups)
+
+
+def sum_by_group(rows: Array, groups: Array) -> Array:
+    """Return the sums of the rows of each group."""
+    sums = np.zeros((groups.max() + 1, rows.shape[1]))
+    np.add.at(sums, groups, rows)
+    return sums
+
+
+def merge_topics_prior(prior: Any, groups: Array) -> Any:
+    """Return the prior of merged topics: that of each part, which must be the same."""
+    first = np.unique(groups, return_index=True)[1]
+    for topic, group in enumerate(groups):
+        if prior.rows(np.array([topic])) != prior.rows(first[[group]]):
+            raise ValueError(
+                f"Cannot merge topics {first[group]} and {topic}: their priors differ."
+            )
+    return prior.rows(first)
+
+
+def _reorder_rows(array: Array, order: Array) -> Array:
+    """Reorder the rows of a matrix, keeping its layout in memory; leave vectors alone."""
+    if array.ndim < 2:
+        return array
+    return np.array(array[order], order="C" if array.flags.c_contiguous else "F")

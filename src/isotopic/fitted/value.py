@@ -1,0 +1,271 @@
+"""The value that a fit produces."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from isotopic.arrays import Array
+from isotopic.divergences import Divergence
+from isotopic.fitted.offsets import Offsets
+from isotopic.priors import Posterior, Prior
+from isotopic.problem import Pair
+from isotopic.registry import register
+
+# Marks the fields that have a row for each sample.
+_BY_SAMPLE = {"by": "sample"}
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class OnlineMemory:
+    """What ``partial_fit`` remembers of the batches so far.
+
+    Attributes
+    ----------
+    average : ndarray of shape (components, features)
+        The topics' expected counts of one sample, averaged over the batches.
+    n_samples : float
+        How many samples there were.
+    n_batches : int
+    topics : Posterior or None
+        The topics that the next batch starts from; ``None``: they are made of the average.
+    """
+
+    average: Array
+    n_samples: float
+    n_batches: int
+    topics: Posterior | None = None
+
+
+@register
+@dataclass(frozen=True, eq=False, repr=False)
+class Fitted:
+    """What a fit found.
+
+    Estimators hold one as ``fitted_``; their other fitted attributes are views of it. Functions
+    that take a fitted model take this value, too. It never changes, and neither should its arrays.
+
+    Attributes
+    ----------
+    weights_prior : Prior
+        Of the weights of a sample of size one, with the hyperparameters that were learned.
+    topics_prior : Prior
+        With fixed topics, seeds, forbidden features and learned hyperparameters.
+    weights : Posterior
+        Of the samples (samples x components), for size one. A fit to row blocks can leave them
+        out; then they have no rows.
+    topics : Posterior
+        Components x features. ``effective`` is the factor that new samples see.
+    offsets : Offsets
+        The size factors and fixed weights of the samples.
+    copies : ndarray of shape (samples,) or None
+        The sample weights; ``None``: every sample counts once.
+    sample_totals : ndarray of shape (samples,)
+        The sum of each sample.
+    feature_totals : ndarray of shape (features,)
+        The sum of each feature, every sample counted as often as its weight says.
+    has_missing : bool
+        Whether entries were missing.
+    divergence : Divergence
+        What was minimised between the data and the model.
+    objective : float
+    log_likelihood : float
+        At the effective factors, up to terms that depend on the data only.
+    saturated_divergence : float
+        What turns minus the log-likelihood into a divergence.
+    history : structured ndarray
+        A row for each iteration.
+    converged : bool
+    feature_names : ndarray of str or None
+    online : OnlineMemory or None
+        What ``partial_fit`` remembers; ``None`` after ``fit``.
+    """
+
+    weights_prior: Prior
+    topics_prior: Prior
+    weights: Posterior = field(metadata=_BY_SAMPLE)
+    topics: Posterior
+    offsets: Offsets = field(metadata=_BY_SAMPLE)
+    copies: Array | None = field(metadata=_BY_SAMPLE)
+    sample_totals: Array = field(metadata=_BY_SAMPLE)
+    feature_totals: Array
+    has_missing: bool
+    divergence: Divergence
+    objective: float
+    log_likelihood: float
+    saturated_divergence: float
+    history: Array
+    converged: bool
+    feature_names: Array | None = None
+    online: OnlineMemory | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """Both priors."""
+        return Pair(self.weights_prior, self.topics_prior)
+
+    @property
+    def n_components(self) -> int:
+        """The number of topics."""
+        return len(self.topics.mean)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return int(self.topics.mean.shape[1])
+
+    @property
+    def n_iter(self) -> int:
+        """The iterations that were made, or the batches that were seen."""
+        return len(self.history) if self.online is None else self.online.n_batches
+
+    @property
+    def sample_weight(self) -> Array:
+        """How often each sample counts."""
+        return np.ones(len(self.weights.mean)) if self.copies is None else self.copies
+
+    def require_counts(self, name: str) -> None:
+        """Raise ValueError unless this is a model of counts, which ``name`` needs."""
+        if not self.divergence.is_likelihood:
+            raise ValueError(
+                f"{name} is defined only for counts, which have the Kullback-Leibler divergence; "
+                f"this model has {self.divergence!r}. transform, score and inverse_transform are "
+                "defined for any divergence."
+            )
+
+    def __repr__(self) -> str:
+        return (
+            f"<Fitted: {len(self.weights.mean)} samples, {self.n_components} components, "
+            f"{self.n_features} features, {self.weights_prior!r} weights, "
+            f"{self.topics_prior!r} topics>"
+        )
+
+    @classmethod
+    def __from_archive__(cls, content: dict[str, Any]) -> Self:
+        fitted = cls(**content)
+        _check(fitted)
+        return fitted
+
+
+def fitted_of(model: Any) -> Fitted:
+    """Return the value of a fitted estimator, or the value that was given itself."""
+    if isinstance(model, Fitted):
+        return model
+    check_is_fitted(model, "fitted_")
+    fitted: Fitted = model.fitted_
+    return fitted
+
+
+def read_feature_names(fitted: Fitted, feature_names: Any = None) -> Array:
+    """Return the given names of the features, or those of the fitted data, or x0, x1, ..."""
+    names: Any = fitted.feature_names if feature_names is None else feature_names
+    if names is None:
+        names = [f"x{i}" for i in range(fitted.n_features)]
+    names = np.asarray(names, dtype=object)
+    if names.shape != (fitted.n_features,):
+        raise ValueError(
+            f"feature_names must have one name for each of the {fitted.n_features} features, not "
+            f"{names.size}."
+        )
+    return np.asarray(names)
+
+
+def map_arrays(posterior: Posterior, change: Callable[[Array], Array]) -> Posterior:
+    """Change every array of a posterior; arrays that are one object stay one object."""
+    arrays = {item.name: getattr(posterior, item.name) for item in fields(Posterior)}
+    changed = {id(array): change(array) for array in arrays.values() if array is not None}
+    parts: dict[str, Any] = {name: changed.get(id(array)) for name, array in arrays.items()}
+    return Posterior(**parts)
+
+
+def without_terms(posterior: Posterior) -> Posterior:
+    """Leave out what only the objective needs."""
+    return replace(posterior, terms=None, scale=None)
+
+
+def select_rows(fitted: Fitted, rows: Array) -> Fitted:
+    """Return the same topics with some of the samples, by their row numbers."""
+    return replace(without_rows(fitted, rows), weights_prior=fitted.weights_prior.rows(rows))
+
+
+def without_rows(fitted: Fitted, rows: Array | slice = slice(0)) -> Fitted:
+    """Leave out the samples (but those of ``rows``), and keep the prior of all samples."""
+    names = [item.name for item in fields(fitted) if item.metadata == _BY_SAMPLE]
+    parts: dict[str, Any] = {name: _rows(getattr(fitted, name), rows) for name in names}
+    return replace(fitted, **parts)
+
+
+def stack_rows(parts: Sequence[Posterior], rows: Sequence[Array]) -> Posterior:
+    """Join the weights of several groups of samples, each at its row numbers."""
+    order = np.argsort(np.concatenate(rows))
+    joined: dict[str, Any] = {}
+    for item in fields(Posterior):
+        arrays: list[Any] = [getattr(part, item.name) for part in parts]
+        joined[item.name] = None if arrays[0] is None else np.concatenate(arrays)[order]
+    if all(part.effective is part.mean for part in parts):
+        joined["effective"] = joined["mean"]
+    return Posterior(**joined)
+
+
+def _rows(value: Any, rows: Array | slice) -> Any:
+    if isinstance(value, Posterior):
+        return map_arrays(value, lambda array: array[rows])
+    if isinstance(value, Offsets):
+        return value.rows(rows)
+    return None if value is None else value[rows]
+
+
+def _check(fitted: Fitted) -> None:
+    """Raise if the parts of a file do not fit each other: the core trusts their shapes."""
+    weights, topics, offsets, online = fitted.weights, fitted.topics, fitted.offsets, fitted.online
+    kinds = (
+        (weights, Posterior),
+        (topics, Posterior),
+        (offsets, Offsets),
+        (fitted.divergence, Divergence),
+    )
+    good = all(isinstance(part, kind) for part, kind in kinds)
+    good = good and all(isinstance(p, Prior) for p in (fitted.weights_prior, fitted.topics_prior))
+    if good:
+        of_weights, of_topics = np.shape(weights.mean), np.shape(topics.mean)
+        good = len(of_weights) == len(of_topics) == 2 and of_weights[1] == of_topics[0]
+        good = good and _have_shape(weights, of_weights) and _have_shape(topics, of_topics)
+        n_samples, n_features = of_weights[:1], of_topics[1:]
+        optional = [
+            (fitted.copies, n_samples),
+            (offsets.size_factors, n_samples),
+            (fitted.feature_names, n_features),
+        ]
+        good = good and all(vector is None or np.shape(vector) == n for vector, n in optional)
+        good = good and np.shape(fitted.sample_totals) == n_samples
+        good = good and np.shape(fitted.feature_totals) == n_features
+        fixed = offsets.fixed_weights
+        if good and fixed is not None:
+            good = np.ndim(fixed) == 2 and len(fixed) == of_weights[0]
+            good = good and fixed.shape[1] <= of_weights[1]
+    if good and online is not None:
+        good = isinstance(online, OnlineMemory) and np.shape(online.average) == of_topics
+        if good and online.topics is not None:
+            good = isinstance(online.topics, Posterior)
+            good = good and _have_shape(without_terms(online.topics), of_topics)
+    if not good:
+        raise ValueError("the arrays of the model do not fit each other")
+    fitted.weights_prior.check_shape(of_weights)
+    fitted.topics_prior.check_shape(of_topics)
+
+
+def _have_shape(posterior: Posterior, shape: tuple[int, ...]) -> bool:
+    """Tell whether all arrays of a posterior are matrices of numbers of that shape."""
+    arrays = [getattr(posterior, item.name) for item in fields(Posterior)]
+    return all(
+        array is None
+        or (
+            isinstance(array, np.ndarray)
+            and array.shape == shape
+            and array.dtype in (np.float32, np.float64)
+        )
+        for array in arrays
+    )
