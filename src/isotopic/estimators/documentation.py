@@ -51,7 +51,7 @@ solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online",
         Each is called with an :class:`~isotopic.solvers.Iteration` after every iteration; one that
         returns ``True`` stops the fit. Those of scikit-learn are set with ``set_callbacks``.
     verbose : int, default=0
-        Show progress: a live line on a terminal if tqdm is installed, else a line every so many
+        Show progress: a live line on a terminal if rich is installed, else a line every so many
         iterations."""
 
 COMMON_ATTRIBUTES = """\
