@@ -671,7 +671,7 @@ def test_a_pass_that_fails_leaves_no_threads_behind(X, threads):
         raise ZeroDivisionError
 
     pieces = [
-        Piece(i, 20 * i, 20 * i + 20, CountedBlock(X[20 * i : 20 * i + 20])) for i in range(3)
+        PlacedBlock(i, 20 * i, 20 * i + 20, CountedBlock(X[20 * i : 20 * i + 20])) for i in range(3)
     ]
     before = threading.active_count()
     with use_threads(threads), pytest.raises(ZeroDivisionError) as caught:
