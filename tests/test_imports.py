@@ -1,8 +1,10 @@
 """The shape of the package: imports go one way, and importing it is cheap."""
 
 import ast
+import os
 import pathlib
 import re
+from importlib.util import find_spec
 
 import pytest
 from processes import run_python
@@ -132,3 +134,13 @@ def test_importing_loads_nothing_heavy():
 def test_public_names_exist_and_are_documented():
     for name in isotopic.__all__:
         assert getattr(isotopic, name).__doc__, name
+
+
+@pytest.mark.skipif(
+    "ISOTOPIC_REQUIRE_CORE" not in os.environ, reason="only `make test` installs all extras"
+)
+def test_no_test_is_skipped_for_want_of_a_library():
+    tests = "".join(path.read_text() for path in pathlib.Path(__file__).parent.glob("*.py"))
+    names = set(re.findall(r'importorskip\("(\w+)', tests)) - {"pty", "termios"}  # of POSIX
+    assert names
+    assert not {name for name in names if find_spec(name) is None}
