@@ -131,7 +131,7 @@ class _Runner:
                     in_one_line(),
                     warnings_as_lines(),
                     show_progress(
-                        data.counts.total,
+                        float(data.counts.sum()),
                         model.max_iter,
                         model.tol,
                         lines_to=sys.stderr,
