@@ -6,11 +6,17 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 export ISOTOPIC_REQUIRE_CORE = 1
-CORE   := CMakeLists.txt pyproject.toml $(wildcard src/isotopic/_core/*.cpp src/isotopic/_core/*.hpp)
+CPP    := $(wildcard src/isotopic/_core/*.cpp src/isotopic/_core/*.hpp)
+CORE   := CMakeLists.txt pyproject.toml $(CPP)
+
+# The core is built inside the environment that it is installed into, so that two environments never
+# share a build: $(call install,environment,extras).
+install = $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(2)]' \
+	--config-settings=build-dir=$(abspath $(1))/core
 
 # The sanitized build has an environment of its own. The sanitizers' library must come first in the
 # process, and the C++ library before the first exception. Python itself never frees everything.
-FUZZ         := build/fuzz
+FUZZ         := $(VENV)/fuzz
 FUZZ_SECONDS ?= 180
 SANITIZERS    = $(foreach library,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(library).so))
 
@@ -25,11 +31,13 @@ test: $(VENV)/.test
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
@@ -49,26 +57,25 @@ $(VENV)/.created $(FUZZ)/.created:
 	touch $@
 
 $(VENV)/.built: $(VENV)/.created $(CORE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli]'
+	$(call install,$(VENV),cli)
 	touch $@
 
 $(FUZZ)/.built: $(FUZZ)/.created $(CORE)
-	$(FUZZ)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' \
-		--config-settings=build-dir=$(FUZZ)/core --config-settings=cmake.build-type=Debug \
+	$(call install,$(FUZZ),test) --config-settings=cmake.build-type=Debug \
 		--config-settings=cmake.define.ISOTOPIC_SANITIZE=ON
 	touch $@
 
 $(VENV)/.test: $(VENV)/.built
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(call install,$(VENV),test)
 	touch $@
 
 # A peer that cannot be installed is left out of the comparison, which says so.
 $(VENV)/.bench: $(VENV)/.test
-	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	-$(call install,$(VENV),bench)
 	-$(PYTHON) -m venv $(VENV)/peers/salamander
 	-$(VENV)/peers/salamander/bin/python -m pip install --quiet --disable-pip-version-check salamander-learn
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.built
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
+	$(call install,$(VENV),lint)
 	touch $@

@@ -1,4 +1,4 @@
-"""Who watches a fit: lines, a live bar, and scikit-learn's callbacks."""
+"""The callbacks of a fit: the progress display, live or in lines, and scikit-learn's callbacks."""
 
 import os
 
@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 
 from isotopic import NMF, Free, Simplex, open_blocks
 from isotopic.blocks import BlockedCounts, problem_of
-from isotopic.estimators.callbacks import Pace
 from isotopic.init import random_start
+from isotopic.progress import Pace, show_progress
 from isotopic.solvers import Iteration
 
 CODE = """
@@ -43,15 +43,15 @@ def run_on_a_terminal(code):
 
 
 def test_a_terminal_gets_a_live_line():
-    pytest.importorskip("tqdm")
     seen = run_on_a_terminal(CODE)
-    assert "25/25" in seen
+    assert "iteration 25" in seen
     assert "residual" in seen
-    assert "iteration" not in seen
+    assert "at most 0 s left" in seen
+    assert "passes" not in seen  # as a line has it
 
 
-def test_a_terminal_without_tqdm_gets_lines():
-    seen = run_on_a_terminal("import sys; sys.modules['tqdm'] = None\n" + CODE)
+def test_a_terminal_without_rich_gets_lines():
+    seen = run_on_a_terminal("import sys; sys.modules['rich.console'] = None\n" + CODE)
     assert seen.count("iteration    10") == 2
 
 
@@ -131,12 +131,24 @@ def test_callbacks_reach_a_model_in_a_pipeline(rng):
 
 
 def test_the_pace_tells_of_an_end_that_comes_nearer():
-    pace = Pace(tokens=1000.0, max_iter=100, tol=1e-6)
-    said = [pace.look(Iteration(i, i, 2.0 * i, 1.0, 10.0**-i, None)) for i in (1, 2, 3, 4)]
-    assert all(line.startswith("5e+02 tokens/s") for line in said)
+    pace = Pace(total=1000.0, max_iter=100, tol=1e-6)
+    for i in (1, 2, 3, 4):
+        at = Iteration(i, i, 2.0 * i, 1.0, 10.0**-i, None)
+        pace.record(at)
+        assert pace.describe(at).endswith(" left, 5e+02 tokens/s")
     assert pace.iterations_left(4) == pytest.approx(2.0)  # the residual falls tenfold each time
-    assert said[-1].endswith("at most 4 s left")
-    assert Pace(1.0, 100, 0.0).look(Iteration(1, 1, 60.0, 1.0, 1.0, None)).endswith("1:39:00 left")
+    assert pace.describe(at).startswith("at most 4 s left")
+    slow, at = Pace(1.0, 100, 0.0), Iteration(1, 1, 60.0, 1.0, 1.0, None)
+    slow.record(at)
+    assert slow.describe(at).startswith("at most 1:39:00 left")
+
+
+def test_lines_become_rarer_as_a_fit_goes_on(capsys):
+    with show_progress(1.0, 1000, 0.0) as display:
+        for i in range(1, 101):
+            display(Iteration(i, i, 0.01 * i, 1.0, 1.0, None))
+    lines = capsys.readouterr().out.splitlines()
+    assert [int(line.split()[1]) for line in lines] == [1, 2, 5, 10, 20, 50, 100]
 
 
 def test_blocks_are_counted_while_a_fit_is_watched(rng):

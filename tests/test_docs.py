@@ -1,29 +1,187 @@
-"""The examples of the documentation and of the docstrings."""
+"""The examples of the documentation and of the docstrings, and the commands that pages show."""
 
+import ast
 import doctest
+import gzip
 import importlib
 import pathlib
-import pkgutil
+import re
+import shlex
+import tomllib
 
+import click
+import numpy as np
 import pytest
+from scipy import io, sparse
 
 import isotopic
+from isotopic import datasets
 
 ROOT = pathlib.Path(__file__).parent.parent
-MODULES = [m.name for m in pkgutil.walk_packages(isotopic.__path__, "isotopic.")]
+SOURCE = pathlib.Path(isotopic.__file__).parent
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+DOCTESTS = [page for page in PAGES if ">>> " in page.read_text()]
+MODULES = [
+    ".".join(["isotopic", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(
+        ".__init__"
+    )
+    for path in sorted(SOURCE.rglob("*.py"))
+    if re.search(r"^ *>>> ", path.read_text(), re.MULTILINE)
+]
 
 
-PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if ">>> " in page.read_text()]
+def blocks(page, language):
+    """Return the fenced blocks of a page, without its doctests."""
+    found = re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    return [block for block in found if ">>> " not in block]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", DOCTESTS, ids=lambda page: page.name)
 def test_examples_of_the_docs(page):
     failed, tried = doctest.testfile(str(page), module_relative=False)
     assert tried > 0
     assert failed == 0
 
 
-@pytest.mark.parametrize("name", [m for m in MODULES if not m.endswith("__main__")])
+@pytest.mark.parametrize("name", MODULES)
 def test_examples_of_docstrings(name):
-    failed, _ = doctest.testmod(importlib.import_module(name))
+    failed, tried = doctest.testmod(importlib.import_module(name))
+    assert tried > 0
     assert failed == 0
+
+
+# Python blocks
+
+
+def is_program(block):
+    """Return whether a block can be run: an excerpt of a method ends with ``return``."""
+    try:
+        compile(block, "block", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
+def lines_of(code):
+    """Return the lines without indentation and comments."""
+    return {line.partition("  # ")[0].strip() for line in code.splitlines()}
+
+
+@pytest.fixture
+def small_files(tmp_path, monkeypatch):
+    """Make what README reads, but small, and go to a folder that has it."""
+    corpus = datasets.load_kjv()
+    most = np.sort(np.argsort(-corpus.data.sum(axis=0), kind="stable")[:200])
+    corpus.data, corpus.feature_names = corpus.data[:60][:, most], corpus.feature_names[most]
+    corpus.sample_names = corpus.sample_names[:60]
+    monkeypatch.setattr(datasets, "load_kjv", lambda: corpus)
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "filtered_feature_bc_matrix"
+    folder.mkdir()
+    counts = np.random.default_rng(0).poisson(1.0, (30, 25))  # genes x cells
+    with gzip.open(folder / "matrix.mtx.gz", "wb") as file:
+        io.mmwrite(file, sparse.coo_array(counts))
+    genes = [f"ENSG{i}\tgene{i}\tGene Expression\n" for i in range(30)]
+    with gzip.open(folder / "features.tsv.gz", "wt") as file:
+        file.writelines(genes)
+    with gzip.open(folder / "barcodes.tsv.gz", "wt") as file:
+        file.writelines(f"CELL{i}\n" for i in range(25))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_readme_runs(small_files):
+    programs = [block for block in blocks(README, "python") if is_program(block)]
+    assert len(programs) > 1
+    names = {}
+    for block in programs:
+        exec(compile(block, "README.md", "exec"), names)
+
+
+EXCERPTS = [page for page in PAGES if not all(map(is_program, blocks(page, "python")))]
+
+
+@pytest.mark.parametrize("page", EXCERPTS, ids=lambda page: page.name)
+def test_excerpts_are_in_the_source(page):
+    excerpts = [block for block in blocks(page, "python") if not is_program(block)]
+    code = {line for path in SOURCE.rglob("*.py") for line in lines_of(path.read_text())}
+    for excerpt in excerpts:
+        assert lines_of(excerpt) <= code
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name
+)
+def test_programs_import_what_exists(page):
+    programs = [ast.parse(block) for block in blocks(page, "python") if is_program(block)]
+    for node in [node for program in programs for node in ast.walk(program)]:
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("isotopic"):
+            module = importlib.import_module(node.module)
+            for alias in node.names:
+                assert hasattr(module, alias.name), f"{node.module}.{alias.name}"
+
+
+# Console blocks
+
+COMMANDS = [
+    pytest.param(line.removeprefix("$ "), id=f"{page.name}: {line.removeprefix('$ ')[:40]}")
+    for page in PAGES
+    for block in blocks(page, "console")
+    for line in block.splitlines()
+    if line.startswith("$ ")
+]
+
+
+def check_isotopic(arguments):
+    from isotopic.cli.app import app
+
+    name, *options = arguments
+    command = app.commands[name]
+    command.make_parser(click.Context(command)).parse_args(options)  # unknown options raise
+
+
+def check_pip(arguments):
+    assert arguments[0] == "install"
+    extras = re.fullmatch(r"(?:\.|isotopic)(?:\[(.*)\])?", arguments[1])[1]
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set((extras or "cli").split(",")) <= set(known["optional-dependencies"])
+
+
+def check_make(arguments):
+    targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+    assert arguments[0] in targets.split()
+
+
+def check_python(arguments):
+    assert arguments[0] == "-m"
+    folder = ROOT / arguments[1]
+    assert (folder / "__main__.py").exists()
+    code = "".join(path.read_text() for path in folder.rglob("*.py"))
+    for option in arguments[2:]:
+        assert not option.startswith("-") or f'"{option}"' in code, option
+
+
+CHECKS = {
+    "isotopic": check_isotopic,
+    "pip": check_pip,
+    "make": check_make,
+    "python": check_python,
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_and_their_options_exist(command):
+    if "_ISOTOPIC_COMPLETE=" in command:  # what click makes of the program's name
+        assert re.search(r"_ISOTOPIC_COMPLETE=(bash|zsh|fish)_source isotopic\b", command)
+        return
+    program, *arguments = shlex.split(command, comments=True)
+    CHECKS[program](arguments)
+
+
+def test_commands_were_found():
+    assert len(COMMANDS) > 10
+    with pytest.raises(click.NoSuchOption):
+        check_isotopic(["fit", "x", "--no-such-option"])
+    with pytest.raises(KeyError):
+        check_isotopic(["no-such-command"])

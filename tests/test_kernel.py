@@ -300,7 +300,7 @@ def test_an_unknown_level_is_named():
     environment = {**os.environ, "ISOTOPIC_SIMD": "v9"}
     run = run_python("-c", code, check=False, env=environment)
     assert run.returncode != 0
-    assert "ISOTOPIC_SIMD=v9 is not a level" in run.stderr
+    assert "ISOTOPIC_SIMD=v9 is not an instruction-set level" in run.stderr
 
 
 def test_the_compiled_core_is_what_runs():

@@ -81,6 +81,7 @@ def payload_of(page):
 def test_readings_are_the_conversions(name, X):
     model = MODELS[name].fit(X)
     of = material(model, X)
+    assert of.readings
     for reading in of.readings:
         weights = (of.explained + reading["add"]) / np.asarray(reading["divide"])
         if reading["normalize"]:
@@ -348,6 +349,7 @@ def test_names_come_from_a_data_frame(X):
     frame.columns = [f"word{i}" for i in range(90)]
     told = material(NMF(3, **FIT).fit(frame), frame).payload("", Limits())
     assert told["samples"]["names"][:2] == ["d0", "d1"]
+    assert told["terms"]["names"]
     assert all(name.startswith("word") for name in told["terms"]["names"])
     listed = material(NMF(3, **FIT).fit(X), X.toarray().tolist()).payload("", Limits())
     assert listed["samples"]["names"][0] == "sample 0"

@@ -146,7 +146,7 @@ class CountMatrix:
         """The counts in sparse form, as they are and turned around (features x samples)."""
         rows = self.as_sparse()
         parts = rows.block_rows, rows.row_starts, rows.features, rows.values
-        turned = native.turned(self.shape[1], *parts, rows.by_feature)
+        turned = native.transpose(self.shape[1], *parts, rows.by_feature)
         return rows, CountMatrix.of_checked(self.shape[::-1], *turned)
 
     @cached_property

@@ -125,7 +125,7 @@ class ReadyTopics(NamedTuple):
 def ready(topics: Array) -> ReadyTopics:
     """Make topics ready for row passes, each of which does it else."""
     by_feature = np.ascontiguousarray(topics.T)
-    return ReadyTopics(by_feature.T, native.padded(by_feature, current_threads()))
+    return ReadyTopics(by_feature.T, native.pad_topics(by_feature, current_threads()))
 
 
 def row_pass(

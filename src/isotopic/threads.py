@@ -1,10 +1,9 @@
-"""How many threads the work below uses."""
+"""The number of threads that the core and BLAS use."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -14,26 +13,27 @@ _threads: ContextVar[int | None] = ContextVar("isotopic_threads", default=None)
 
 
 def available_cores() -> int:
-    """Count the cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Read ``n_jobs`` as joblib does, except that ``None`` means every core.
+    """Return the number of threads that ``n_jobs`` stands for.
 
-    The results have the same bits for any number of threads, so there is no reason not to.
+    It is read as by joblib, except that ``None`` means every core: the results have the same bits
+    for any number of threads.
     """
     if n_jobs is None:
         return available_cores()
     if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0: use None or -1 for every core, 1 for one thread")
+        raise ValueError("n_jobs must not be 0. Use None or -1 for every core, 1 for one thread.")
     return min(n_jobs, _MOST_THREADS) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
 def current_threads() -> int:
-    """Tell the number of threads set by the innermost :func:`use_threads`, or every core."""
+    """Return the number of threads set by the innermost :func:`use_threads`, or of all cores."""
     threads = _threads.get()
     return available_cores() if threads is None else threads
 
@@ -49,22 +49,23 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
 
 
 class _OneBlasThread:
-    """Hold the BLAS library at one thread while anybody is inside.
+    """Limit BLAS to one thread for as long as any thread is inside the context.
 
-    The threads of BLAS are the process's, and how many there are changes the last bits of a
-    product. So products are made by one thread each, several of them at a time.
+    The number of BLAS threads belongs to the whole process and changes the last bits of a product.
+    So each product is computed by one thread, and several products at the same time.
     """
 
     def __init__(self) -> None:
-        self.forget()
+        self._controller: Any = None
+        self._reset()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.forget)
+            os.register_at_fork(after_in_child=self._reset)
 
-    def forget(self) -> None:
-        """Begin with nobody inside.
+    def _reset(self) -> None:
+        """Start with no thread inside.
 
-        A forked child has none of the threads that were inside, and one of them may have held the
-        lock: nobody would release it there.
+        A forked child has none of its parent's threads. If one of them held the lock, nothing in
+        the child would release it.
         """
         self._lock = Lock()
         self._inside = 0
@@ -72,8 +73,12 @@ class _OneBlasThread:
 
     def __enter__(self) -> None:
         with self._lock:
+            if self._controller is None:
+                from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - for dense data
+
+                self._controller = ThreadpoolController()
             if self._inside == 0:
-                self._limiter = _controller().limit(limits=1, user_api="blas")
+                self._limiter = self._controller.limit(limits=1, user_api="blas")
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:
@@ -84,10 +89,3 @@ class _OneBlasThread:
 
 
 one_blas_thread = _OneBlasThread()
-
-
-@cache
-def _controller() -> Any:
-    from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - only dense data needs it
-
-    return ThreadpoolController()

@@ -1,7 +1,8 @@
 """The hot loops on plain arrays: the compiled core, or the same functions in NumPy.
 
-``ISOTOPIC_SIMD`` in the environment names the instruction-set level to use (``plain``, ``v2``,
-``v3``, ``v4``), or ``numpy`` for no compiled code at all. By default it is the best there is.
+The environment variable ``ISOTOPIC_SIMD`` chooses the instruction-set level: ``plain``, ``v2``,
+``v3``, ``v4``, or ``numpy`` for no compiled code at all. The default is the highest level that this
+machine supports.
 """
 
 import os
@@ -16,7 +17,7 @@ if TYPE_CHECKING or os.environ.get("ISOTOPIC_SIMD") != "numpy":
 
         warnings.warn(
             "isotopic was installed without its compiled core and runs on NumPy, tens of times "
-            "slower. Install a C++17 compiler (GCC or Clang), then: "
+            "slower. Install a C++20 compiler (GCC 9+ or Clang 10+), then: "
             "pip install --force-reinstall --no-binary isotopic isotopic",
             RuntimeWarning,
             stacklevel=2,

@@ -22,8 +22,8 @@ def expected_counts(
     workspace: Workspace,
     threads: int,
 ) -> None: ...
-def give_back_memory() -> None: ...
-def padded(topics: NDArray[Any], threads: int) -> NDArray[Any]: ...
+def release_memory() -> None: ...
+def pad_topics(topics: NDArray[Any], threads: int) -> NDArray[Any]: ...
 def row_pass(
     row_starts: NDArray[np.int64],
     row_ends: NDArray[np.int64],
@@ -42,7 +42,7 @@ def column_index(
     features: NDArray[np.int32],
     threads: int,
 ) -> _ByFeature: ...
-def turned(
+def transpose(
     n_features: int,
     block_rows: NDArray[np.int64],
     row_starts: NDArray[np.int64],

@@ -1,7 +1,8 @@
 """The functions of the compiled core in NumPy, for machines without a compiler.
 
-Same names, same arguments, same results to rounding; see ``_native.pyi`` and ``kernels.hpp``.
-Memory is bounded as there: a row block at a time.
+They have the same names, arguments and results (up to rounding) as those in ``_native.pyi``, so the
+tests use them as the reference. ``kernels.hpp`` says what each argument means. Like the compiled
+core, they use memory for one row block at a time.
 """
 
 from itertools import pairwise
@@ -13,29 +14,30 @@ from scipy import sparse, special
 
 Array = NDArray[Any]
 
-# Rows are shared out so many at a time.
+# Rows of a row pass that are computed together.
 _ROWS_AT_A_TIME = 1024
 
-# A weight falls to no less than this part of itself at a time, unless to zero.
+# The smallest part of itself to which a weight may shrink in one step, except to zero.
 _LEAST_PART = 1 / 1024
 
 
 class Workspace:
-    """Memory kept between passes; NumPy has its own."""
+    """Stand in for the memory that the compiled core keeps between passes."""
 
 
 def _possible(x: Array, product: Array) -> Array:
-    """Tell where the product can explain the count without an overflow."""
+    """Return where the product explains the count without an overflow of their ratio."""
     possible: Array = product >= np.finfo(product.dtype).tiny * np.maximum(4 * x, 1)
     return possible
 
 
 def _ratios(x: Array, product: Array) -> Array:
-    """Divide, giving zero where the product cannot explain anything."""
+    """Return x / product, or zero where the product cannot explain the count."""
     return np.divide(x, product, out=np.zeros_like(product), where=_possible(x, product))
 
 
 def _log_likelihoods(x: Array, product: Array) -> Array:
+    """Return x log(product), which is minus infinity where the product explains nothing."""
     with np.errstate(divide="ignore"):
         return special.xlogy(x, np.where(_possible(x, product), product, 0), dtype=np.float64)
 
@@ -54,7 +56,7 @@ def expected_counts(
     workspace: Workspace,
     threads: int,
 ) -> None:
-    """One pass over the row blocks of a sparse matrix."""
+    """Compute the expected counts in one pass over the row blocks of a sparse matrix."""
     sums = np.zeros_like(topics)
     for begin, end in pairwise(block_rows):
         starts = row_starts[begin : end + 1]
@@ -76,12 +78,12 @@ def expected_counts(
         np.multiply(topics, sums, out=topic_counts)
 
 
-def give_back_memory() -> None:
-    """NumPy holds nothing back."""
+def release_memory() -> None:
+    """Do nothing: NumPy keeps no memory."""
 
 
-def padded(topics: Array, threads: int) -> Array:
-    """Nothing is gained by padding here."""
+def pad_topics(topics: Array, threads: int) -> Array:
+    """Return the topics unchanged: padding would gain nothing here."""
     return topics
 
 
@@ -96,7 +98,7 @@ def row_pass(
     log_likelihoods: Array,
     threads: int,
 ) -> None:
-    """Share out the counts of some rows, for the weights only."""
+    """Compute the expected counts of some rows, for the weights only."""
     lengths = row_ends - row_starts
     starts = np.append(0, np.cumsum(lengths))
     entries = np.arange(starts[-1]) + np.repeat(row_starts - starts[:-1], lengths)
@@ -123,11 +125,11 @@ def column_index(
     features: Array,
     threads: int,
 ) -> tuple[()]:
-    """Not needed here."""
+    """Return an empty index: none is needed here."""
     return ()
 
 
-def turned(
+def transpose(
     n_features: int,
     block_rows: Array,
     row_starts: Array,
@@ -135,14 +137,14 @@ def turned(
     values: Array,
     by_feature: Any,
 ) -> tuple[Array, Array, Array]:
-    """Turn a sparse matrix around."""
+    """Return the row starts, samples and values of the transposed sparse matrix."""
     shape = (len(row_starts) - 1, n_features)
-    made = sparse.csr_array((values, features, row_starts), shape=shape).T.tocsr()
-    return made.indptr.astype(np.int64), made.indices.astype(np.int32), made.data
+    matrix = sparse.csr_array((values, features, row_starts), shape=shape).T.tocsr()
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
 
 
 def divide(x: Array, product: Array, log_likelihoods: Array, threads: int) -> None:
-    """Turn a dense product into ratios."""
+    """Replace the product by x / product and compute the log-likelihood of each row."""
     log_likelihoods[:] = _log_likelihoods(x, product).sum(axis=1)
     product[:] = _ratios(x, product)
 
@@ -156,7 +158,7 @@ def effective_factor(
     terms: Array,
     threads: int,
 ) -> None:
-    """exp(digamma(parameters) - offsets), and the rows' terms of the bound."""
+    """Compute exp(digamma(parameters) - offsets) and the terms of the bound by row."""
     wide = parameters.astype(np.float64)
     digamma = special.digamma(wide)
     terms[:] = (special.gammaln(wide) - counts * digamma).sum(axis=1)
@@ -174,7 +176,7 @@ def distance(
     column_scale: Array | None,
     threads: int,
 ) -> float:
-    """Sum of the absolute differences of a and the scaled b."""
+    """Return the sum of the absolute differences of a and the scaled b."""
     scaled = b.astype(np.float64)
     if row_scale is not None:
         scaled *= row_scale[:, np.newaxis]
@@ -184,17 +186,17 @@ def distance(
 
 
 def row_distances(a: Array, b: Array, to: Array, threads: int) -> None:
-    """Sum of the absolute differences of each row."""
+    """Compute the sum of the absolute differences of each row."""
     to[:] = np.abs(a - b).sum(axis=1, dtype=np.float64)
 
 
 def sums(a: Array, by_column: bool, to: Array, threads: int) -> None:
-    """Sum rows or columns."""
+    """Compute the sum of each row or column."""
     to[:] = a.sum(axis=0 if by_column else 1, dtype=np.float64)
 
 
 def normalize(a: Array, by_column: bool, sums: Array, to: Array, threads: int) -> None:
-    """Rows or columns divided by their sums, uniform where the sum is zero."""
+    """Divide rows or columns by their sums; make them uniform where the sum is zero."""
     sums = sums if by_column else sums[:, np.newaxis]
     uniform = 1 / a.shape[0 if by_column else 1]
     to[:] = np.where(sums > 0, a / np.where(sums > 0, sums, 1), uniform)
@@ -209,7 +211,7 @@ def extrapolate(
     to: Array,
     threads: int,
 ) -> None:
-    """Take counts further along the way that they went, each row scaled to its total."""
+    """Extrapolate counts along their last change and scale each row to its total."""
     smallest = np.finfo(latest.dtype).tiny
     positive = latest >= smallest
     moved = positive & (previous >= smallest)
@@ -233,7 +235,7 @@ def squared_shares(
     to: Array,
     threads: int,
 ) -> None:
-    """Each count times the sum of its squared shares."""
+    """Compute each count times the sum of its squared shares."""
     rows = np.repeat(np.arange(len(weights)), np.diff(row_starts))
     for begin in range(0, len(values), 2**14):
         some = slice(begin, begin + 2**14)
@@ -255,30 +257,30 @@ def descend(
     to: Array,
     threads: int,
 ) -> None:
-    """Coordinate descent on the weights of each sample; see ``descent.hpp`` for the steps."""
+    """Run coordinate descent on the weights of each sample; ``descent.hpp`` has the formulas."""
     n_rows, n_components = from_.shape
     rows = np.repeat(np.arange(n_rows), np.diff(row_starts))
     totals = np.bincount(rows, weights=values, minlength=n_rows)
     scale = np.exp2(-np.floor(np.log2(np.where(totals > 0, totals, 1))))
     x, weights = values * scale[rows], from_ * scale[:, np.newaxis]
     products = np.einsum("ek,ek->e", weights[rows], others[features], dtype=np.float64)
-    _explain(x, products, weights, rows, others[features], slopes)
+    _explain_all(x, products, weights, rows, others[features], slopes)
     costs = np.outer(np.ones(n_rows) if repeats is None else repeats, slopes)
     for k in np.tile(np.arange(n_components), sweeps):
         a, now = others[features, k].astype(np.float64), weights[:, k].copy()
-        weights[:, k] = _moved(x, products, a, rows, now, costs[:, k])
+        weights[:, k] = _updated_weights(x, products, a, rows, now, costs[:, k])
         products += (weights[:, k] - now)[rows] * a
     to[:] = weights / scale[:, np.newaxis]
 
 
-def _explain(
+def _explain_all(
     x: Array, products: Array, weights: Array, rows: Array, others: Array, slopes: Array
 ) -> None:
-    """Give counts that nothing explains to the best component; leave out what none has."""
+    """Give each unexplained count to the best component, or drop it if no component fits."""
     shares = np.divide(1, slopes, out=np.zeros_like(slopes), where=slopes > 0)
     for entry in np.flatnonzero(~_possible(x, products.astype(others.dtype))):
         if _possible(x[entry], products[entry].astype(others.dtype)):
-            continue  # an entry before it saw to that
+            continue  # a previous entry of the sample has changed its product
         best = int(np.argmax(others[entry] * shares))
         by = x[entry] * shares[best]
         if _possible(x[entry], (by * others[entry, best]).astype(others.dtype)):
@@ -289,8 +291,10 @@ def _explain(
             x[entry], products[entry] = 0, 1
 
 
-def _moved(x: Array, products: Array, a: Array, rows: Array, now: Array, slope: Array) -> Array:
-    """Move one weight of every sample towards its optimum, never beyond."""
+def _updated_weights(
+    x: Array, products: Array, a: Array, rows: Array, now: Array, slope: Array
+) -> Array:
+    """Return one weight of every sample moved towards its optimum, never beyond it."""
 
     def total(values: Array) -> Array:
         return np.bincount(rows, weights=values, minlength=len(now))
@@ -309,16 +313,16 @@ def _moved(x: Array, products: Array, a: Array, rows: Array, now: Array, slope: 
 
 
 def gamma_functions(x: Array, digamma: Array, log_gamma: Array) -> None:
-    """Digamma and log-gamma of positive numbers."""
+    """Compute digamma and log-gamma of positive numbers."""
     digamma[:] = special.digamma(x)
     log_gamma[:] = special.gammaln(x)
 
 
 def level() -> str:
-    """Name what runs."""
+    """Return the name of the instruction-set level in use."""
     return "numpy"
 
 
 def levels() -> list[str]:
-    """Name what can run."""
+    """Return the names of the levels that can be used."""
     return ["numpy"]

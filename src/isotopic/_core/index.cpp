@@ -7,19 +7,24 @@
 namespace isotopic {
 namespace {
 
-// Stores to places that are not in the cache wait for each other, so each is announced this many
-// entries, or columns, ahead.
+// Stores to addresses that are not in the cache wait for each other, so each address is prefetched
+// this many entries, or columns, ahead.
 constexpr int64_t entries_ahead = 16, columns_ahead = 4;
 
+// The features that occur in a block, and where the entries of each begin.
 struct Columns {
     std::vector<int32_t> features;
     std::vector<uint32_t> starts;
 };
 
-// Lists the features of a block and where their entries begin, and puts the entries there.
-Columns ordered_by_feature(int64_t n_features, int64_t first_row, int64_t end_row, const int64_t* row_starts,
-                           const int32_t* features, uint16_t* entry_rows, uint32_t* entry_order) {
+// Orders the entries of one block by feature: writes their rows and positions to the index.
+Columns order_by_feature(const Pattern& pattern, int64_t block, ColumnIndex& index) {
+    const int64_t *row_starts = pattern.row_starts, n_features = pattern.n_features;
+    const int32_t* features = pattern.features;
+    const int64_t first_row = pattern.block_rows[block], end_row = pattern.block_rows[block + 1];
     const int64_t first = row_starts[first_row], n = row_starts[end_row] - first;
+    uint16_t* entry_rows = index.entry_rows.data() + first;
+    uint32_t* entry_order = index.entry_order.data() + first;
     std::vector<uint32_t> next(static_cast<size_t>(n_features));
     for (int64_t e = 0; e < n; ++e) ++next[size_t(features[first + e])];
     Columns columns;
@@ -35,7 +40,8 @@ Columns ordered_by_feature(int64_t n_features, int64_t first_row, int64_t end_ro
     columns.starts.push_back(start);
     std::vector<uint16_t> row_of(static_cast<size_t>(n));
     for (int64_t d = first_row; d < end_row; ++d)
-        std::fill(row_of.begin() + (row_starts[d] - first), row_of.begin() + (row_starts[d + 1] - first), uint16_t(d - first_row));
+        std::fill(row_of.begin() + (row_starts[d] - first),
+                  row_of.begin() + (row_starts[d + 1] - first), uint16_t(d - first_row));
     for (int64_t e = 0; e < n; ++e) {
         const int64_t later = std::min(e + entries_ahead, n - 1);
         __builtin_prefetch(entry_order + next[size_t(features[first + later])], 1);
@@ -47,53 +53,53 @@ Columns ordered_by_feature(int64_t n_features, int64_t first_row, int64_t end_ro
 
 }  // namespace
 
-ColumnIndex column_index(int64_t n_features, int64_t n_blocks, const int64_t* block_rows, const int64_t* row_starts,
-                         const int32_t* features, int threads) {
+ColumnIndex column_index(const Pattern& pattern, int threads) {
     ColumnIndex index;
-    const size_t n_entries = size_t(row_starts[block_rows[n_blocks]]);
+    const int64_t n_blocks = pattern.n_blocks;
+    const size_t n_entries = size_t(pattern.row_starts[pattern.block_rows[n_blocks]]);
     index.entry_rows = Uninitialized<uint16_t>(n_entries);
     index.entry_order = Uninitialized<uint32_t>(n_entries);
     std::vector<Columns> blocks(static_cast<size_t>(n_blocks));
-    Steps({n_blocks}, threads).run(
-        [&](int64_t, int64_t b) {
-            const int64_t first = row_starts[block_rows[b]];
-            blocks[size_t(b)] = ordered_by_feature(n_features, block_rows[b], block_rows[b + 1], row_starts, features,
-                                                   index.entry_rows.data() + first, index.entry_order.data() + first);
-        },
-        [] { return false; });
+    Steps({n_blocks}, threads)
+        .run([&](int64_t, int64_t b) { blocks[size_t(b)] = order_by_feature(pattern, b, index); },
+             [] { return false; });
     index.block_columns.push_back(0);
     for (const Columns& block : blocks)
         index.block_columns.push_back(index.block_columns.back() + int64_t(block.features.size()));
     index.column_features.reserve(size_t(index.block_columns.back()));
     index.column_starts.reserve(size_t(index.block_columns.back() + n_blocks));
     for (const Columns& block : blocks) {
-        index.column_features.insert(index.column_features.end(), block.features.begin(), block.features.end());
-        index.column_starts.insert(index.column_starts.end(), block.starts.begin(), block.starts.end());
+        index.column_features.insert(index.column_features.end(), block.features.begin(),
+                                     block.features.end());
+        index.column_starts.insert(index.column_starts.end(), block.starts.begin(),
+                                   block.starts.end());
     }
     return index;
 }
 
-template <class T> Turned<T> turned(const Matrix<T>& x) {
-    Turned<T> result;
+template <class T> Transposed<T> transpose(const Matrix<T>& x) {
+    Transposed<T> result;
     const size_t n_entries = size_t(x.row_starts[x.n_samples]);
     result.samples = Uninitialized<int32_t>(n_entries);
     result.values = Uninitialized<T>(n_entries);
     result.row_starts.assign(size_t(x.n_features) + 1, 0);
-    const auto each_column = [&](const auto& visit) {
+    const auto for_each_column = [&](const auto& visit) {
         for (int64_t b = 0; b < x.n_blocks; ++b) {
             const uint32_t* starts = x.column_starts + x.block_columns[b] + b;
             for (int64_t c = x.block_columns[b]; c < x.block_columns[b + 1]; ++c, ++starts)
                 visit(b, c, int64_t(starts[0]), int64_t(starts[1]));
         }
     };
-    each_column([&](int64_t, int64_t c, int64_t begin, int64_t end) {
+    for_each_column([&](int64_t, int64_t c, int64_t begin, int64_t end) {
         result.row_starts[size_t(x.column_features[c]) + 1] += end - begin;
     });
-    for (size_t v = 0; v < size_t(x.n_features); ++v) result.row_starts[v + 1] += result.row_starts[v];
+    for (size_t v = 0; v < size_t(x.n_features); ++v)
+        result.row_starts[v + 1] += result.row_starts[v];
     std::vector<int64_t> next(result.row_starts.begin(), result.row_starts.end() - 1);
-    each_column([&](int64_t b, int64_t c, int64_t begin, int64_t end) {
+    for_each_column([&](int64_t b, int64_t c, int64_t begin, int64_t end) {
         const size_t v = size_t(x.column_features[c]);
-        const size_t later = size_t(x.column_features[std::min(c + columns_ahead, x.block_columns[b + 1] - 1)]);
+        const size_t later =
+            size_t(x.column_features[std::min(c + columns_ahead, x.block_columns[b + 1] - 1)]);
         __builtin_prefetch(result.samples.data() + next[later], 1);
         __builtin_prefetch(result.values.data() + next[later], 1);
         const int64_t first_row = x.block_rows[b], first = x.row_starts[first_row];
@@ -106,7 +112,7 @@ template <class T> Turned<T> turned(const Matrix<T>& x) {
     return result;
 }
 
-template Turned<float> turned(const Matrix<float>&);
-template Turned<double> turned(const Matrix<double>&);
+template Transposed<float> transpose(const Matrix<float>&);
+template Transposed<double> transpose(const Matrix<double>&);
 
 }  // namespace isotopic

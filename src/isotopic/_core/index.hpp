@@ -1,4 +1,4 @@
-// Sparse counts by feature: an index of each row block, and the whole matrix turned around.
+// Sparse counts by feature: an index of each row block, and the transpose of the whole matrix.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,39 +8,50 @@ namespace isotopic {
 
 // A canonical sparse matrix (by sample), its row blocks, and each block's entries by feature.
 template <class T> struct Matrix {
-    int64_t n_samples, n_features, n_blocks;
-    const int64_t* row_starts;
-    const int32_t* features;
-    const T* values;
-    const int64_t* block_rows;  // n_blocks + 1
-    // null when only the weights' counts are wanted
-    const int64_t* block_columns;  // n_blocks + 1
-    const int32_t* column_features;
-    const uint32_t* column_starts;  // n + 1 for each block of n columns, from the block's first entry
-    const uint16_t* entry_rows;
-    const uint32_t* entry_order;
+    int64_t n_samples = 0;
+    int64_t n_features = 0;
+    int64_t n_blocks = 0;
+    const int64_t* row_starts = nullptr;
+    const int32_t* features = nullptr;
+    const T* values = nullptr;
+    const int64_t* block_rows = nullptr;  // n_blocks + 1
+    // The entries by feature, as in ColumnIndex; null when only the weights' counts are needed.
+    const int64_t* block_columns = nullptr;
+    const int32_t* column_features = nullptr;
+    const uint32_t* column_starts = nullptr;
+    const uint16_t* entry_rows = nullptr;
+    const uint32_t* entry_order = nullptr;
 };
 
+// The entries of each row block in the order of their features, then samples.
 struct ColumnIndex {
     std::vector<int64_t> block_columns;  // n_blocks + 1
     std::vector<int32_t> column_features;
-    std::vector<uint32_t> column_starts;  // n + 1 for each block of n columns, from the block's first entry
-    Uninitialized<uint16_t> entry_rows;   // from the block's first row
-    Uninitialized<uint32_t> entry_order;  // from the block's first entry
+    // A block of n columns has n + 1 starts, counted from the block's first entry.
+    std::vector<uint32_t> column_starts;
+    Uninitialized<uint16_t> entry_rows;   // counted from the block's first row
+    Uninitialized<uint32_t> entry_order;  // counted from the block's first entry
 };
 
-// The entries of each row block ordered by feature, then sample.
-ColumnIndex column_index(int64_t n_features, int64_t n_blocks, const int64_t* block_rows, const int64_t* row_starts,
-                         const int32_t* features, int threads);
+// The positions of the entries of a sparse matrix, and its row blocks.
+struct Pattern {
+    int64_t n_features = 0;
+    int64_t n_blocks = 0;
+    const int64_t* block_rows = nullptr;  // n_blocks + 1
+    const int64_t* row_starts = nullptr;
+    const int32_t* features = nullptr;
+};
 
-// Features x samples: the rows of the result are features.
-template <class T> struct Turned {
+ColumnIndex column_index(const Pattern& pattern, int threads);
+
+// A transposed matrix: its rows are features.
+template <class T> struct Transposed {
     std::vector<int64_t> row_starts;
     Uninitialized<int32_t> samples;
     Uninitialized<T> values;
 };
 
-// With the help of the index: the entries of a feature stand together in each block already.
-template <class T> Turned<T> turned(const Matrix<T>& x);
+// Uses the index by feature, which already has the entries of a feature together in each block.
+template <class T> Transposed<T> transpose(const Matrix<T>& x);
 
 }  // namespace isotopic

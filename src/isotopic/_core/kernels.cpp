@@ -9,19 +9,20 @@ namespace {
 
 template <class T> constexpr int lanes = simd<T>::lanes;
 
-template <class T> void pad(const Topics<T>& t, int64_t begin, int64_t end) {
+template <class T> void pad(const TopicBuffers<T>& t, int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) {
-        if (t.wanted && !t.wanted[v]) continue;
+        if (t.needed && !t.needed[v]) continue;
         const T* from = t.given + v * t.components;
         T* to = t.topics + v * t.padded;
         for (int64_t k = 0; k < t.components; ++k) to[k] = from[k];
         for (int64_t k = t.components; k < t.padded; ++k) to[k] = 0;
         if (t.topic_sums)
-            for (int64_t k = 0; k < t.padded; k += lanes<T>) store<T>(t.topic_sums + v * t.padded + k, vec<T>{});
+            for (int64_t k = 0; k < t.padded; k += lanes<T>)
+                store<T>(t.topic_sums + v * t.padded + k, vec<T>{});
     }
 }
 
-template <class T> void finish(const Topics<T>& t, int64_t begin, int64_t end) {
+template <class T> void finish(const TopicBuffers<T>& t, int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) {
         const T *factor = t.topics + v * t.padded, *sums = t.topic_sums + v * t.padded;
         T* counts = t.counts + v * t.components;
@@ -29,8 +30,8 @@ template <class T> void finish(const Topics<T>& t, int64_t begin, int64_t end) {
     }
 }
 
-// sum x log(product), with the exponents and the mantissas' logarithms summed apart in double:
-// so the sum is as good in float as the products are.
+// sum x log(product). The exponents and the logarithms of the mantissas are summed separately, in
+// double, so that in float the sum is as accurate as the products are.
 template <class T> struct LogLikelihood {
     vec<double> exponents = vec<double>{}, mantissas = vec<double>{};
     ints<T> impossible = ints<T>{};
@@ -54,10 +55,11 @@ template <class T> struct LogLikelihood {
     }
 };
 
-// x / product, and its share of the log-likelihood. A product of zero (or so small that the ratio
-// would overflow) can only explain a count of zero: otherwise the likelihood is zero, and nothing
-// is shared out.
-template <class T> inline vec<T> divide(vec<T> x, vec<T> product, LogLikelihood<T>& log_likelihood) {
+// Returns x / product and adds to the log-likelihood. A product of zero, or so small that the ratio
+// would overflow, can only explain a count of zero. For any other count the likelihood is zero, and
+// the ratio is set to zero so that the count goes to no component.
+template <class T> inline vec<T> divide(vec<T> x, vec<T> product,
+                                        LogLikelihood<T>& log_likelihood) {
     const vec<T> most = T(4) * x;
     const auto empty = product < T(simd<T>::smallest_normal) * (most > T(1) ? most : fill<T>(1));
     log_likelihood.impossible |= empty & (x > T(0));
@@ -67,27 +69,42 @@ template <class T> inline vec<T> divide(vec<T> x, vec<T> product, LogLikelihood<
     return x * reciprocal(product);
 }
 
-// The three sweeps below work on a tile of the components: up to `most_registers` whole vectors of
-// them, their number a template argument so that they stay in registers. When there is one tile
-// only (Whole), the distance between rows is known to the compiler too.
+// The three sweeps below work on a tile of the components: up to `most_registers` whole vectors.
+// Their number is a template argument so that they stay in registers. If there is only one tile
+// (Whole), the compiler knows the distance between rows as well.
 template <class T, int Registers, bool Whole> inline int64_t stride_of(int64_t padded) {
     return Whole ? int64_t(Registers) * lanes<T> : padded;
 }
 
-// to[j] (+)= weights . topics of feature j, over the tile. Few registers: the last vector goes on into
-// entries of the next sample, which nobody reads, as far as the `readable` ones of the matrix go,
-// because that is cheaper than a branch. Many: their topics would have to be fetched from afar.
+// Some entries of one sample, and the tile of the topics that is used.
+template <class T> struct Batch {
+    const T* topics;  // of the tile's first component
+    int64_t padded;
+    const int32_t* features;
+    int n;             // entries of the batch
+    int64_t readable;  // entries from here to the end of the matrix
+};
+
+// to[j] = weights . topics of feature j over the tile, added to to[j] unless `first`.
+//
+// With few registers, the last vector also computes entries of the next sample, which nobody reads,
+// because that is cheaper than a branch; it stops at the end of the matrix (`readable`). With many
+// registers it would cost more, because the topics of those entries are not in the cache.
 template <class T, int Registers, bool Whole>
-void products(const T* topics, int64_t padded, const int32_t* features, int n, int64_t readable, const T* weights, T* to,
-              bool first) {
+void products(const Batch<T>& batch, const T* weights, T* to, bool first) {
     constexpr int L = lanes<T>;
-    const int64_t stride = stride_of<T, Registers, Whole>(padded);
+    const int64_t stride = stride_of<T, Registers, Whole>(batch.padded), readable = batch.readable;
+    const T* topics = batch.topics;
+    const int32_t* features = batch.features;
+    const int n = batch.n;
     vec<T> w[Registers];
     for (int r = 0; r < Registers; ++r) w[r] = load<T>(weights + r * L);
     const auto product = [&](int32_t feature) {
         const T* t = topics + feature * stride;
-        vec<T> even = w[0] * load<T>(t), odd = vec<T>{};  // two chains hide the latency of long sums
-        for (int r = 1; r < Registers; ++r) (Registers > 4 && r % 2 ? odd : even) += w[r] * load<T>(t + r * L);
+        vec<T> even = w[0] * load<T>(t),
+               odd = vec<T>{};  // two chains hide the latency of long sums
+        for (int r = 1; r < Registers; ++r)
+            (Registers > 4 && r % 2 ? odd : even) += w[r] * load<T>(t + r * L);
         return Registers > 4 ? even + odd : even;
     };
     for (int j = 0; j < n; j += L) {
@@ -106,7 +123,8 @@ void ratios_of(const T* x, int n, int64_t readable, T* products, LogLikelihood<T
     constexpr int L = lanes<T>;
     int j = 0;
     for (; j + L <= n; j += L)
-        store<T>(products + j, divide<T>(load_unaligned<T>(x + j), load<T>(products + j), log_likelihood));
+        store<T>(products + j,
+                 divide<T>(load_unaligned<T>(x + j), load<T>(products + j), log_likelihood));
     if (j < n) {
         vec<T> rest = vec<T>{};
         if (readable - j >= L)
@@ -117,8 +135,8 @@ void ratios_of(const T* x, int n, int64_t readable, T* products, LogLikelihood<T
     }
 }
 
-// sums += ratio(j) * row(j) for j < n. A long sum of few registers is split into chains, because
-// each multiply-add waits for the one before it in its chain.
+// sums += ratio(j) * row(j) for j < n. With few registers a long sum is split into several chains,
+// because each multiply-add waits for the previous one in its chain.
 template <class T, int Registers, int chains, class Ratio, class Row>
 inline void add_rows(int64_t n, T* sums, const Ratio& ratio, const Row& row) {
     constexpr int L = lanes<T>;
@@ -142,10 +160,14 @@ inline void add_rows(int64_t n, T* sums, const Ratio& ratio, const Row& row) {
 
 // sums += ratio[j] * topics of feature j, over the tile
 template <class T, int Registers, bool Whole>
-void add_topics(const T* topics, int64_t padded, const int32_t* features, int n, const T* ratios, T* sums) {
+void add_topics(const Batch<T>& batch, const T* ratios, T* sums) {
     constexpr int chains = Registers <= 2 ? 4 : Registers <= 6 ? 2 : 1;
-    const int64_t stride = stride_of<T, Registers, Whole>(padded);
-    add_rows<T, Registers, chains>(n, sums, [&](int64_t j) { return ratios[j]; }, [&](int64_t j) { return topics + features[j] * stride; });
+    const int64_t stride = stride_of<T, Registers, Whole>(batch.padded);
+    const T* topics = batch.topics;
+    const int32_t* features = batch.features;
+    add_rows<T, Registers, chains>(
+        batch.n, sums, [&](int64_t j) { return ratios[j]; },
+        [&](int64_t j) { return topics + features[j] * stride; });
 }
 
 // topic_sums += ratio * weights over the entries of each feature, over the tile
@@ -168,14 +190,16 @@ void add_weights(const Block<T>& b, int64_t begin, int64_t end, int64_t first) {
 constexpr int most_registers = 16;
 
 template <class T> struct Tiles {
-    void (*products)(const T*, int64_t, const int32_t*, int, int64_t, const T*, T*, bool);
-    void (*add_topics)(const T*, int64_t, const int32_t*, int, const T*, T*);
-    void (*add_weights)(const Block<T>&, int64_t, int64_t, int64_t);
+    void (*products)(const Batch<T>&, const T* weights, T* to, bool first);
+    void (*add_topics)(const Batch<T>&, const T* ratios, T* sums);
+    void (*add_weights)(const Block<T>&, int64_t begin, int64_t end, int64_t first);
 };
+
 template <class T, bool Whole, int... R>
 inline const Tiles<T>& tile_of(int64_t registers, std::integer_sequence<int, R...>) {
-    static constexpr Tiles<T> tiles[] = {
-        {products<T, R + 1, Whole>, add_topics<T, R + 1, Whole>, add_weights<T, R + 1, Whole>}...};
+    static constexpr Tiles<T> tiles[] = {{.products = products<T, R + 1, Whole>,
+                                          .add_topics = add_topics<T, R + 1, Whole>,
+                                          .add_weights = add_weights<T, R + 1, Whole>}...};
     return tiles[registers - 1];
 }
 
@@ -189,7 +213,7 @@ template <class T, class Run> inline void for_tiles(int64_t registers, const Run
     }
 }
 
-// How many of n ascending features are below the bound (galloping from the front).
+// Returns how many of n ascending features are below the bound, by galloping from the front.
 inline int64_t entries_below(const int32_t* features, int64_t n, int64_t bound) {
     int64_t low = 0, step = 1;
     while (low + step <= n && features[low + step - 1] < bound) low += step, step *= 2;
@@ -204,8 +228,9 @@ inline int64_t entries_below(const int32_t* features, int64_t n, int64_t bound) 
     return low;
 }
 
-// A sample's entries are taken in batches whose topics stay in the first-level cache, each in three
-// sweeps: the products, then all ratios and logarithms in whole vectors, then the sums.
+// A sample's entries are processed in batches whose topics stay in the first-level cache. Each
+// batch takes three sweeps: the products, then all ratios and logarithms in whole vectors, then the
+// sums.
 constexpr int64_t batch_bytes = 24576;
 constexpr int most_batch = 256;
 
@@ -214,19 +239,26 @@ double sample_entries(const Block<T>& b, int64_t begin, int64_t end, const T* we
     const int64_t padded = b.registers * lanes<T>;
     const int64_t fits = batch_bytes / int64_t(padded * sizeof(T)) / lanes<T> * lanes<T>;
     const int batch = fits < lanes<T> ? lanes<T> : fits > most_batch ? most_batch : int(fits);
-    alignas(vec<T>) T shares[most_batch];
+    alignas(vec<T>) T ratios[most_batch];  // before that: the products
     LogLikelihood<T> log_likelihood;
     for (int64_t p = begin; p < end; p += batch) {
         const int n = end - p < batch ? int(end - p) : batch;
-        const int32_t* features = b.features + p;
+        const auto batch_of = [&](int64_t first) {
+            return Batch<T>{.topics = b.topics + first,
+                            .padded = padded,
+                            .features = b.features + p,
+                            .n = n,
+                            .readable = b.n_entries - p};
+        };
         for_tiles<T>(b.registers, [&](const Tiles<T>& tile, int64_t first) {
-            tile.products(b.topics + first, padded, features, n, b.n_entries - p, weights + first, shares, first == 0);
+            tile.products(batch_of(first), weights + first, ratios, first == 0);
         });
-        ratios_of<T>(b.values + p, n, b.n_entries - p, shares, log_likelihood);
+        ratios_of<T>(b.values + p, n, b.n_entries - p, ratios, log_likelihood);
         for_tiles<T>(b.registers, [&](const Tiles<T>& tile, int64_t first) {
-            tile.add_topics(b.topics + first, padded, features, n, shares, sums + first);
+            tile.add_topics(batch_of(first), ratios, sums + first);
         });
-        if (b.ratios) __builtin_memcpy(b.ratios + (p - b.first_entry), shares, uint64_t(n) * sizeof(T));
+        if (b.ratios)
+            __builtin_memcpy(b.ratios + (p - b.first_entry), ratios, uint64_t(n) * sizeof(T));
     }
     return log_likelihood.value();
 }
@@ -249,19 +281,23 @@ template <class T> void rows(const Block<T>& b, int64_t begin, int64_t end, int6
         b.cursors[i] = first + n;
         if (n) b.log_likelihoods[d] += sample_entries<T>(b, first, first + n, weights, sums);
         if (last_range)
-            for (int64_t k = 0; k < b.components; ++k) b.weight_counts[d * b.components + k] = weights[k] * sums[k];
+            for (int64_t k = 0; k < b.components; ++k)
+                b.weight_counts[d * b.components + k] = weights[k] * sums[k];
     }
 }
 
 template <class T> void columns(const Block<T>& b, int64_t begin, int64_t end) {
-    for_tiles<T>(b.registers, [&](const Tiles<T>& tile, int64_t first) { tile.add_weights(b, begin, end, first); });
+    for_tiles<T>(b.registers, [&](const Tiles<T>& tile, int64_t first) {
+        tile.add_weights(b, begin, end, first);
+    });
 }
 
 template <class T> double divide_all(const T* x, T* product, int64_t n) {
     LogLikelihood<T> log_likelihood;
     int64_t i = 0;
     for (; i + lanes<T> <= n; i += lanes<T>)
-        store_unaligned<T>(product + i, divide<T>(load_unaligned<T>(x + i), load_unaligned<T>(product + i), log_likelihood));
+        store_unaligned<T>(product + i, divide<T>(load_unaligned<T>(x + i),
+                                                  load_unaligned<T>(product + i), log_likelihood));
     if (i < n) {
         vec<T> rest_x = vec<T>{}, rest = fill<T>(1);
         for (int64_t j = i; j < n; ++j) rest_x[j - i] = x[j], rest[j - i] = product[j];
@@ -271,11 +307,13 @@ template <class T> double divide_all(const T* x, T* product, int64_t n) {
     return log_likelihood.value();
 }
 
-// The elementwise sweeps go along the rows of a table in whole vectors, of doubles or of the
-// table's own numbers.
+// The elementwise loops go along the rows of a table in whole vectors, either of doubles or of the
+// table's own type.
 inline void take(const double* from, vec<double>& v) { v = load_unaligned<double>(from); }
 inline void take(const float* from, vec<float>& v) { v = load_unaligned<float>(from); }
-inline void take(const float* from, vec<double>& v) { v = widened(reinterpret_cast<const char*>(from)); }
+inline void take(const float* from, vec<double>& v) {
+    v = widen(reinterpret_cast<const char*>(from));
+}
 inline void give(double* to, vec<double> v) { store_unaligned<double>(to, v); }
 inline void give(float* to, vec<float> v) { store_unaligned<float>(to, v); }
 inline void give(float* to, vec<double> v) {
@@ -283,8 +321,9 @@ inline void give(float* to, vec<double> v) {
     __builtin_memcpy(to, &half, sizeof half);
 }
 
-// Where a vector of a row begins, how many of its lanes lie in the row, and how many of those, from
-// the first on, were already counted: the last vector of a row overlaps the one before it.
+// The place of a vector in a row: where it begins, how many of its lanes lie inside the row, and
+// how many of its first lanes the previous vector has covered already. (The last vector of a row
+// overlaps the one before it, so that it is full.)
 template <class W> struct PlaceOf {
     int64_t at;
     int inside, seen;
@@ -296,12 +335,14 @@ template <class W> struct PlaceOf {
 };
 using Place = PlaceOf<double>;
 
-template <class W = double, class Visit> inline void along_row(int64_t columns, const Visit& visit) {
+template <class W = double, class Visit> inline void along_row(int64_t columns,
+                                                               const Visit& visit) {
     constexpr int L = lanes<W>;
-    if (columns < L) return visit(PlaceOf<W>{0, int(columns), 0});
+    if (columns < L) return visit(PlaceOf<W>{.at = 0, .inside = int(columns), .seen = 0});
     int64_t k = 0;
-    for (; k + L <= columns; k += L) visit(PlaceOf<W>{k, L, 0});
-    if (k < columns) visit(PlaceOf<W>{columns - L, L, int(L - (columns - k))});
+    for (; k + L <= columns; k += L) visit(PlaceOf<W>{.at = k, .inside = L, .seen = 0});
+    if (k < columns)
+        visit(PlaceOf<W>{.at = columns - L, .inside = L, .seen = int(L - (columns - k))});
 }
 template <class T, class W> inline vec<W> get(const T* row, PlaceOf<W> p, double outside = 0.0) {
     vec<W> v;
@@ -333,22 +374,23 @@ template <class T> void posterior(const Posterior<T>& p, int64_t begin, int64_t 
     }
 }
 
-template <class T>
-double distance(const T* a, const T* b, const double* row_scale, const double* column_scale, int64_t columns,
-                int64_t begin, int64_t end) {
+template <class T> double distance(const Difference<T>& d, int64_t begin, int64_t end) {
     vec<double> total = vec<double>{};
     for (int64_t i = begin; i < end; ++i) {
-        const vec<double> row = fill<double>(row_scale ? row_scale[i] : 1.0);
-        along_row(columns, [&](Place k) {
-            const vec<double> scale = column_scale ? row * get(column_scale, k) : row;
-            const vec<double> difference = get(a + i * columns, k) - scale * get(b + i * columns, k);
+        const T *a = d.a + i * d.columns, *b = d.b + i * d.columns;
+        const vec<double> row_scale = fill<double>(d.row_scale ? d.row_scale[i] : 1.0);
+        along_row(d.columns, [&](Place k) {
+            const vec<double> scale =
+                d.column_scale ? row_scale * get(d.column_scale, k) : row_scale;
+            const vec<double> difference = get(a, k) - scale * get(b, k);
             total += k.only_new(difference < vec<double>{} ? -difference : difference);
         });
     }
     return sum<double>(total);
 }
 
-template <class T> void row_sums(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums) {
+template <class T> void row_sums(const T* a, int64_t columns, int64_t begin, int64_t end,
+                                 double* sums) {
     for (int64_t i = begin; i < end; ++i) {
         vec<double> total = vec<double>{};
         along_row(columns, [&](Place k) { total += k.only_new(get(a + i * columns, k)); });
@@ -356,7 +398,8 @@ template <class T> void row_sums(const T* a, int64_t columns, int64_t begin, int
     }
 }
 
-template <class T> void column_sums(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums) {
+template <class T> void column_sums(const T* a, int64_t columns, int64_t begin, int64_t end,
+                                    double* sums) {
     along_row(columns, [&](Place k) {
         vec<double> total = vec<double>{};
         for (int64_t i = begin; i < end; ++i) total += get(a + i * columns, k);
@@ -364,24 +407,27 @@ template <class T> void column_sums(const T* a, int64_t columns, int64_t begin, 
     });
 }
 
-template <class T>
-void scale(const T* a, const double* row_scale, const double* column_scale, int64_t columns, int64_t begin, int64_t end,
-           T* to) {
-    // a and to may be the same memory, so the end of a row is not done by a vector that overlaps.
+template <class T> void scale(const Scaling<T>& s, int64_t begin, int64_t end) {
+    // `from` and `to` may be the same memory, so the last vector of a row must not overlap the
+    // previous one.
     for (int64_t i = begin; i < end; ++i) {
-        const double row = row_scale ? row_scale[i] : 1.0;
-        const T* from = a + i * columns;
-        T* result = to + i * columns;
+        const double row_scale = s.row_scale ? s.row_scale[i] : 1.0;
+        const T* from = s.from + i * s.columns;
+        T* to = s.to + i * s.columns;
         int64_t k = 0;
-        for (; k + lanes<double> <= columns; k += lanes<double>) {
-            const Place here{k, lanes<double>, 0};
-            put(result, here, (column_scale ? get(column_scale, here) : fill<double>(row)) * get(from, here));
+        for (; k + lanes<double> <= s.columns; k += lanes<double>) {
+            const Place here{.at = k, .inside = lanes<double>, .seen = 0};
+            const vec<double> by =
+                s.column_scale ? get(s.column_scale, here) : fill<double>(row_scale);
+            put(to, here, by * get(from, here));
         }
-        for (; k < columns; ++k) result[k] = T((column_scale ? column_scale[k] : row) * double(from[k]));
+        for (; k < s.columns; ++k)
+            to[k] = T((s.column_scale ? s.column_scale[k] : row_scale) * double(from[k]));
     }
 }
 
-// A change too large or too small for a power leads to the total or to the floor all the same.
+// Where the ratio of two counts is too large or too small for `rough_power`, the result is the
+// total or the floor in any case.
 template <class T> void extrapolate(const Extrapolation<T>& e, int64_t begin, int64_t end) {
     constexpr T smallest = simd<T>::smallest_normal;
     for (int64_t i = begin; i < end; ++i) {
@@ -403,12 +449,14 @@ template <class T> void extrapolate(const Extrapolation<T>& e, int64_t begin, in
         });
         const T sum_of_row = sum<T>(sums);
         const vec<T> scale = fill<T>(sum_of_row > 0 ? T(e.totals[i] / double(sum_of_row)) : T(1));
-        along_row<T>(e.columns, [&](PlaceOf<T> k) { put(to, k, get(to, k) * k.where_new(scale, fill<T>(1))); });
+        along_row<T>(e.columns, [&](PlaceOf<T> k) {
+            put(to, k, get(to, k) * k.where_new(scale, fill<T>(1)));
+        });
     }
 }
 
-// Squares of products underflow where a share is nothing to speak of, and then count as zero.
-template <class T> void squared_shares(const Shared<T>& s, int64_t begin, int64_t end) {
+// The square of a tiny product may underflow to zero; its share is then negligible.
+template <class T> void squared_shares(const SquaredShares<T>& s, int64_t begin, int64_t end) {
     for (int64_t d = begin; d < end; ++d) {
         const T* weights = s.weights + d * s.components;
         for (int64_t e = s.row_starts[d]; e < s.row_starts[d + 1]; ++e) {
@@ -420,7 +468,8 @@ template <class T> void squared_shares(const Shared<T>& s, int64_t begin, int64_
                 squares += product * product;
             });
             const double whole = sum<double>(products);
-            s.to[e] = whole > 0 ? T(double(s.values[e]) * (sum<double>(squares) / whole / whole)) : T(0);
+            s.to[e] =
+                whole > 0 ? T(double(s.values[e]) * (sum<double>(squares) / whole / whole)) : T(0);
         }
     }
 }
@@ -434,8 +483,22 @@ void gamma_functions_of(const double* x, double* digamma, double* log_gamma, int
 }
 
 template <class T>
-constexpr Kernels<T> table = {lanes<T>, pad<T>, rows<T>, columns<T>, finish<T>, divide_all<T>, posterior<T>,
-                              distance<T>, row_sums<T>, column_sums<T>, scale<T>, extrapolate<T>, descend<T>, squared_shares<T>};
+constexpr Kernels<T> table = {
+    .lanes = lanes<T>,
+    .pad = pad<T>,
+    .rows = rows<T>,
+    .columns = columns<T>,
+    .finish = finish<T>,
+    .divide = divide_all<T>,
+    .posterior = posterior<T>,
+    .distance = distance<T>,
+    .row_sums = row_sums<T>,
+    .column_sums = column_sums<T>,
+    .scale = scale<T>,
+    .extrapolate = extrapolate<T>,
+    .descend = descend<T>,
+    .squared_shares = squared_shares<T>,
+};
 
 #define ISOTOPIC_TEXT_OF(x) #x
 #define ISOTOPIC_TEXT(x) ISOTOPIC_TEXT_OF(x)
@@ -443,7 +506,12 @@ constexpr Kernels<T> table = {lanes<T>, pad<T>, rows<T>, columns<T>, finish<T>, 
 }  // namespace
 
 extern const Level level;
-const Level level = {ISOTOPIC_TEXT(ISOTOPIC_LEVEL), table<float>, table<double>, gamma_functions_of};
+const Level level = {
+    .name = ISOTOPIC_TEXT(ISOTOPIC_LEVEL),
+    .float_kernels = table<float>,
+    .double_kernels = table<double>,
+    .gamma_functions = gamma_functions_of,
+};
 
 }  // namespace ISOTOPIC_LEVEL
 }  // namespace isotopic

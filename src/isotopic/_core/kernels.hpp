@@ -1,132 +1,165 @@
 // The hot loops of one instruction-set level, as a table of plain functions.
 //
 // This header and kernels.cpp use no part of the standard library that emits code: whatever
-// kernels.cpp instantiates is compiled for its level and must not be shared with others.
+// kernels.cpp instantiates is compiled for its level and must not be linked into another one.
 #pragma once
 #include <cstdint>
 
 namespace isotopic {
 
-// One pass over the counts, as seen by one block of samples.
+// One block of samples in a pass over the counts.
 //
-// "Padded" means: components rounded up to whole vectors, the rest zero. `ratios` holds
-// x / (weights @ topics) for the entries of the block, and nothing else of that product is kept.
+// "Padded" means that the components are rounded up to whole vectors and the rest is zero. `ratios`
+// holds x / (weights @ topics) for the entries of the block; the product itself is not kept.
 template <class T> struct Block {
-    // the counts, by sample (the rows' starts and ends count entries of the whole matrix)
-    int64_t n_entries;
-    const int64_t *row_starts, *row_ends;
-    const int32_t* features;
-    const T* values;
-    // the block's entries by feature: only the features that occur in it
-    const int32_t* column_features;
-    const uint32_t* column_starts;
-    const uint16_t* entry_rows;   // sample, counted from the start of the block
-    const uint32_t* entry_order;  // position of the entry in `ratios`
-    // the factors
-    int64_t components, registers, n_features;
-    int64_t range_features;  // features whose topics stay in cache together
-    const T* weights;        // samples x components
-    const T* topics;         // features x padded components
-    // this block
-    int64_t first_row, first_entry;
-    T* block_weights;  // samples of the block x padded components
-    T* block_sums;     // the same shape: sum of ratio * topics
-    int64_t* cursors;  // samples of the block
-    T* ratios;  // null when only the weights' counts are wanted
-    // results
-    T* weight_counts;         // samples x components
-    double* log_likelihoods;  // samples
-    T* topic_sums;            // features x padded components: sum of ratio * weights
+    // The counts by sample. The starts and ends of rows are positions in the whole matrix.
+    int64_t n_entries = 0;  // of the whole matrix
+    const int64_t* row_starts = nullptr;
+    const int64_t* row_ends = nullptr;
+    const int32_t* features = nullptr;
+    const T* values = nullptr;
+    // The block's entries by feature, for the features that occur in it.
+    const int32_t* column_features = nullptr;
+    const uint32_t* column_starts = nullptr;
+    const uint16_t* entry_rows = nullptr;   // sample, counted from the start of the block
+    const uint32_t* entry_order = nullptr;  // position of the entry in `ratios`
+    // The factors.
+    int64_t components = 0;
+    int64_t registers = 0;  // vectors that hold the padded components
+    int64_t n_features = 0;
+    int64_t range_features = 0;  // number of features whose topics fit into the cache together
+    const T* weights = nullptr;  // samples x components
+    const T* topics = nullptr;   // features x padded components
+    // Where the block begins, and its buffers.
+    int64_t first_row = 0;
+    int64_t first_entry = 0;
+    T* block_weights = nullptr;  // samples of the block x padded components
+    T* block_sums = nullptr;     // the same shape: sum of ratio * topics
+    int64_t* cursors = nullptr;  // for each sample of the block: its next entry
+    T* ratios = nullptr;         // null when only the weights' counts are needed
+    // Results.
+    T* weight_counts = nullptr;         // samples x components
+    double* log_likelihoods = nullptr;  // by sample
+    T* topic_sums = nullptr;            // features x padded components: sum of ratio * weights
 };
 
-// Factors of features x components between the caller's arrays and padded ones.
-template <class T> struct Topics {
-    int64_t components, padded;
-    const bool* wanted;  // which features; null: all of them
-    const T* given;
-    T* topics;
-    T* topic_sums;
-    T* counts;
+// Topics on their way between the caller's arrays (features x components) and padded ones.
+template <class T> struct TopicBuffers {
+    int64_t components = 0;
+    int64_t padded = 0;
+    const bool* needed = nullptr;  // by feature: whether to copy its topics; null copies all
+    const T* given = nullptr;      // features x components
+    T* topics = nullptr;           // features x padded components
+    T* topic_sums = nullptr;       // features x padded components
+    T* counts = nullptr;           // features x components
 };
 
-// A table of positive posterior parameters and what the next pass and the bound need of it.
+// Positive posterior parameters, and what the next pass and the bound need of them.
 template <class T> struct Posterior {
-    int64_t columns;
-    const T* parameters;          // rows x columns
-    const T* counts;              // rows x columns: parameters minus the prior's
-    const double* row_offsets;    // or null
-    const double* column_offsets; // or null
-    T* effective;                 // exp(digamma(parameters) - offsets)
-    double* terms;                // by row: sum of log_gamma(parameters) - counts * digamma(parameters)
+    int64_t columns = 0;
+    const T* parameters = nullptr;           // rows x columns
+    const T* counts = nullptr;               // rows x columns: parameters minus the prior's
+    const double* row_offsets = nullptr;     // may be null
+    const double* column_offsets = nullptr;  // may be null
+    T* effective = nullptr;                  // exp(digamma(parameters) - offsets)
+    double* terms = nullptr;  // by row: sum of log_gamma(parameters) - counts * digamma(parameters)
 };
 
-// Counts taken further along the way that they went; see `extrapolate`.
+// Two tables of which the second may be scaled: a - row_scale * column_scale * b.
+template <class T> struct Difference {
+    int64_t columns = 0;
+    const T* a = nullptr;
+    const T* b = nullptr;
+    const double* row_scale = nullptr;     // may be null
+    const double* column_scale = nullptr;  // may be null
+};
+
+// A table times a scale for each row or for each column; the other scale is null.
+template <class T> struct Scaling {
+    int64_t columns = 0;
+    const T* from = nullptr;
+    const double* row_scale = nullptr;
+    const double* column_scale = nullptr;
+    T* to = nullptr;  // may be `from`
+};
+
+// Counts extrapolated from their last two values; see `Kernels::extrapolate`.
 template <class T> struct Extrapolation {
-    int64_t columns;
-    const T* latest;       // rows x columns
-    const T* previous;     // rows x columns
-    const double *totals, *momentum, *floor;  // of each row
-    T* to;  // rows x columns
+    int64_t columns = 0;
+    const T* latest = nullptr;         // rows x columns
+    const T* previous = nullptr;       // rows x columns
+    const double* totals = nullptr;    // by row
+    const double* momentum = nullptr;  // by row
+    const double* floor = nullptr;     // by row, as a part of the total
+    T* to = nullptr;                   // rows x columns
 };
 
-// Counts by sample and the factors, features x components.
-template <class T> struct Shared {
-    int64_t components;
-    const int64_t* row_starts;
-    const int32_t* features;
-    const T *values, *weights, *topics;
-    T* to;  // for each entry: its count times the sum of its squared shares
+// Counts by sample, and both factors (samples or features x components).
+template <class T> struct SquaredShares {
+    int64_t components = 0;
+    const int64_t* row_starts = nullptr;
+    const int32_t* features = nullptr;
+    const T* values = nullptr;
+    const T* weights = nullptr;
+    const T* topics = nullptr;
+    T* to = nullptr;  // by entry: its count times the sum of its squared shares
 };
 
-// Coordinate descent: each sample's weights, the other side's factors being as they are.
+// Coordinate descent on the weights of each sample, with the other side's factors fixed.
 template <class T> struct Descent {
-    int64_t components, padded, sweeps;
-    const int64_t* row_starts;
-    const int32_t* features;
-    const T* values;
-    const T* others;        // features x padded components
-    const double* slopes;   // by component, positive: what a weight costs
-    const double* repeats;  // by sample: how often it pays that; or null
-    const T* from;          // samples x components
-    T* to;                  // the same shape
+    int64_t components = 0;
+    int64_t padded = 0;
+    int64_t sweeps = 0;
+    const int64_t* row_starts = nullptr;
+    const int32_t* features = nullptr;
+    const T* values = nullptr;
+    const T* others = nullptr;        // features x padded components
+    const double* slopes = nullptr;   // by component, positive: the cost of a weight of one
+    const double* repeats = nullptr;  // by sample: a factor of its slopes; null means 1
+    const T* from = nullptr;          // samples x components
+    T* to = nullptr;                  // samples x components
 };
 
+// Functions that take `begin` and `end` work on those rows (samples, features) only.
 template <class T> struct Kernels {
-    int lanes;
-    void (*pad)(const Topics<T>&, int64_t begin, int64_t end);
-    // The features from range_begin on, for a range of them; the ranges of a sample come in order.
+    int lanes;  // numbers in a vector
+    // Copies topics to the padded buffer and sets their sums to zero.
+    void (*pad)(const TopicBuffers<T>&, int64_t begin, int64_t end);
+    // One range of features, from range_begin on. The ranges of a sample must come in order.
     void (*rows)(const Block<T>&, int64_t begin, int64_t end, int64_t range_begin);
     void (*columns)(const Block<T>&, int64_t begin, int64_t end);
-    void (*finish)(const Topics<T>&, int64_t begin, int64_t end);
-    // dense: product becomes x / product; returns sum x log(product)
+    // counts = topics * topic_sums
+    void (*finish)(const TopicBuffers<T>&, int64_t begin, int64_t end);
+    // Dense data: product becomes x / product. Returns sum x log(product).
     double (*divide)(const T* x, T* product, int64_t n);
     void (*posterior)(const Posterior<T>&, int64_t begin, int64_t end);
-    // sum over rows and columns of |a - row_scale * column_scale * b|; either scale may be null
-    double (*distance)(const T* a, const T* b, const double* row_scale, const double* column_scale, int64_t columns,
-                       int64_t begin, int64_t end);
-    // sums of rows begin to end, each on its own or (added) all together
+    // Returns the sum of absolute differences.
+    double (*distance)(const Difference<T>&, int64_t begin, int64_t end);
+    // The sum of each row; the sums of the columns, added to `sums`.
     void (*row_sums)(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums);
     void (*column_sums)(const T* a, int64_t columns, int64_t begin, int64_t end, double* sums);
-    // to = a * scale, by row or by column (the other one is null)
-    void (*scale)(const T* a, const double* row_scale, const double* column_scale, int64_t columns, int64_t begin,
-                  int64_t end, T* to);
+    void (*scale)(const Scaling<T>&, int64_t begin, int64_t end);
     // to = latest * (latest / previous)^momentum, at least floor * total where latest is positive;
-    // then each row is scaled to its total
+    // then each row is scaled to its total.
     void (*extrapolate)(const Extrapolation<T>&, int64_t begin, int64_t end);
-    // `memory`: padded components + 2 times the entries of the longest row, in whole vectors
+    // `memory`: (padded components + 2) times the entries of the longest row, in whole vectors.
     void (*descend)(const Descent<T>&, int64_t begin, int64_t end, T* memory);
-    void (*squared_shares)(const Shared<T>&, int64_t begin, int64_t end);
+    void (*squared_shares)(const SquaredShares<T>&, int64_t begin, int64_t end);
 };
 
 struct Level {
     const char* name;
-    Kernels<float> single;
-    Kernels<double> twofold;
+    Kernels<float> float_kernels;
+    Kernels<double> double_kernels;
     void (*gamma_functions)(const double* x, double* digamma, double* log_gamma, int64_t n);
 };
 
 template <class T> const Kernels<T>& kernels_of(const Level& level);
-template <> inline const Kernels<float>& kernels_of<float>(const Level& level) { return level.single; }
-template <> inline const Kernels<double>& kernels_of<double>(const Level& level) { return level.twofold; }
+template <> inline const Kernels<float>& kernels_of<float>(const Level& level) {
+    return level.float_kernels;
+}
+template <> inline const Kernels<double>& kernels_of<double>(const Level& level) {
+    return level.double_kernels;
+}
 
 }  // namespace isotopic

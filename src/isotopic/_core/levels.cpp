@@ -5,25 +5,36 @@
 
 namespace isotopic {
 
-namespace plain { extern const Level level; }
+namespace plain {
+extern const Level level;
+}
 #ifdef ISOTOPIC_X86
-namespace v2 { extern const Level level; }
-namespace v3 { extern const Level level; }
-namespace v4 { extern const Level level; }
+namespace v2 {
+extern const Level level;
+}
+namespace v3 {
+extern const Level level;
+}
+namespace v4 {
+extern const Level level;
+}
 #endif
 
 std::vector<const Level*> available_levels() {
     std::vector<const Level*> levels{&plain::level};
 #ifdef ISOTOPIC_X86
-    // The features that a level adds and that the compiler uses; the names x86-64-v2, ... themselves
-    // are known to __builtin_cpu_supports only in newer compilers.
+    // Asks for the features that a level adds and that the compiler uses. Only newer compilers know
+    // the names x86-64-v2, ... in __builtin_cpu_supports.
     __builtin_cpu_init();
     if (!(__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"))) return levels;
     levels.push_back(&v2::level);
-    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))) return levels;
+    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+          __builtin_cpu_supports("bmi2")))
+        return levels;
     levels.push_back(&v3::level);
-    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")))
+    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+          __builtin_cpu_supports("avx512vl")))
         return levels;
     levels.push_back(&v4::level);
 #endif
@@ -42,7 +53,9 @@ const Level& chosen_level() {
         names += std::string(names.empty() ? "" : ", ") + level->name;
     }
     throw std::invalid_argument("ISOTOPIC_SIMD=" + std::string(forced) +
-                                " is not a level that this machine and build have; they have: " + names);
+                                " is not an instruction-set level of this machine and build. "
+                                "Available: " +
+                                names + ".");
 }
 
 }  // namespace

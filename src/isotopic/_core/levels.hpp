@@ -1,4 +1,4 @@
-// Which instruction-set level the hot loops run on.
+// The choice of the instruction-set level that the hot loops run on.
 #pragma once
 #include <string>
 #include <vector>

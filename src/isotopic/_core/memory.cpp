@@ -15,12 +15,13 @@ void* allocate(std::size_t bytes) {
     void* p = nullptr;
     if (posix_memalign(&p, unit, wanted)) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-    if (unit == huge_page) madvise(p, wanted / huge_page * huge_page, MADV_HUGEPAGE);  // the rest would be rounded up
+    // Whole pages only: the rest would be rounded up to one.
+    if (unit == huge_page) madvise(p, wanted / huge_page * huge_page, MADV_HUGEPAGE);
 #endif
     return p;
 }
 
-void give_back_memory() {
+void release_memory() {
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif

@@ -1,7 +1,7 @@
-// The Python face of the core: shapes are checked, the GIL is released, Ctrl-C is heard.
+// The Python bindings of the core. They check shapes, release the GIL and react to Ctrl-C.
 //
-// A pass reads the features and the index by feature without looking at them first. Both must come
-// from column_index() or a matrix that was checked when it was made.
+// A pass does not check the features and the index by feature. Both must come from column_index(),
+// or from a matrix that was checked when it was made.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -33,7 +33,7 @@ void require(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(what);
 }
 
-// Whether positions start at zero, never go back, and end at `last`.
+// Returns whether positions start at zero, never decrease, and end at `last`.
 bool ascends(const In<int64_t>& positions, size_t last) {
     const int64_t *begin = positions.data(), *end = begin + positions.size();
     return begin != end && *begin == 0 && size_t(end[-1]) == last && std::is_sorted(begin, end);
@@ -44,15 +44,34 @@ bool signal_pending() {
     return PyErr_CheckSignals() != 0;
 }
 
-// Runs with the GIL released; if a signal handler raised, its exception goes on.
-template <class Work> void run(const Work& work) {
+// Runs work(execution) with the GIL released. If a signal handler raised, raises its exception.
+template <class Work> void run(int threads, const Work& work) {
     bool complete;
     {
         nb::gil_scoped_release nogil;
-        complete = work();
+        complete = work(Execution{.threads = threads, .interrupted = signal_pending});
     }
     if (!complete) throw nb::python_error();
 }
+
+template <class A> auto data_or_null(const std::optional<A>& array) {
+    return array ? array->data() : nullptr;
+}
+
+template <class A> bool has_shape(const A& array, size_t rows, size_t columns) {
+    return array.shape(0) == rows && array.shape(1) == columns;
+}
+
+template <class T> Table<const T> table_of(const In2<T>& a) {
+    return {.rows = int64_t(a.shape(0)), .columns = int64_t(a.shape(1)), .data = a.data()};
+}
+
+bool are_features(const In<int32_t>& features, int64_t n_features) {
+    return std::all_of(features.data(), features.data() + features.size(),
+                       [&](int32_t v) { return v >= 0 && v < n_features; });
+}
+
+// Hands the values over to Python.
 
 template <class V> nb::object array_of(V&& values) {
     using T = typename std::decay_t<V>::value_type;
@@ -61,49 +80,67 @@ template <class V> nb::object array_of(V&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-nb::tuple column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts, In<int32_t> features,
-                          int threads) {
-    require(n_features >= 0 && n_features <= std::numeric_limits<int32_t>::max(), "n_features is not a number of features");
-    require(ascends(row_starts, features.size()), "row_starts do not ascend from 0 to the number of entries");
-    require(ascends(block_rows, row_starts.size() - 1), "block_rows do not ascend from 0 to the number of samples");
+nb::tuple column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts,
+                          In<int32_t> features, int threads) {
+    require(n_features >= 0 && n_features <= std::numeric_limits<int32_t>::max(),
+            "n_features is not a number of features");
+    require(ascends(row_starts, features.size()),
+            "row_starts do not ascend from 0 to the number of entries");
+    require(ascends(block_rows, row_starts.size() - 1),
+            "block_rows do not ascend from 0 to the number of samples");
     for (size_t b = 0; b + 1 < block_rows.size(); ++b) {
         const int64_t first = block_rows.data()[b], last = block_rows.data()[b + 1];
         require(last - first <= int64_t(1) << 16, "a block has more than 2^16 samples");
-        require(row_starts.data()[last] - row_starts.data()[first] < int64_t(1) << 32, "a block has 2^32 entries or more");
+        require(row_starts.data()[last] - row_starts.data()[first] < int64_t(1) << 32,
+                "a block has 2^32 entries or more");
     }
-    require(std::all_of(features.data(), features.data() + features.size(), [&](int32_t v) { return v >= 0 && v < n_features; }),
-            "a feature is not between 0 and n_features");
+    require(are_features(features, n_features), "a feature is not between 0 and n_features");
     ColumnIndex index;
     {
         nb::gil_scoped_release nogil;
-        index = column_index(n_features, int64_t(block_rows.size()) - 1, block_rows.data(), row_starts.data(), features.data(),
+        index = column_index({.n_features = n_features,
+                              .n_blocks = int64_t(block_rows.size()) - 1,
+                              .block_rows = block_rows.data(),
+                              .row_starts = row_starts.data(),
+                              .features = features.data()},
                              threads);
     }
-    return nb::make_tuple(array_of(std::move(index.block_columns)), array_of(std::move(index.column_features)),
-                          array_of(std::move(index.column_starts)), array_of(std::move(index.entry_rows)),
-                          array_of(std::move(index.entry_order)));
+    return nb::make_tuple(
+        array_of(std::move(index.block_columns)), array_of(std::move(index.column_features)),
+        array_of(std::move(index.column_starts)), array_of(std::move(index.entry_rows)),
+        array_of(std::move(index.entry_order)));
 }
 
 using ByFeature = std::tuple<In<int64_t>, In<int32_t>, In<uint32_t>, In<uint16_t>, In<uint32_t>>;
 
-// Whether the parts of an index have the lengths that they have for so many blocks and entries.
+// Returns whether an index by feature fits a matrix with so many blocks and entries.
 bool has_lengths(const ByFeature& index, size_t n_blocks, size_t n_entries) {
     const auto& [block_columns, column_features, column_starts, entry_rows, entry_order] = index;
     return block_columns.size() == n_blocks + 1 && ascends(block_columns, column_features.size()) &&
-           column_starts.size() == column_features.size() + n_blocks && entry_rows.size() == n_entries &&
-           entry_order.size() == n_entries;
+           column_starts.size() == column_features.size() + n_blocks &&
+           entry_rows.size() == n_entries && entry_order.size() == n_entries;
 }
 
 template <class T>
-Matrix<T> matrix_of(size_t n_features, const In<int64_t>& row_starts, const In<int32_t>& features, const In<T>& values,
-                    const In<int64_t>& block_rows, const std::optional<ByFeature>& by_feature) {
-    require(row_starts.size() > 0 && ascends(row_starts, values.size()) && features.size() == values.size(),
+Matrix<T> matrix_of(size_t n_features, const In<int64_t>& row_starts, const In<int32_t>& features,
+                    const In<T>& values, const In<int64_t>& block_rows,
+                    const std::optional<ByFeature>& by_feature) {
+    require(row_starts.size() > 0 && ascends(row_starts, values.size()) &&
+                features.size() == values.size(),
             "row_starts, features and values do not fit");
-    require(ascends(block_rows, row_starts.size() - 1), "block_rows do not ascend from 0 to the number of samples");
+    require(ascends(block_rows, row_starts.size() - 1),
+            "block_rows do not ascend from 0 to the number of samples");
     require(!by_feature || has_lengths(*by_feature, block_rows.size() - 1, values.size()),
             "the index by feature is of another matrix");
-    Matrix<T> x{int64_t(row_starts.size()) - 1, int64_t(n_features), int64_t(block_rows.size()) - 1, row_starts.data(),
-                features.data(), values.data(), block_rows.data(), nullptr, nullptr, nullptr, nullptr, nullptr};
+    Matrix<T> x{
+        .n_samples = int64_t(row_starts.size()) - 1,
+        .n_features = int64_t(n_features),
+        .n_blocks = int64_t(block_rows.size()) - 1,
+        .row_starts = row_starts.data(),
+        .features = features.data(),
+        .values = values.data(),
+        .block_rows = block_rows.data(),
+    };
     if (by_feature) {
         x.block_columns = std::get<0>(*by_feature).data();
         x.column_features = std::get<1>(*by_feature).data();
@@ -114,26 +151,27 @@ Matrix<T> matrix_of(size_t n_features, const In<int64_t>& row_starts, const In<i
     return x;
 }
 
-template <class T> void bind_turned(nb::module_& m) {
+template <class T> void bind_transpose(nb::module_& m) {
     m.def(
-        "turned",
-        [](int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts, In<int32_t> features, In<T> values,
-           ByFeature by_feature) {
+        "transpose",
+        [](int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts, In<int32_t> features,
+           In<T> values, ByFeature by_feature) {
             require(n_features >= 0, "n_features is not a number of features");
-            const Matrix<T> x = matrix_of<T>(size_t(n_features), row_starts, features, values, block_rows, by_feature);
-            const auto& found_in = std::get<1>(by_feature);
-            require(std::all_of(found_in.data(), found_in.data() + found_in.size(), [&](int32_t v) { return v >= 0 && v < n_features; }),
+            const Matrix<T> x = matrix_of<T>(size_t(n_features), row_starts, features, values,
+                                             block_rows, by_feature);
+            require(are_features(std::get<1>(by_feature), n_features),
                     "a feature of the index is not between 0 and n_features");
-            Turned<T> found;
+            Transposed<T> result;
             {
                 nb::gil_scoped_release nogil;
-                found = turned<T>(x);
+                result = transpose<T>(x);
             }
-            return nb::make_tuple(array_of(std::move(found.row_starts)), array_of(std::move(found.samples)),
-                                  array_of(std::move(found.values)));
+            return nb::make_tuple(array_of(std::move(result.row_starts)),
+                                  array_of(std::move(result.samples)),
+                                  array_of(std::move(result.values)));
         },
-        "n_features"_a, "block_rows"_a.noconvert(), "row_starts"_a.noconvert(), "features"_a.noconvert(),
-        "values"_a.noconvert(), "by_feature"_a);
+        "n_features"_a, "block_rows"_a.noconvert(), "row_starts"_a.noconvert(),
+        "features"_a.noconvert(), "values"_a.noconvert(), "by_feature"_a);
 }
 
 template <class T>
@@ -141,145 +179,204 @@ void bind_expected_counts(nb::module_& m) {
     m.def(
         "expected_counts",
         [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In<int64_t> block_rows,
-           std::optional<ByFeature> by_feature, In2<T> weights, In2<T> topics, Out2<T> weight_counts,
-           std::optional<Out2<T>> topic_counts, Out<double> log_likelihoods, Workspace& workspace, int threads) {
-            const size_t n_samples = weights.shape(0), n_features = topics.shape(0), components = weights.shape(1);
-            require(components > 0 && topics.shape(1) == components, "weights and topics differ in components");
+           std::optional<ByFeature> by_feature, In2<T> weights, In2<T> topics,
+           Out2<T> weight_counts, std::optional<Out2<T>> topic_counts, Out<double> log_likelihoods,
+           Workspace& workspace, int threads) {
+            const size_t n_samples = weights.shape(0), n_features = topics.shape(0),
+                         components = weights.shape(1);
+            require(components > 0 && topics.shape(1) == components,
+                    "weights and topics differ in components");
             require(row_starts.size() == n_samples + 1, "row_starts and weights differ in samples");
-            require(weight_counts.shape(0) == n_samples && weight_counts.shape(1) == components &&
+            require(has_shape(weight_counts, n_samples, components) &&
                         log_likelihoods.size() == n_samples,
                     "weight_counts or log_likelihoods has a wrong shape");
-            require(!topic_counts || (topic_counts->shape(0) == n_features && topic_counts->shape(1) == components),
+            require(!topic_counts || has_shape(*topic_counts, n_features, components),
                     "topic_counts has a wrong shape");
             require(!topic_counts || by_feature, "topic_counts need the index by feature");
-            const Matrix<T> x = matrix_of<T>(n_features, row_starts, features, values, block_rows, by_feature);
-            run([&] {
-                return expected_counts<T>(x, int64_t(components), weights.data(), topics.data(), weight_counts.data(),
-                                          topic_counts ? topic_counts->data() : nullptr, log_likelihoods.data(), workspace,
-                                          threads, signal_pending);
+            const Matrix<T> x =
+                matrix_of<T>(n_features, row_starts, features, values, block_rows, by_feature);
+            const Factors<T> factors{.components = int64_t(components),
+                                     .weights = weights.data(),
+                                     .topics = topics.data()};
+            const ExpectedCounts<T> results{.weights = weight_counts.data(),
+                                            .topics = data_or_null(topic_counts),
+                                            .log_likelihoods = log_likelihoods.data()};
+            run(threads, [&](const Execution& execution) {
+                return expected_counts<T>(x, factors, results, workspace, execution);
             });
         },
-        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(), "block_rows"_a.noconvert(),
-        "by_feature"_a.none(), "weights"_a.noconvert(), "topics"_a.noconvert(), "weight_counts"_a.noconvert(),
-        "topic_counts"_a.none(), "log_likelihoods"_a.noconvert(), "workspace"_a, "threads"_a);
+        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+        "block_rows"_a.noconvert(), "by_feature"_a.none(), "weights"_a.noconvert(),
+        "topics"_a.noconvert(), "weight_counts"_a.noconvert(), "topic_counts"_a.none(),
+        "log_likelihoods"_a.noconvert(), "workspace"_a, "threads"_a);
 }
 
-// Whether rows lie within the entries.
+// Returns whether all rows lie within the entries.
 bool lie_within(const In<int64_t>& starts, const In<int64_t>& ends, size_t n_entries) {
     for (size_t d = 0; d < starts.size(); ++d)
-        if (starts.data()[d] < 0 || starts.data()[d] > ends.data()[d] || size_t(ends.data()[d]) > n_entries) return false;
+        if (starts.data()[d] < 0 || starts.data()[d] > ends.data()[d] ||
+            size_t(ends.data()[d]) > n_entries)
+            return false;
     return true;
 }
 
 template <class T> void bind_row_pass(nb::module_& m) {
     m.def(
-        "padded",
+        "pad_topics",
         [](In2<T> topics, int threads) {
             const size_t n_features = topics.shape(0), components = topics.shape(1);
             require(components > 0, "topics have no components");
-            Padded<T> made = padded_topics<T>(int64_t(n_features), int64_t(components), topics.data(), threads);
-            nb::capsule owner(made.get(), std::free);
+            Padded<T> result =
+                pad_topics<T>(int64_t(n_features), int64_t(components), topics.data(), threads);
+            nb::capsule owner(result.get(), std::free);
             const size_t padded = size_t(padded_components<T>(int64_t(components)));
-            return nb::ndarray<nb::numpy, T, nb::ndim<2>>(made.release(), {n_features, padded}, owner);
+            return nb::ndarray<nb::numpy, T, nb::ndim<2>>(result.release(), {n_features, padded},
+                                                          owner);
         },
         "topics"_a.noconvert(), "threads"_a);
 
     m.def(
         "row_pass",
-        [](In<int64_t> row_starts, In<int64_t> row_ends, In<int32_t> features, In<T> values, In2<T> weights, In2<T> topics,
-           Out2<T> weight_counts, Out<double> log_likelihoods, int threads) {
+        [](In<int64_t> row_starts, In<int64_t> row_ends, In<int32_t> features, In<T> values,
+           In2<T> weights, In2<T> topics, Out2<T> weight_counts, Out<double> log_likelihoods,
+           int threads) {
             const size_t rows = weights.shape(0), components = weights.shape(1);
-            require(components > 0 && int64_t(topics.shape(1)) == padded_components<T>(int64_t(components)) &&
+            require(components > 0 &&
+                        int64_t(topics.shape(1)) == padded_components<T>(int64_t(components)) &&
                         reinterpret_cast<uintptr_t>(topics.data()) % 64 == 0,
                     "topics are not padded for the components of the weights");
-            require(row_starts.size() == rows && row_ends.size() == rows && features.size() == values.size() &&
+            require(row_starts.size() == rows && row_ends.size() == rows &&
+                        features.size() == values.size() &&
                         lie_within(row_starts, row_ends, values.size()),
                     "row_starts, row_ends, features and values do not fit");
-            require(weight_counts.shape(0) == rows && weight_counts.shape(1) == components && log_likelihoods.size() == rows,
+            require(has_shape(weight_counts, rows, components) && log_likelihoods.size() == rows,
                     "weight_counts or log_likelihoods has a wrong shape");
-            const Rows<T> x{int64_t(rows),     int64_t(topics.shape(0)), int64_t(values.size()), row_starts.data(),
-                            row_ends.data(), features.data(),          values.data()};
-            run([&] {
-                return row_pass<T>(x, int64_t(components), weights.data(), topics.data(), weight_counts.data(),
-                                   log_likelihoods.data(), threads, signal_pending);
+            const Rows<T> x{.n_rows = int64_t(rows),
+                            .n_features = int64_t(topics.shape(0)),
+                            .n_entries = int64_t(values.size()),
+                            .starts = row_starts.data(),
+                            .ends = row_ends.data(),
+                            .features = features.data(),
+                            .values = values.data()};
+            const Factors<T> factors{.components = int64_t(components),
+                                     .weights = weights.data(),
+                                     .topics = topics.data()};
+            const ExpectedCounts<T> results{.weights = weight_counts.data(),
+                                            .log_likelihoods = log_likelihoods.data()};
+            run(threads, [&](const Execution& execution) {
+                return row_pass<T>(x, factors, results, execution);
             });
         },
-        "row_starts"_a.noconvert(), "row_ends"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
-        "weights"_a.noconvert(), "topics"_a.noconvert(), "weight_counts"_a.noconvert(), "log_likelihoods"_a.noconvert(),
-        "threads"_a);
+        "row_starts"_a.noconvert(), "row_ends"_a.noconvert(), "features"_a.noconvert(),
+        "values"_a.noconvert(), "weights"_a.noconvert(), "topics"_a.noconvert(),
+        "weight_counts"_a.noconvert(), "log_likelihoods"_a.noconvert(), "threads"_a);
 }
 
 template <class T> void bind_descend(nb::module_& m) {
     m.def(
         "descend",
-        [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In2<T> others, In<double> slopes,
-           std::optional<In<double>> repeats, int sweeps, In2<T> from, Out2<T> to, int threads) {
+        [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In2<T> others,
+           In<double> slopes, std::optional<In<double>> repeats, int sweeps, In2<T> from,
+           Out2<T> to, int threads) {
             const size_t rows = from.shape(0), components = from.shape(1);
             require(components > 0 && others.shape(1) == components && slopes.size() == components,
                     "from, others and slopes differ in components");
-            require(row_starts.size() == rows + 1 && ascends(row_starts, values.size()) && features.size() == values.size(),
+            require(row_starts.size() == rows + 1 && ascends(row_starts, values.size()) &&
+                        features.size() == values.size(),
                     "row_starts, features and values do not fit");
-            require(to.shape(0) == rows && to.shape(1) == components, "from and to differ in shape");
+            require(has_shape(to, rows, components), "from and to differ in shape");
             require(!repeats || repeats->size() == rows, "repeats have a wrong length");
             require(sweeps >= 0, "sweeps is negative");
-            const Descent<T> descent{int64_t(components), 0, sweeps, row_starts.data(), features.data(), values.data(), others.data(),
-                                     slopes.data(), repeats ? repeats->data() : nullptr, from.data(), to.data()};
-            run([&] { return descend<T>(descent, int64_t(rows), int64_t(others.shape(0)), threads, signal_pending); });
+            const Descent<T> descent{
+                .components = int64_t(components),
+                .sweeps = sweeps,
+                .row_starts = row_starts.data(),
+                .features = features.data(),
+                .values = values.data(),
+                .others = others.data(),
+                .slopes = slopes.data(),
+                .repeats = data_or_null(repeats),
+                .from = from.data(),
+                .to = to.data(),
+            };
+            run(threads, [&](const Execution& execution) {
+                return descend<T>(descent, int64_t(rows), int64_t(others.shape(0)), execution);
+            });
         },
-        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(), "others"_a.noconvert(),
-        "slopes"_a.noconvert(), "repeats"_a.none(), "sweeps"_a, "from_"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
+        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+        "others"_a.noconvert(), "slopes"_a.noconvert(), "repeats"_a.none(), "sweeps"_a,
+        "from_"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
 }
 
 template <class T> void bind_elementwise(nb::module_& m) {
     m.def(
         "divide",
         [](In2<T> x, Out2<T> product, Out<double> log_likelihoods, int threads) {
-            require(x.shape(0) == product.shape(0) && x.shape(1) == product.shape(1) && log_likelihoods.size() == x.shape(0),
-                    "x, product and log_likelihoods differ in shape");
-            run([&] {
-                return divide<T>(int64_t(x.shape(0)), int64_t(x.shape(1)), x.data(), product.data(), log_likelihoods.data(),
-                                 threads, signal_pending);
+            require(
+                has_shape(product, x.shape(0), x.shape(1)) && log_likelihoods.size() == x.shape(0),
+                "x, product and log_likelihoods differ in shape");
+            run(threads, [&](const Execution& execution) {
+                return divide<T>(table_of<T>(x), product.data(), log_likelihoods.data(), execution);
             });
         },
         "x"_a.noconvert(), "product"_a.noconvert(), "log_likelihoods"_a.noconvert(), "threads"_a);
 
     m.def(
         "effective_factor",
-        [](In2<T> parameters, In2<T> counts, std::optional<In<double>> row_offsets, std::optional<In<double>> column_offsets,
-           Out2<T> effective, Out<double> terms, int threads) {
+        [](In2<T> parameters, In2<T> counts, std::optional<In<double>> row_offsets,
+           std::optional<In<double>> column_offsets, Out2<T> effective, Out<double> terms,
+           int threads) {
             const size_t rows = parameters.shape(0), columns = parameters.shape(1);
-            require(counts.shape(0) == rows && counts.shape(1) == columns && effective.shape(0) == rows &&
-                        effective.shape(1) == columns && terms.size() == rows,
+            require(has_shape(counts, rows, columns) && has_shape(effective, rows, columns) &&
+                        terms.size() == rows,
                     "parameters, counts, effective and terms differ in shape");
-            require((!row_offsets || row_offsets->size() == rows) && (!column_offsets || column_offsets->size() == columns),
+            require((!row_offsets || row_offsets->size() == rows) &&
+                        (!column_offsets || column_offsets->size() == columns),
                     "offsets have a wrong length");
-            const Posterior<T> posterior{int64_t(columns), parameters.data(), counts.data(),
-                                         row_offsets ? row_offsets->data() : nullptr,
-                                         column_offsets ? column_offsets->data() : nullptr, effective.data(), terms.data()};
-            run([&] { return effective_factor<T>(posterior, int64_t(rows), threads, signal_pending); });
+            const Posterior<T> posterior{
+                .columns = int64_t(columns),
+                .parameters = parameters.data(),
+                .counts = counts.data(),
+                .row_offsets = data_or_null(row_offsets),
+                .column_offsets = data_or_null(column_offsets),
+                .effective = effective.data(),
+                .terms = terms.data(),
+            };
+            run(threads, [&](const Execution& execution) {
+                return effective_factor<T>(posterior, int64_t(rows), execution);
+            });
         },
-        "parameters"_a.noconvert(), "counts"_a.noconvert(), "row_offsets"_a.none(), "column_offsets"_a.none(),
-        "effective"_a.noconvert(), "terms"_a.noconvert(), "threads"_a);
+        "parameters"_a.noconvert(), "counts"_a.noconvert(), "row_offsets"_a.none(),
+        "column_offsets"_a.none(), "effective"_a.noconvert(), "terms"_a.noconvert(), "threads"_a);
 
     m.def(
         "distance",
-        [](In2<T> a, In2<T> b, std::optional<In<double>> row_scale, std::optional<In<double>> column_scale, int threads) {
-            require(a.shape(0) == b.shape(0) && a.shape(1) == b.shape(1), "a and b differ in shape");
-            require((!row_scale || row_scale->size() == a.shape(0)) && (!column_scale || column_scale->size() == a.shape(1)),
+        [](In2<T> a, In2<T> b, std::optional<In<double>> row_scale,
+           std::optional<In<double>> column_scale, int threads) {
+            require(has_shape(b, a.shape(0), a.shape(1)), "a and b differ in shape");
+            require((!row_scale || row_scale->size() == a.shape(0)) &&
+                        (!column_scale || column_scale->size() == a.shape(1)),
                     "a scale has a wrong length");
+            const Difference<T> difference{.columns = int64_t(a.shape(1)),
+                                           .a = a.data(),
+                                           .b = b.data(),
+                                           .row_scale = data_or_null(row_scale),
+                                           .column_scale = data_or_null(column_scale)};
             nb::gil_scoped_release nogil;
-            return distance<T>(a.data(), b.data(), row_scale ? row_scale->data() : nullptr,
-                               column_scale ? column_scale->data() : nullptr, int64_t(a.shape(0)), int64_t(a.shape(1)), threads);
+            return distance<T>(difference, int64_t(a.shape(0)), threads);
         },
-        "a"_a.noconvert(), "b"_a.noconvert(), "row_scale"_a.none(), "column_scale"_a.none(), "threads"_a);
+        "a"_a.noconvert(), "b"_a.noconvert(), "row_scale"_a.none(), "column_scale"_a.none(),
+        "threads"_a);
 
     m.def(
         "row_distances",
         [](In2<T> a, In2<T> b, Out<double> to, int threads) {
-            require(a.shape(0) == b.shape(0) && a.shape(1) == b.shape(1) && to.size() == a.shape(0),
+            require(has_shape(b, a.shape(0), a.shape(1)) && to.size() == a.shape(0),
                     "a, b and the distances of their rows do not fit");
+            const Difference<T> difference{
+                .columns = int64_t(a.shape(1)), .a = a.data(), .b = b.data()};
             nb::gil_scoped_release nogil;
-            row_distances<T>(a.data(), b.data(), int64_t(a.shape(0)), int64_t(a.shape(1)), to.data(), threads);
+            row_distances<T>(difference, int64_t(a.shape(0)), to.data(), threads);
         },
         "a"_a.noconvert(), "b"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
 
@@ -288,53 +385,69 @@ template <class T> void bind_elementwise(nb::module_& m) {
         [](In2<T> a, bool by_column, Out<double> to, int threads) {
             require(to.size() == a.shape(by_column ? 1 : 0), "a and its sums do not fit");
             nb::gil_scoped_release nogil;
-            sums<T>(a.data(), int64_t(a.shape(0)), int64_t(a.shape(1)), by_column, to.data(), threads);
+            sums<T>(table_of<T>(a), by_column, to.data(), threads);
         },
         "a"_a.noconvert(), "by_column"_a, "to"_a.noconvert(), "threads"_a);
 
     m.def(
         "normalize",
         [](In2<T> a, bool by_column, In<double> sums, Out2<T> to, int threads) {
-            require(sums.size() == a.shape(by_column ? 1 : 0) && to.shape(0) == a.shape(0) && to.shape(1) == a.shape(1),
-                    "a, its sums and the result do not fit");
+            require(
+                sums.size() == a.shape(by_column ? 1 : 0) && has_shape(to, a.shape(0), a.shape(1)),
+                "a, its sums and the result do not fit");
             nb::gil_scoped_release nogil;
-            normalize<T>(a.data(), int64_t(a.shape(0)), int64_t(a.shape(1)), by_column, sums.data(), to.data(), threads);
+            normalize<T>(table_of<T>(a), by_column, sums.data(), to.data(), threads);
         },
         "a"_a.noconvert(), "by_column"_a, "sums"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
 
     m.def(
         "extrapolate",
-        [](In2<T> latest, In2<T> previous, In<double> totals, In<double> momentum, In<double> floor, Out2<T> to, int threads) {
+        [](In2<T> latest, In2<T> previous, In<double> totals, In<double> momentum, In<double> floor,
+           Out2<T> to, int threads) {
             const size_t rows = latest.shape(0), columns = latest.shape(1);
-            require(previous.shape(0) == rows && previous.shape(1) == columns && to.shape(0) == rows &&
-                        to.shape(1) == columns && totals.size() == rows && momentum.size() == rows && floor.size() == rows,
+            require(has_shape(previous, rows, columns) && has_shape(to, rows, columns) &&
+                        totals.size() == rows && momentum.size() == rows && floor.size() == rows,
                     "latest, previous, totals and the result differ in shape");
+            const Extrapolation<T> extrapolation{.columns = int64_t(columns),
+                                                 .latest = latest.data(),
+                                                 .previous = previous.data(),
+                                                 .totals = totals.data(),
+                                                 .momentum = momentum.data(),
+                                                 .floor = floor.data(),
+                                                 .to = to.data()};
             nb::gil_scoped_release nogil;
-            extrapolate<T>({int64_t(columns), latest.data(), previous.data(), totals.data(), momentum.data(), floor.data(), to.data()},
-                           int64_t(rows), threads);
+            extrapolate<T>(extrapolation, int64_t(rows), threads);
         },
-        "latest"_a.noconvert(), "previous"_a.noconvert(), "totals"_a.noconvert(), "momentum"_a.noconvert(), "floor"_a.noconvert(),
-        "to"_a.noconvert(), "threads"_a);
+        "latest"_a.noconvert(), "previous"_a.noconvert(), "totals"_a.noconvert(),
+        "momentum"_a.noconvert(), "floor"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
 
     m.def(
         "squared_shares",
-        [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In2<T> weights, In2<T> topics, Out<T> to, int threads) {
+        [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In2<T> weights,
+           In2<T> topics, Out<T> to, int threads) {
             const size_t n_samples = weights.shape(0), components = weights.shape(1);
-            require(components > 0 && topics.shape(1) == components, "weights and topics differ in components");
+            require(components > 0 && topics.shape(1) == components,
+                    "weights and topics differ in components");
             require(row_starts.size() == n_samples + 1 && ascends(row_starts, values.size()) &&
                         features.size() == values.size() && to.size() == values.size(),
                     "row_starts, features, values and the result do not fit");
-            require(std::all_of(features.data(), features.data() + features.size(),
-                                [&](int32_t v) { return v >= 0 && size_t(v) < topics.shape(0); }),
-                    "features are not among those of the topics");
-            run([&] {
-                return squared_shares<T>({int64_t(components), row_starts.data(), features.data(), values.data(), weights.data(),
-                                          topics.data(), to.data()},
-                                         int64_t(n_samples), threads, signal_pending);
+            require(are_features(features, int64_t(topics.shape(0))),
+                    "a feature is not among those of the topics");
+            const SquaredShares<T> shares{
+                .components = int64_t(components),
+                .row_starts = row_starts.data(),
+                .features = features.data(),
+                .values = values.data(),
+                .weights = weights.data(),
+                .topics = topics.data(),
+                .to = to.data(),
+            };
+            run(threads, [&](const Execution& execution) {
+                return squared_shares<T>(shares, int64_t(n_samples), execution);
             });
         },
-        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(), "weights"_a.noconvert(),
-        "topics"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
+        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+        "weights"_a.noconvert(), "topics"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace
@@ -344,8 +457,8 @@ NB_MODULE(_native, m) {
     using namespace isotopic;
     m.doc() = "The hot loops of isotopic on plain arrays.";
     nb::class_<Workspace>(m, "Workspace").def(nb::init<>());
-    bind_turned<float>(m);
-    bind_turned<double>(m);
+    bind_transpose<float>(m);
+    bind_transpose<double>(m);
     bind_expected_counts<float>(m);
     bind_expected_counts<double>(m);
     bind_row_pass<float>(m);
@@ -354,14 +467,16 @@ NB_MODULE(_native, m) {
     bind_descend<double>(m);
     bind_elementwise<float>(m);
     bind_elementwise<double>(m);
-    m.def("give_back_memory", &give_back_memory);
-    m.def("column_index", &column_index_of, "n_features"_a, "block_rows"_a.noconvert(), "row_starts"_a.noconvert(),
-          "features"_a.noconvert(), "threads"_a);
+    m.def("release_memory", &release_memory);
+    m.def("column_index", &column_index_of, "n_features"_a, "block_rows"_a.noconvert(),
+          "row_starts"_a.noconvert(), "features"_a.noconvert(), "threads"_a);
     m.def(
         "gamma_functions",
         [](In<double> x, Out<double> digamma, Out<double> log_gamma) {
-            require(digamma.size() == x.size() && log_gamma.size() == x.size(), "x, digamma and log_gamma differ in length");
-            current_level().gamma_functions(x.data(), digamma.data(), log_gamma.data(), int64_t(x.size()));
+            require(digamma.size() == x.size() && log_gamma.size() == x.size(),
+                    "x, digamma and log_gamma differ in length");
+            current_level().gamma_functions(x.data(), digamma.data(), log_gamma.data(),
+                                            int64_t(x.size()));
         },
         "x"_a.noconvert(), "digamma"_a.noconvert(), "log_gamma"_a.noconvert());
     m.def("level", [] { return std::string(current_level().name); });

@@ -1,4 +1,4 @@
-// Whole-matrix operations: the loops of a level, cut into chunks for the threads.
+// Operations on whole matrices: the loops of a level, cut into chunks for the threads.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,7 +10,13 @@
 
 namespace isotopic {
 
-using Interrupted = std::function<bool()>;
+inline bool never() { return false; }
+
+// How an operation is run. Those that can be interrupted return false if they were.
+struct Execution {
+    int threads = 1;
+    std::function<bool()> interrupted = never;  // asked now and then, in the calling thread
+};
 
 // Memory that is kept from one pass to the next, so that its pages are not faulted in each time.
 class Workspace {
@@ -19,12 +25,12 @@ class Workspace {
     Workspace(const Workspace&) = delete;
     ~Workspace();
 
-    // Aligned memory for n elements; what it held before is lost.
+    // Returns aligned memory for n elements. Its previous contents are lost.
     template <class T> T* get(int slot, int64_t n) {
         return static_cast<T*>(get_bytes(slot, size_t(n > 0 ? n : 1) * sizeof(T)));
     }
 
-    std::mutex busy;  // one pass at a time
+    std::mutex busy;  // held during a pass
 
   private:
     struct Slot {
@@ -35,61 +41,88 @@ class Workspace {
     Slot slots[8];
 };
 
-// One pass of expected counts. `topic_counts` may be null. False if it was interrupted.
-template <class T>
-bool expected_counts(const Matrix<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts,
-                     T* topic_counts, double* log_likelihoods, Workspace& workspace, int threads, const Interrupted& interrupted);
-
-// Some rows of a sparse matrix, wherever in it their entries stand.
-template <class T> struct Rows {
-    int64_t n_rows, n_features, n_entries;
-    const int64_t *starts, *ends;
-    const int32_t* features;
-    const T* values;
+// The factors that a pass reads.
+template <class T> struct Factors {
+    int64_t components = 0;
+    const T* weights = nullptr;  // samples x components
+    const T* topics = nullptr;   // features x components
 };
 
-// Components rounded up to whole vectors.
+// The arrays that a pass fills.
+template <class T> struct ExpectedCounts {
+    T* weights = nullptr;               // samples x components
+    T* topics = nullptr;                // features x components; null if not needed
+    double* log_likelihoods = nullptr;  // by sample
+};
+
+// One pass of expected counts over all samples.
+template <class T>
+bool expected_counts(const Matrix<T>& x, const Factors<T>& factors,
+                     const ExpectedCounts<T>& results, Workspace& workspace,
+                     const Execution& execution);
+
+// Some rows of a sparse matrix, which need not be neighbours.
+template <class T> struct Rows {
+    int64_t n_rows = 0;
+    int64_t n_features = 0;
+    int64_t n_entries = 0;  // of the whole matrix
+    const int64_t* starts = nullptr;
+    const int64_t* ends = nullptr;
+    const int32_t* features = nullptr;
+    const T* values = nullptr;
+};
+
+// Returns the number of components rounded up to whole vectors.
 template <class T> int64_t padded_components(int64_t components);
 
 template <class T> using Padded = std::unique_ptr<T, void (*)(void*)>;
 
-// Topics (features x components) made ready for any number of row passes: padded, and aligned.
-template <class T> Padded<T> padded_topics(int64_t n_features, int64_t components, const T* topics, int threads);
-
-// The weights' expected counts only, with padded topics. False if it was interrupted.
+// Returns topics (features x components) padded and aligned, for any number of row passes.
 template <class T>
-bool row_pass(const Rows<T>& x, int64_t components, const T* weights, const T* topics, T* weight_counts,
-              double* log_likelihoods, int threads, const Interrupted& interrupted);
+Padded<T> pad_topics(int64_t n_features, int64_t components, const T* topics, int threads);
 
+// The expected counts of the weights only. The topics of the factors must be padded.
 template <class T>
-bool divide(int64_t rows, int64_t columns, const T* x, T* product, double* log_likelihoods, int threads,
-            const Interrupted& interrupted);
+bool row_pass(const Rows<T>& x, const Factors<T>& factors, const ExpectedCounts<T>& results,
+              const Execution& execution);
 
+// A dense table, row by row.
+template <class T> struct Table {
+    int64_t rows = 0;
+    int64_t columns = 0;
+    T* data = nullptr;
+};
+
+// Replaces the product by x / product and computes each row's sum of x log(product).
 template <class T>
-bool effective_factor(const Posterior<T>& posterior, int64_t rows, int threads, const Interrupted& interrupted);
-
-template <class T>
-double distance(const T* a, const T* b, const double* row_scale, const double* column_scale, int64_t rows, int64_t columns,
-                int threads);
-
-// The same of each row on its own, without scales.
-template <class T> void row_distances(const T* a, const T* b, int64_t rows, int64_t columns, double* to, int threads);
-
-// Sums of a table along its rows, or along its columns (`by_column`).
-template <class T>
-void sums(const T* a, int64_t rows, int64_t columns, bool by_column, double* to, int threads);
-
-// Rows, or columns, divided by their sums; uniform where the sum is zero.
-template <class T>
-void normalize(const T* a, int64_t rows, int64_t columns, bool by_column, const double* sums, T* to, int threads);
-
-template <class T> void extrapolate(const Extrapolation<T>& extrapolation, int64_t rows, int threads);
+bool divide(const Table<const T>& x, T* product, double* log_likelihoods,
+            const Execution& execution);
 
 template <class T>
-bool squared_shares(const Shared<T>& shared, int64_t rows, int threads, const Interrupted& interrupted);
+bool effective_factor(const Posterior<T>& posterior, int64_t rows, const Execution& execution);
 
-// The descent's `others` are those of so many features, without padding.
+// Returns the sum of absolute differences.
+template <class T> double distance(const Difference<T>& difference, int64_t rows, int threads);
+
+// Computes the sum of absolute differences of each row.
 template <class T>
-bool descend(Descent<T> descent, int64_t rows, int64_t n_features, int threads, const Interrupted& interrupted);
+void row_distances(const Difference<T>& difference, int64_t rows, double* to, int threads);
+
+// Computes the sum of each row, or of each column (`by_column`).
+template <class T> void sums(const Table<const T>& a, bool by_column, double* to, int threads);
+
+// Divides rows, or columns, by their sums. Where the sum is zero, the result is uniform.
+template <class T>
+void normalize(const Table<const T>& a, bool by_column, const double* sums, T* to, int threads);
+
+template <class T>
+void extrapolate(const Extrapolation<T>& extrapolation, int64_t rows, int threads);
+
+template <class T>
+bool squared_shares(const SquaredShares<T>& shares, int64_t rows, const Execution& execution);
+
+// Here the `others` of the descent, those of n_features features, are not padded.
+template <class T>
+bool descend(Descent<T> descent, int64_t rows, int64_t n_features, const Execution& execution);
 
 }  // namespace isotopic

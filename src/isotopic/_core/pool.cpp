@@ -44,7 +44,7 @@ class Pool {
     }
 
   private:
-    // A system that has no more threads to give leaves the work to those there are.
+    // If the system gives no more threads, those that exist do the work.
     void grow(int helpers) {
         try {
             for (; helpers_ < helpers; ++helpers_) {
@@ -77,11 +77,12 @@ class Pool {
         }
     }
 
-    // The next pass of a fit comes soon, and being woken takes long: look out for it a little.
+    // The next pass of a fit comes soon, and waking a thread takes long: spin for a short time.
     void watch() const {
         using clock = std::chrono::steady_clock;
         const auto until = clock::now() + std::chrono::milliseconds(1);
-        while (wanted_.load(std::memory_order_relaxed) == 0 && clock::now() < until) pause_a_little();
+        while (wanted_.load(std::memory_order_relaxed) == 0 && clock::now() < until)
+            pause_a_little();
     }
 
     std::mutex owner_, mutex_;
@@ -91,12 +92,14 @@ class Pool {
     int active_ = 0, helpers_ = 0;
 };
 
-// Never destroyed: helpers wait in it until the process ends. A forked child has none of its
-// parent's threads, and perhaps its locks held, so it forgets the pool and makes its own. This is
-// set up when the library is loaded: a fork during a first call could leave its guard held.
+// Never destroyed, because the helpers wait in it until the process ends. A forked child has none
+// of its parent's threads, and some locks may be held, so it forgets the pool and makes a new one.
+// The fork handler is registered when the library is loaded: a fork during a first call could leave
+// a guard held.
 std::atomic<Pool*> the_pool{nullptr};
 #if defined(__unix__) || defined(__APPLE__)
-[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
+[[maybe_unused]] const int registered =
+    pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
 #endif
 
 Pool& pool() {
@@ -126,41 +129,46 @@ Steps::Steps(std::vector<int64_t> chunks, int threads)
     next_ = std::vector<Counter>(chunks_.size() * size_t(threads_));
 }
 
-bool Steps::run(const std::function<void(int64_t, int64_t)>& chunk, const std::function<bool()>& interrupted) {
+bool Steps::run(const std::function<void(int64_t, int64_t)>& chunk,
+                const std::function<bool()>& interrupted) {
     using clock = std::chrono::steady_clock;
     const auto caller = std::this_thread::get_id();
     constexpr auto between_questions = std::chrono::milliseconds(100);
 
+    const auto run_chunk = [&](size_t step, int64_t index) {
+        if (stopped_.load(std::memory_order_relaxed)) return;
+        try {
+            chunk(int64_t(step), index);
+        } catch (...) {  // for example, out of memory
+            if (!failed_.exchange(true)) error_ = std::current_exception();
+            stopped_.store(true, std::memory_order_relaxed);
+        }
+    };
+
     run_in_team(threads_, [&] {
-        const FlushSubnormals flush;  // in every thread, or the bits would depend on who did what
-        const bool asks = std::this_thread::get_id() == caller;
-        const int me = asks ? 0 : thread_number % threads_;
+        const FlushSubnormals flush;  // in every thread, or the bits would depend on the thread
+        const bool is_caller = std::this_thread::get_id() == caller;
+        const int me = is_caller ? 0 : thread_number % threads_;
         auto asked = clock::now();
         for (size_t step = 0; step < chunks_.size(); ++step) {
             const int64_t n = chunks_[step];
             for (int i = 0; i < threads_; ++i) {
-                const int share = (me + i) % threads_;  // one's own first, then what others have left
-                const int64_t end = n * (share + 1) / threads_;
+                const int share = (me + i) % threads_;  // its own first, then what others left
+                const int64_t begin = n * share / threads_, end = n * (share + 1) / threads_;
+                auto& next = next_[step * size_t(threads_) + size_t(share)].value;
                 for (;;) {
-                    const int64_t index = n * share / threads_ + next_[step * size_t(threads_) + size_t(share)].value.fetch_add(1, std::memory_order_relaxed);
+                    const int64_t index = begin + next.fetch_add(1, std::memory_order_relaxed);
                     if (index >= end) break;
-                    if (!stopped_.load(std::memory_order_relaxed)) {
-                        try {
-                            chunk(int64_t(step), index);
-                        } catch (...) {  // out of memory, say
-                            if (!failed_.exchange(true)) error_ = std::current_exception();
-                            stopped_.store(true, std::memory_order_relaxed);
-                        }
-                    }
+                    run_chunk(step, index);
                     done_[step].value.fetch_add(1, std::memory_order_release);
-                    if (asks && clock::now() - asked > between_questions) {
+                    if (is_caller && clock::now() - asked > between_questions) {
                         if (interrupted()) stopped_.store(true, std::memory_order_relaxed);
                         asked = clock::now();
                     }
                 }
             }
-            // The steps are short; a thread that waits long gives its core away. This ends: a chunk
-            // that was taken is counted by the thread that took it, whatever becomes of the chunk.
+            // Steps are short; a thread that waits long yields its core. The wait always ends: the
+            // thread that took a chunk counts it as done even if the chunk failed.
             for (int spins = 0; done_[step].value.load(std::memory_order_acquire) < n; ++spins)
                 if (spins > 1000) std::this_thread::yield();
         }

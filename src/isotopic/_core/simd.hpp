@@ -1,6 +1,6 @@
-// Vectors of one instruction-set level: the widest registers it has, through the
-// vector types of GCC and Clang. Everything lives in the level's own namespace, so
-// that code compiled for one level is never linked into another.
+// Vectors of one instruction-set level: its widest registers, as the vector types of GCC and Clang.
+// Everything is in the level's own namespace, so that code compiled for one level is never linked
+// into another.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -17,10 +17,10 @@ template <> struct simd<double> {
     typedef int64_t ints __attribute__((vector_size(vector_bytes)));
     static constexpr int lanes = vector_bytes / sizeof(double);
     static constexpr int mantissa_bits = 52;
-    static constexpr int64_t one_bits = 0x3ff0000000000000;      // 1.0
-    static constexpr int64_t sqrt_half_bits = 0x3fe6a09e667f3bcd; // sqrt(1/2)
+    static constexpr int64_t one_bits = 0x3ff0000000000000;        // 1.0
+    static constexpr int64_t sqrt_half_bits = 0x3fe6a09e667f3bcd;  // sqrt(1/2)
     static constexpr double smallest_normal = 2.2250738585072014e-308;
-    static constexpr double two_to_mantissa = 4503599627370496.0; // 2^52
+    static constexpr double two_to_mantissa = 4503599627370496.0;  // 2^52
 };
 
 template <> struct simd<float> {
@@ -31,7 +31,7 @@ template <> struct simd<float> {
     static constexpr int32_t one_bits = 0x3f800000;
     static constexpr int32_t sqrt_half_bits = 0x3f3504f3;
     static constexpr float smallest_normal = 1.17549435e-38f;
-    static constexpr float two_to_mantissa = 8388608.0f; // 2^23
+    static constexpr float two_to_mantissa = 8388608.0f;  // 2^23
 };
 
 template <class T> using vec = typename simd<T>::vec;
@@ -45,7 +45,9 @@ template <class T> inline vec<T> load_unaligned(const T* p) {
     __builtin_memcpy(&v, p, sizeof v);
     return v;
 }
-template <class T> inline void store_unaligned(T* p, vec<T> v) { __builtin_memcpy(p, &v, sizeof v); }
+template <class T> inline void store_unaligned(T* p, vec<T> v) {
+    __builtin_memcpy(p, &v, sizeof v);
+}
 template <class T> inline vec<T> fill(T value) { return value - vec<T>{}; }
 
 template <class V, class I> inline V as(I bits) {
@@ -56,7 +58,8 @@ template <class V, class I> inline V as(I bits) {
 }
 
 // Lanes of a and b chosen by index (b's count from `lanes`).
-template <class T, int... I> inline vec<T> choose(vec<T> a, vec<T> b, std::integer_sequence<int, I...>) {
+template <class T, int... I> inline vec<T> choose(vec<T> a, vec<T> b,
+                                                  std::integer_sequence<int, I...>) {
 #if defined(__clang__)
     return __builtin_shufflevector(a, b, I...);
 #else
@@ -64,14 +67,16 @@ template <class T, int... I> inline vec<T> choose(vec<T> a, vec<T> b, std::integ
 #endif
 }
 
-// The sums of `lanes` vectors as one vector, v[i] in lane i. Each step folds two vectors onto each
-// other: lanes with the bit `Width` clear keep the first one's sums, the others the second one's.
-// That is a blend and one shuffle, cheaper than the two shuffles of adding neighbours.
+// The sums of `lanes` vectors as one vector: the sum of v[i] is lane i. Each step adds two vectors
+// lane by lane: lanes whose index has the bit `Width` clear hold sums of the first, the others of
+// the second. That takes a blend and one shuffle; adding neighbours would take two shuffles.
 template <class T, int Width> struct Fold {
-    template <int... I> static inline vec<T> pair(vec<T> a, vec<T> b, std::integer_sequence<int, I...>) {
+    template <int... I> static inline vec<T> pair(vec<T> a, vec<T> b,
+                                                  std::integer_sequence<int, I...>) {
         constexpr int L = simd<T>::lanes;
         using Straight = std::integer_sequence<int, ((I & Width) ? L + I : I)...>;
-        using Crossed = std::integer_sequence<int, ((I & Width) ? L + (I ^ Width) : (I ^ Width))...>;
+        using Crossed =
+            std::integer_sequence<int, ((I & Width) ? L + (I ^ Width) : (I ^ Width))...>;
         return choose<T>(a, b, Straight{}) + choose<T>(a, b, Crossed{});
     }
     static inline vec<T> of(const vec<T>* v) {
@@ -82,17 +87,21 @@ template <class T, int Width> struct Fold {
 template <class T> struct Fold<T, 0> {
     static inline vec<T> of(const vec<T>* v) { return v[0]; }
 };
-template <class T> inline vec<T> sums_of(const vec<T> (&v)[simd<T>::lanes]) { return Fold<T, simd<T>::lanes / 2>::of(v); }
+template <class T> inline vec<T> sums_of(const vec<T> (&v)[simd<T>::lanes]) {
+    return Fold<T, simd<T>::lanes / 2>::of(v);
+}
 
 typedef float half_vec __attribute__((vector_size(vector_bytes / 2)));
 
-inline vec<double> widened(const char* from) {
+inline vec<double> widen(const char* from) {
     half_vec half;
     __builtin_memcpy(&half, from, sizeof half);
     return __builtin_convertvector(half, vec<double>);
 }
-inline vec<double> lower_half(vec<float> v) { return widened(reinterpret_cast<const char*>(&v)); }
-inline vec<double> upper_half(vec<float> v) { return widened(reinterpret_cast<const char*>(&v) + sizeof(half_vec)); }
+inline vec<double> lower_half(vec<float> v) { return widen(reinterpret_cast<const char*>(&v)); }
+inline vec<double> upper_half(vec<float> v) {
+    return widen(reinterpret_cast<const char*>(&v) + sizeof(half_vec));
+}
 
 template <class T> inline T sum(vec<T> v) {
     T parts[simd<T>::lanes];
@@ -102,7 +111,7 @@ template <class T> inline T sum(vec<T> v) {
     return parts[0];
 }
 
-// Whether any lane of a comparison holds.
+// Returns whether a comparison is true in any lane.
 template <class I> inline bool any(I mask) {
     uint64_t words[sizeof mask / sizeof(uint64_t)], all = 0;
     __builtin_memcpy(words, &mask, sizeof mask);
@@ -111,8 +120,12 @@ template <class I> inline bool any(I mask) {
 }
 
 // 0, 1, 2, ...
-template <class T, int... I> inline vec<T> count_up(std::integer_sequence<int, I...>) { return vec<T>{T(I)...}; }
-template <class T> inline vec<T> count_up() { return count_up<T>(std::make_integer_sequence<int, simd<T>::lanes>{}); }
+template <class T, int... I> inline vec<T> count_up(std::integer_sequence<int, I...>) {
+    return vec<T>{T(I)...};
+}
+template <class T> inline vec<T> count_up() {
+    return count_up<T>(std::make_integer_sequence<int, simd<T>::lanes>{});
+}
 
 }  // namespace ISOTOPIC_LEVEL
 }  // namespace isotopic

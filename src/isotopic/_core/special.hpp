@@ -8,10 +8,12 @@
 namespace isotopic {
 namespace ISOTOPIC_LEVEL {
 
-constexpr double ln2_high = 6.93147180369123816490e-01;  // split so that exponent * ln2_high is exact
+constexpr double ln2_high =
+    6.93147180369123816490e-01;  // split so that exponent * ln2_high is exact
 constexpr double ln2_low = 1.90821492927058770002e-10;
 
-// x = mantissa * 2^exponent with the mantissa in [sqrt(1/2), sqrt(2)), for x > 0 that is not subnormal.
+// x = mantissa * 2^exponent with the mantissa in [sqrt(1/2), sqrt(2)), for x > 0 that is not
+// subnormal.
 template <class T> inline void split(vec<T> x, vec<T>& mantissa, vec<T>& exponent) {
     using S = simd<T>;
     const ints<T> bits = as<ints<T>>(x) + (S::one_bits - S::sqrt_half_bits);
@@ -19,7 +21,8 @@ template <class T> inline void split(vec<T> x, vec<T>& mantissa, vec<T>& exponen
     // not every level can convert 64-bit integers.
     const ints<T> biased = bits >> S::mantissa_bits;
     const T bias = (S::one_bits >> S::mantissa_bits);
-    exponent = as<vec<T>>(biased | as<ints<T>>(fill<T>(S::two_to_mantissa))) - (S::two_to_mantissa + bias);
+    exponent =
+        as<vec<T>>(biased | as<ints<T>>(fill<T>(S::two_to_mantissa))) - (S::two_to_mantissa + bias);
     const ints<T> mask = ((ints<T>{} + 1) << S::mantissa_bits) - 1;
     mantissa = as<vec<T>>((bits & mask) + S::sqrt_half_bits);
 }
@@ -30,7 +33,8 @@ template <class T> inline void split(vec<T> x, vec<T>& mantissa, vec<T>& exponen
 #ifdef __AVX512F__
 inline vec<double> reciprocal(vec<double> x) {
     __m512d r = _mm512_maskz_rcp14_pd(0xff, (__m512d)x);
-    for (int i = 0; i < 2; ++i) r = _mm512_fmadd_pd(r, _mm512_fnmadd_pd((__m512d)x, r, _mm512_set1_pd(1.0)), r);
+    for (int i = 0; i < 2; ++i)
+        r = _mm512_fmadd_pd(r, _mm512_fnmadd_pd((__m512d)x, r, _mm512_set1_pd(1.0)), r);
     return (vec<double>)r;
 }
 inline vec<float> reciprocal(vec<float> x) {
@@ -75,18 +79,30 @@ inline vec<double> exp(vec<double> x) {
     const vec<double> shifted = floor_x * 1.4426950408889634074 + magic;
     const vec<double> n = shifted - magic;
     const vec<double> r = (floor_x - n * ln2_high) - n * ln2_low;
-    constexpr double inverse_factorial[] = {1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720,
-        1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600};
+    constexpr double inverse_factorial[] = {1.0,
+                                            1.0,
+                                            1.0 / 2,
+                                            1.0 / 6,
+                                            1.0 / 24,
+                                            1.0 / 120,
+                                            1.0 / 720,
+                                            1.0 / 5040,
+                                            1.0 / 40320,
+                                            1.0 / 362880,
+                                            1.0 / 3628800,
+                                            1.0 / 39916800,
+                                            1.0 / 479001600};
     vec<double> p = fill<double>(1.0 / 6227020800);
     for (int i = 12; i >= 0; --i) p = p * r + inverse_factorial[i];
     // 2^n in two factors, so that the result may be subnormal.
-    const ints<double> power = as<ints<double>>(shifted) - as<ints<double>>(magic), half = power >> 1;
+    const ints<double> power = as<ints<double>>(shifted) - as<ints<double>>(magic),
+                       half = power >> 1;
     const auto two_to = [](ints<double> e) { return as<vec<double>>((e + 1023) << 52); };
     return p * two_to(half) * two_to(power - half);
 }
 
-// x^power with a relative error of 1e-8 or so (1e-6 in single precision), exactly one for x = 1; for
-// x in [1e-300, 1e300] (1e-30, 1e30) and |power| <= 1. The logarithm is its atanh series, the
+// x^power with a relative error of 1e-8 or so (1e-6 in single precision), exactly one for x = 1;
+// for x in [1e-300, 1e300] (1e-30, 1e30) and |power| <= 1. The logarithm is its atanh series, the
 // exponential its Taylor series, both short.
 template <class T> inline vec<T> rough_power(vec<T> x, T power) {
     using S = simd<T>;
@@ -120,9 +136,9 @@ struct GammaFunctions {
 constexpr double digamma_zero = 1.4616321449683622, digamma_zero_low = 9.549995429965697e-17;
 constexpr double digamma_zero_radius = 0.05;
 constexpr double digamma_taylor[] = {
-    0.9676722454476212,   -0.4427631689835921,   0.258499760955651,    -0.16394270544240652,
-    0.10782405069126237,  -0.07219956125645471,  0.04880428816414311,  -0.03316112647484736,
-    0.022597648232218104, -0.01542476590494896,  0.010538791616612175, -0.007204534386356869,
+    0.9676722454476212,   -0.4427631689835921,  0.258499760955651,    -0.16394270544240652,
+    0.10782405069126237,  -0.07219956125645471, 0.04880428816414311,  -0.03316112647484736,
+    0.022597648232218104, -0.01542476590494896, 0.010538791616612175, -0.007204534386356869,
 };
 
 // digamma and log-gamma for x > 0. Arguments below 8 are shifted by 8 with the recurrences
@@ -146,8 +162,8 @@ inline GammaFunctions gamma_functions(vec<double> x) {
         y = small ? x + 8.0 : x;
     }
     const vec<double> inverse = reciprocal(y), z = inverse * inverse, log_y = log(y);
-    constexpr double bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66,
-                                    -691.0 / 2730, 7.0 / 6, -3617.0 / 510};
+    constexpr double bernoulli[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                    5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
     vec<double> tail_digamma = vec<double>{}, tail_log_gamma = vec<double>{};
     for (int n = 8; n >= 1; --n) {
         tail_digamma = (tail_digamma + bernoulli[n - 1] / (2 * n)) * z;
@@ -155,7 +171,8 @@ inline GammaFunctions gamma_functions(vec<double> x) {
     }
     GammaFunctions result;
     result.digamma = (log_y - 0.5 * inverse - tail_digamma) - shift_digamma;
-    result.log_gamma = ((y - 0.5) * log_y - y + 0.91893853320467274178 + tail_log_gamma * inverse) - shift_log_gamma;
+    result.log_gamma = ((y - 0.5) * log_y - y + 0.91893853320467274178 + tail_log_gamma * inverse) -
+                       shift_log_gamma;
 
     const vec<double> from_zero = (x - digamma_zero) - digamma_zero_low;
     const auto near = (from_zero < digamma_zero_radius) & (from_zero > -digamma_zero_radius);

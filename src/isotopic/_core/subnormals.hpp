@@ -1,5 +1,5 @@
-// Factors of a settled fit hold many entries on their way to zero, and arithmetic on subnormal
-// numbers is up to a hundred times slower: inside the hot loops they count as zero.
+// Factors of a converged fit have many entries that approach zero, and arithmetic on subnormal
+// numbers is up to a hundred times slower. Inside the hot loops they count as zero.
 #pragma once
 #include <cstdint>
 #if defined(__SSE2__)

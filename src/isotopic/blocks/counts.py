@@ -94,7 +94,7 @@ class BlockedCounts:
         self.engine: Engine = _engine(blocks)
         found = self.engine.total(Look(), _pieces(blocks, copies))
         if blocks.memory_limit is not None:
-            native.give_back_memory()  # what was read and is not needed counts as used otherwise
+            native.release_memory()  # what was read and is not needed counts as used otherwise
         precisions = {piece.form.dtype for piece in found.pieces if piece.form is not None}
         self.dtype = np.dtype(np.float32 if precisions == {"float32"} else np.float64)
         self.pieces = tuple(_of_precision(piece, str(self.dtype)) for piece in found.pieces)

@@ -1,6 +1,7 @@
 """``isotopic fit``."""
 
 import shlex
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,12 @@ from isotopic.cli.options import (
 )
 from isotopic.cli.output import as_json, printable, say
 from isotopic.cli.problems import in_one_line, warnings_as_lines
-from isotopic.cli.progress import shown_progress
 from isotopic.cli.report import open_in_browser
 from isotopic.cli.topics import topic_facts, topic_lines
 from isotopic.cli.writing import write_fit
 from isotopic.io import CountData
 from isotopic.io.read import TEXT_FORMATS
+from isotopic.progress import show_progress
 
 # Characters of each document that are kept for the report.
 _TEXT_KEPT = 1000
@@ -129,7 +130,13 @@ class _Runner:
                 with (
                     in_one_line(),
                     warnings_as_lines(),
-                    shown_progress(model.max_iter, model.tol) as progress,
+                    show_progress(
+                        float(data.counts.sum()),
+                        model.max_iter,
+                        model.tol,
+                        lines_to=sys.stderr,
+                        keep=False,
+                    ) as progress,
                 ):
                     model.set_params(callbacks=[progress, late])
                     model.fit(data.counts, checkpoint=Checkpoint(self.checkpoint))

@@ -1,4 +1,4 @@
-"""Counts that come with the package."""
+"""Example data that come with the package."""
 
 from importlib.resources import files
 
@@ -12,20 +12,20 @@ _KJV_DESCR = """\
 The King James Bible, by chapter
 --------------------------------
 
-How often each of 4,346 terms stands in each of the 1,189 chapters of the King James Version
-(the Old and the New Testament, 31,102 verses; the text is in the public domain).
+The number of occurrences of 4,346 terms in the 1,189 chapters of the King James Version (the Old
+and the New Testament, 31,102 verses; the text is in the public domain).
 
 Words are runs of letters in lower case; a possessive counts as its noun ("king's" as "king") and
-a hyphen inside a word is dropped ("Ben-hadad" as "benhadad"). Left out are scikit-learn's English
-stop words (except "cry" and "fire", which are subjects here), function words of the English of
-1611 (thou, unto, hath, saith, ...), and terms in fewer than five chapters.
+a hyphen inside a word is dropped ("Ben-hadad" as "benhadad"). The vocabulary leaves out the
+English stop words of scikit-learn (except "cry" and "fire", which are subjects here), function
+words of the English of 1611 (thou, unto, hath, saith, ...), and terms in fewer than five chapters.
 
-Only the counts are kept, not the text. ``tools/make_kjv.py`` in the source tree makes them.
+Only the counts are stored, not the text. ``tools/make_kjv.py`` in the source tree computes them.
 """
 
 
 def load_kjv() -> Bunch:
-    """Load the chapters of the King James Bible as counts of terms.
+    """Return the term counts of the chapters of the King James Bible.
 
     Returns
     -------
@@ -33,13 +33,13 @@ def load_kjv() -> Bunch:
         With the fields
 
         data : scipy.sparse.csr_array of shape (1189, 4346), int32
-            How often each term stands in each chapter.
+            The number of occurrences of each term in each chapter.
         feature_names : ndarray of str, shape (4346,)
             The terms, in alphabetical order.
         sample_names : ndarray of str, shape (1189,)
             The chapters, in the order of the book: ``"Genesis 1"``, ``"Genesis 2"``, ...
         DESCR : str
-            What was counted, and how.
+            How the terms were chosen and counted.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def load_kjv() -> Bunch:
         np.load(file, allow_pickle=False) as stored,
     ):
         return Bunch(
-            # The file holds the smallest types; everyone else expects signed ones.
+            # The file has the smallest types; callers expect signed integers.
             data=sparse.csr_array(
                 (
                     stored["data"].astype(np.int32),

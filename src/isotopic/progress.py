@@ -1,0 +1,185 @@
+"""The progress display of a fit: live on a terminal, lines elsewhere.
+
+``verbose=`` of the estimators and the command line both use it.
+"""
+
+import math
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TextIO
+
+from isotopic.solvers import Iteration
+
+# Unless told otherwise, lines are printed after 1, 2, 5, 10, 20, 50, ... iterations, and at the
+# latest after this many seconds.
+_STEPS = (1, 2, 5)
+_LONGEST_SILENCE = 30.0
+
+
+class Display(Protocol):
+    """A callback that shows each iteration, and the blocks of a pass where there are any."""
+
+    def __call__(self, at: Iteration[Any]) -> None:
+        """Show an iteration."""
+
+    def show_block(self, done: int, n_blocks: int) -> None:
+        """Show how many blocks of the current pass are done."""
+
+
+@contextmanager
+def show_progress(
+    total: float,
+    max_iter: int,
+    tol: float,
+    *,
+    every: int | None = None,
+    lines_to: TextIO | None = None,
+    keep: bool = True,
+) -> Iterator[Display]:
+    """Return a callback that shows each iteration of a fit.
+
+    Where standard error is a terminal and rich is installed, the display is a live line there.
+    Otherwise it is a sequence of lines.
+
+    Parameters
+    ----------
+    total : float
+        The sum of all counts.
+    max_iter, tol : int, float
+        When the fit ends.
+    every : int or None, default=None
+        Print a line after so many iterations; by default after 1, 2, 5, 10, 20, ....
+    lines_to : file or None, default=None
+        Where lines are printed; by default to standard output.
+    keep : bool, default=True
+        Whether the live line stays when the fit has ended.
+    """
+    pace = Pace(total, max_iter, tol)
+    if sys.stderr.isatty():
+        try:
+            from rich.console import Console  # noqa: PLC0415 - an optional dependency
+            from rich.progress import (  # noqa: PLC0415
+                BarColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+            )
+            from rich.table import Column  # noqa: PLC0415
+        except ImportError:
+            pass
+        else:
+            flexible = Column(ratio=1, no_wrap=True)  # is cut where the terminal is narrow
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=10),
+                TimeElapsedColumn(),
+                TextColumn("{task.fields[details]}", markup=False, table_column=flexible),
+            )
+            console = Console(stderr=True)
+            with Progress(*columns, console=console, transient=not keep, expand=True) as progress:
+                yield _Live(progress, pace)
+            return
+    yield _Lines(every, pace, lines_to)
+
+
+class Pace:
+    """Estimate how fast a fit is and how long it will take.
+
+    Parameters
+    ----------
+    total : float
+        The sum of all counts: the number of tokens in a pass.
+    max_iter : int
+    tol : float
+    """
+
+    def __init__(self, total: float, max_iter: int, tol: float) -> None:
+        self.total, self.max_iter, self.tol = total, max_iter, tol
+        self._residuals: list[float] = []
+
+    def record(self, at: Iteration[Any]) -> None:
+        """Take note of an iteration."""
+        if at.iteration == 1:  # the first one, or another start
+            self._residuals = []
+        self._residuals.append(at.residual)
+
+    def iterations_left(self, iteration: int) -> float:
+        """Estimate the number of iterations that follow, at most those up to ``max_iter``.
+
+        The residual is assumed to fall at the same rate as in the later half of the iterations so
+        far, until it reaches the tolerance.
+        """
+        most = float(self.max_iter - iteration)
+        half = len(self._residuals) // 2
+        first, last = self._residuals[half], self._residuals[-1]
+        if self.tol <= 0 or not 0 < last < first:
+            return most
+        rate = math.log(first / last) / (len(self._residuals) - 1 - half)
+        return min(most, max(0.0, math.log(last / self.tol) / rate))
+
+    def describe(self, at: Iteration[Any]) -> str:
+        """Return the speed and the estimated time left as text."""
+        speed = self.total * at.passes / max(at.seconds, 1e-9)
+        left = self.iterations_left(at.iteration) * at.seconds / at.iteration
+        return f"at most {_format_seconds(left)} left, {speed:.2g} tokens/s"
+
+
+def _format_seconds(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+class _Lines:
+    """Print lines."""
+
+    def __init__(self, every: int | None, pace: Pace, file: TextIO | None) -> None:
+        self.every, self.pace, self.file = every, pace, file
+        self.printed = time.monotonic()
+
+    def __call__(self, at: Iteration[Any]) -> None:
+        self.pace.record(at)
+        if self._is_due(at.iteration):
+            self.printed = time.monotonic()
+            print(
+                f"iteration {at.iteration:5d}  passes {at.passes:5d}  {at.seconds:8.2f} s  "
+                f"objective {at.objective:.8g}  residual {at.residual:.2e}  "
+                f"{self.pace.describe(at)}",
+                file=self.file,
+                flush=True,
+            )
+
+    def _is_due(self, iteration: int) -> bool:
+        if self.every is not None:
+            return iteration % self.every == 0
+        magnitude = 10 ** (len(str(iteration)) - 1)
+        is_late = time.monotonic() - self.printed >= _LONGEST_SILENCE
+        return is_late or iteration in [step * magnitude for step in _STEPS]
+
+    def show_block(self, done: int, n_blocks: int) -> None:
+        """Print nothing: lines are for iterations only."""
+
+
+class _Live:
+    """Keep a live line on a terminal."""
+
+    def __init__(self, progress: Any, pace: Pace) -> None:
+        self.progress, self.pace = progress, pace
+        self.task = progress.add_task("starting", total=1.0, details="")
+        self.found = ""  # what the latest iteration found
+
+    def __call__(self, at: Iteration[Any]) -> None:
+        self.pace.record(at)
+        self.found = f"residual {at.residual:.1e}, objective {at.objective:.6g}"
+        self.progress.update(
+            self.task,
+            description=f"iteration {at.iteration}",
+            completed=at.iteration / (at.iteration + self.pace.iterations_left(at.iteration)),
+            details=f"{self.pace.describe(at)}, {self.found}",
+        )
+
+    def show_block(self, done: int, n_blocks: int) -> None:
+        self.progress.update(self.task, details=f"block {done} of {n_blocks}, {self.found}")
