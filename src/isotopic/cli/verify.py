@@ -10,7 +10,7 @@ from isotopic.cli.options import json_option, read_data, reading_options, readin
 from isotopic.cli.output import as_json
 from isotopic.verify import VerificationTable
 from isotopic.verify import verify as verify_claims
-from isotopic.verify.evidence import read_counts as read_evidence
+from isotopic.verify.evidence import prepare_counts
 
 
 @click.command(
@@ -42,7 +42,7 @@ def verify(data: str | None, **given: Any) -> int:
     """
     X = None if data is None else read_data(data, reading_settings(given)).counts
     with library_errors_as_messages():
-        X = None if X is None else read_evidence(X)
+        X = None if X is None else prepare_counts(X)
     table = verify_claims(X, given["components"])
     click.echo(as_json(_facts(table)) if given["json_"] else str(table))
     return 0 if table.passed else 1

@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial import KDTree
 
 from isotopic.arrays import Array
-from isotopic.evaluate.topics import at_least_one
+from isotopic.evaluate.topics import check_positive_integer
 from isotopic.plot.canvas import Axes, axes
 from isotopic.plot.colours import FAINT, PAPER, colours_for
 from isotopic.plot.given import shares_of
@@ -59,7 +59,7 @@ def structure(
     -------
     ax : matplotlib Axes
     """
-    shares, n = shares_of(model), at_least_one(n)
+    shares, n = shares_of(model), check_positive_integer(n)
     labels, kinds = _labels(groups, len(shares))
     some = np.arange(len(shares))
     if len(some) > n:
