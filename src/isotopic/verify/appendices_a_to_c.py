@@ -59,7 +59,7 @@ def descent(evidence: Evidence) -> float:
     return max(excess(run[1:], run[:-1], scale=at.total) for run in values)
 
 
-@checks.claim("Lemma A.1", "G majorises -log of an entry of WH and is equal at the current point")
+@checks.claim("Lemma A.1", "G majorises -log of an entry of WH and touches it")
 def one_count(evidence: Evidence) -> float:
     """Return by how much G is below F, and how far from equal at equal arguments."""
     point, previous = (random_point(evidence.small, rng) for rng in evidence.rng().spawn(2))
@@ -70,9 +70,7 @@ def one_count(evidence: Evidence) -> float:
     )
 
 
-@checks.claim(
-    "Lemma A.2", "Non-negative combinations of auxiliary functions are auxiliary functions"
-)
+@checks.claim("Lemma A.2", "Non-negative sums of auxiliary functions are auxiliary functions")
 def sums_of_counts(evidence: Evidence) -> float:
     """Return how far the weighted sum of the entries' functions is from majorising."""
     rng = evidence.rng()
@@ -136,7 +134,7 @@ def joint_minimum(evidence: Evidence) -> float:
 
 @checks.claim(
     "Lemma B.1",
-    "Every iterate of NMF is that of PLSA, with weights times the totals of the samples",
+    "NMF and PLSA have equal iterates, up to the totals of samples",
 )
 def nmf_and_plsa_iterates(evidence: Evidence) -> float:
     """Return the deviation of topics, weights and sums of weights."""
@@ -154,9 +152,7 @@ def nmf_and_plsa_iterates(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim(
-    "Corollary B.2", "Fixed points of NMF and PLSA are equal up to the totals of the samples"
-)
+@checks.claim("Corollary B.2", "NMF and PLSA have equal fixed points, up to the totals of samples")
 def nmf_and_plsa_fixed_points(evidence: Evidence) -> float:
     """Return how far the other algorithm moves the mapped fixed point."""
     at, nmf, plsa = evidence.small, evidence.fixed_points["nmf"], evidence.fixed_points["plsa"]

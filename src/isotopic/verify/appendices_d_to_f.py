@@ -94,7 +94,7 @@ def _multinomial_by_plsa(weights: Array, topics: Array) -> exact.Distribution:
     }
 
 
-@checks.claim("Lemma D.1", "Sums of Poisson contributions of the components are Poisson counts")
+@checks.claim("Lemma D.1", "Sums of Poisson contributions of components are Poisson counts")
 def poisson_counts(evidence: Evidence) -> float:
     """Compare formula, convolution and divergence, for factors that are not normalised."""
     return max(
@@ -107,7 +107,7 @@ def poisson_counts(evidence: Evidence) -> float:
     )
 
 
-@checks.claim("Lemma D.2", "Multinomial counts, sums of contributions and word-by-word draws agree")
+@checks.claim("Lemma D.2", "Multinomial, sum of contributions and word by word are equivalent")
 def multinomial_counts(evidence: Evidence) -> float:
     """Compare the formula, PLSA, and enumerations of contributions and of token sequences."""
     return max(
@@ -121,9 +121,7 @@ def multinomial_counts(evidence: Evidence) -> float:
     )
 
 
-@checks.claim(
-    "Lemma D.3", "With normalised factors, Poisson and multinomial likelihoods differ by a constant"
-)
+@checks.claim("Lemma D.3", "Normalised Poisson and multinomial differ by a constant factor")
 def poisson_and_multinomial(evidence: Evidence) -> float:
     """Compare the ratio of the probabilities with the constant, for several factors."""
     constant = np.exp(-1.0) / np.exp(gammaln(TOTAL + 1.0))
@@ -172,7 +170,7 @@ def draws(evidence: Evidence) -> float:
 
 @checks.claim(
     "Algorithm 7",
-    "GammaPoisson makes the iterates of variational inference, with a rate per component",
+    "GammaPoisson makes the iterates of variational inference",
 )
 def gamma_poisson(evidence: Evidence) -> float:
     """Return the deviation from the transcription."""
@@ -229,9 +227,7 @@ def buntine(evidence: Evidence) -> float:
     )
 
 
-@checks.claim(
-    "Corollary E.2", "The likelihoods of Gamma-Poisson and LDA are maximised by the same topics"
-)
+@checks.claim("Corollary E.2", "The same topics maximise the likelihoods of Gamma-Poisson and LDA")
 def same_optima(evidence: Evidence) -> float:
     """Return how much the ratio of the likelihoods depends on the topics."""
     ratios = np.array(
@@ -247,7 +243,7 @@ def same_optima(evidence: Evidence) -> float:
     return deviation(ratios / ratios[0], np.ones_like(ratios))
 
 
-@checks.claim("Lemma E.3", "Every iterate of Gamma-Poisson with a common rate is that of LDA")
+@checks.claim("Lemma E.3", "Gamma-Poisson with a common rate and LDA have the same iterates")
 def gamma_poisson_and_lda_iterates(evidence: Evidence) -> float:
     """Return the deviation of topics, posteriors and sums of posteriors in every iteration."""
     at, worst = evidence.large, 0.0
@@ -261,9 +257,7 @@ def gamma_poisson_and_lda_iterates(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim(
-    "Corollary E.4", "Gamma-Poisson with a common rate and LDA have the same fixed points"
-)
+@checks.claim("Corollary E.4", "Gamma-Poisson (common rate) and LDA have the same fixed points")
 def gamma_poisson_and_lda_fixed_points(evidence: Evidence) -> float:
     """Return how far the other algorithm moves them, and the deviation of the rates from 1 + a."""
     at, lda, other = (
@@ -293,9 +287,7 @@ def _points(evidence: Evidence) -> tuple[Point, Point]:
     return random_point(at, evidence.rng()), iterate_of(evidence.fixed_points["free_nmf"])
 
 
-@checks.claim(
-    "Theorem F.1", "Normalising the topics is equivalent to a penalty on weights times norms"
-)
+@checks.claim("Theorem F.1", "Normalised topics are equivalent to a penalty with their norms")
 def constraint_into_penalty(evidence: Evidence) -> float:
     """Compare both objectives under the map, for several norms, penalties and errors.
 
@@ -316,9 +308,7 @@ def constraint_into_penalty(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim(
-    "Theorem F.1", "A Lasso solution with normalised topics is optimal without the constraint"
-)
+@checks.claim("Theorem F.1", "A constrained Lasso solution is optimal without the constraint")
 def lasso_without_constraint(evidence: Evidence) -> float:
     """Return by how much the unconstrained objective is lower near a constrained solution."""
     at, rng, worst = evidence.small, evidence.rng(), 0.0
@@ -361,7 +351,7 @@ def solutions_of_both(evidence: Evidence) -> float:
 
 @checks.claim(
     "Theorem F.1",
-    "Rescaled fits of SparseNMF solve the problem without the constraint",
+    "Rescaled fits of SparseNMF solve the unconstrained problem",
     tolerance=1e-5,
 )
 def sparse_nmf_without_constraint(evidence: Evidence) -> float:
@@ -381,9 +371,7 @@ def sparse_nmf_without_constraint(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim(
-    "Appendix F", "An l_q penalty becomes a penalty on products of the norms of both factors"
-)
+@checks.claim("Appendix F", "An l_q penalty becomes one on products of the factors' norms")
 def products_of_norms(evidence: Evidence) -> float:
     """Evaluate both examples of the appendix; the Lasso's objective is the library's."""
     at, worst = evidence.small, 0.0

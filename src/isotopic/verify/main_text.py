@@ -40,9 +40,7 @@ def compare_with_transcription(at: Setting, model: BaseTopicModel, step: paper.S
 # Section 3: background
 
 
-@checks.claim(
-    "Algorithm 1", "NMF(normalize=False) makes Lee and Seung's alternating multiplicative updates"
-)
+@checks.claim("Algorithm 1", "NMF(normalize=False) makes Lee and Seung's alternating updates")
 def lee_and_seung(evidence: Evidence) -> float:
     """Return the deviation from the transcription."""
     at = evidence.small
@@ -82,7 +80,7 @@ def blei(evidence: Evidence) -> float:
 
 @checks.claim(
     "Section 4",
-    "With both factors normalised, KL divergence and PLSA log-likelihood differ by a constant",
+    "KL divergence plus PLSA log-likelihood is a constant of the data",
 )
 def divergence_and_likelihood(evidence: Evidence) -> float:
     """Return how far the sum of divergence and log-likelihood is from a constant of the data.
@@ -111,9 +109,7 @@ def divergence_and_likelihood(evidence: Evidence) -> float:
     )
 
 
-@checks.claim(
-    "Lemma 4.1", "Normalising the topics of NMF changes neither the product WH nor the divergence"
-)
+@checks.claim("Lemma 4.1", "Normalising NMF's topics keeps the product WH and the divergence")
 def free_and_normalized(evidence: Evidence) -> float:
     """Return the deviations under the map, for a random point and for :func:`isotopic.convert`."""
     at, model = evidence.small, evidence.fixed_points["free_nmf"]
@@ -134,9 +130,7 @@ def free_and_normalized(evidence: Evidence) -> float:
     )
 
 
-@checks.claim(
-    "Lemma 4.2", "Solutions of normalised NMF and PLSA are equal up to the totals of the samples"
-)
+@checks.claim("Lemma 4.2", "NMF and PLSA have equal solutions, up to the totals of samples")
 def normalized_and_plsa(evidence: Evidence) -> float:
     """Return the deviations under the map, for random points and for :func:`isotopic.convert`.
 
@@ -179,7 +173,7 @@ def fixed_points_of_nmf(evidence: Evidence) -> float:
     )
 
 
-@checks.claim("Section 4", "A joint iteration needs one pass over the data, an alternating one two")
+@checks.claim("Section 4", "A joint iteration needs one pass over the data, alternating two")
 def passes(evidence: Evidence) -> float:
     """Return the deviation of the passes in the histories of both fits."""
     at, made = evidence.large, []
@@ -209,9 +203,7 @@ def dirichlet_poisson(evidence: Evidence) -> float:
 # Section 6: sparse NMF
 
 
-@checks.claim(
-    "Section 6", "With a Lasso, every iterate of NMF has its weights divided by 1 + lambda"
-)
+@checks.claim("Section 6", "A Lasso divides the weights of every iterate by 1 + lambda")
 def lasso_iterates(evidence: Evidence) -> float:
     """Return the deviation of the iterates of both models."""
     at, worst = evidence.large, 0.0
