@@ -357,7 +357,7 @@ def test_names_come_from_a_data_frame(X):
         ({"feature_names": ["a"]}, ValueError, "1 feature_names"),
         ({"sample_names": ["a"]}, ValueError, "sample_names has 1 entries, but X has 60 samples"),
         ({"documents": ["a", "b"]}, ValueError, "documents has 2 entries, but X has 60 samples"),
-        ({"documents": "a text"}, TypeError, "documents must be a sequence with one entry for each sample"),
+        ({"documents": "a text"}, TypeError, "documents must be a sequence"),
     ],
 )
 def test_wrong_names_are_refused_by_name(names, error, message, X, tmp_path):
