@@ -412,7 +412,7 @@ def test_what_cannot_be_drawn_is_refused(model, ax):
         (lambda: plot.structure(model, n=0), "n must be an integer"),
         (lambda: plot.top_terms(model, topics=[4]), "between 0 and 3"),
         (lambda: plot.top_terms(model, topics="all"), "indices of topics"),
-        (lambda: plot.top_terms(model, feature_names=["a"]), "feature_names has 1 entries"),
+        (lambda: plot.top_terms(model, feature_names=["a"]), "feature_names"),
         (lambda: plot.heatmap([[1, 2]], feature_names=["a"]), "feature_names has 1 entries"),
         (lambda: plot.convergence(model, against="time"), "against must be one of"),
         (lambda: plot.convergence(model, value="loss"), "'objective' or 'residual'"),
