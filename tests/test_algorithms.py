@@ -278,7 +278,7 @@ def test_public_objectives_refuse_what_is_not_normalised(rng):
         plsa_log_likelihood(X, weights, topics)
     with pytest.raises(ValueError, match="topics must sum to one"):
         lda_bound(X, topics * 2, 0.1, weights)
-    with pytest.raises(ValueError, match="do not fit"):
+    with pytest.raises(ValueError, match="do not match"):
         generalized_kl(X, weights[:-1], topics)
     with pytest.raises(ValueError, match="weights must be finite and non-negative"):
         generalized_kl(X, -weights, topics)

@@ -183,7 +183,7 @@ def test_features_that_never_occur_differ_nowhere(rng):
 
 def test_other_samples_need_their_weights(corpus, model):
     other = datasets.load_kjv().data[150:170][:, :120]
-    with pytest.raises(ValueError, match=r"give weights=model.transform\(X\)"):
+    with pytest.raises(ValueError, match=r"pass weights=model.transform\(X\)"):
         evaluate.differential(model, other)
     found = evaluate.differential(model, other, weights=model.transform(other))
     assert found.lfc.shape == (4, 120)
@@ -215,27 +215,27 @@ def test_completion_knows_too_many_components(rng):
 
 
 def test_what_cannot_be_evaluated_is_refused(model, corpus):
-    with pytest.raises(ValueError, match="'npmi' or 'umass', not 'cv'"):
+    with pytest.raises(ValueError, match="'npmi' or 'umass', but is 'cv'"):
         evaluate.coherence(model, corpus, measure="cv")
-    with pytest.raises(ValueError, match="X has 7 features and the topics have 120"):
+    with pytest.raises(ValueError, match="X has 7 features, but the topics have 120"):
         evaluate.coherence(model, corpus[:, :7])
-    with pytest.raises(ValueError, match="about pairs"):
+    with pytest.raises(ValueError, match="a mean over pairs"):
         evaluate.coherence(model, corpus, n=1)
-    with pytest.raises(ValueError, match="n must be a whole number of at least 1, not 0"):
+    with pytest.raises(ValueError, match="n must be an integer of at least 1, but is 0"):
         evaluate.diversity(model, n=0)
-    with pytest.raises(ValueError, match=r"n must be a whole number of at least 1, not 1\.5"):
+    with pytest.raises(ValueError, match=r"n must be an integer of at least 1, but is 1\.5"):
         evaluate.distinctive_terms(model, corpus, 1.5)
-    with pytest.raises(ValueError, match=r"seen has shape \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"same shape, but have \(1, 2\)"):
         evaluate.completion_score(model, [[1, 2]], corpus)
     with pytest.raises(ValueError, match="topic 0, feature 1 is nan"):
         evaluate.exclusivity([[1, np.nan]])
-    with pytest.raises(ValueError, match="pseudo_count must be a positive number, not 0"):
+    with pytest.raises(ValueError, match="pseudo_count must be a positive number, but is 0"):
         evaluate.differential(model, corpus, pseudo_count=0)
     with pytest.raises(ValueError, match="single topic"):
         evaluate.differential(NMF(1, **SETTINGS).fit(corpus), corpus)
     with pytest.raises(ValueError, match=r"row 0, column 1 of X is 0.5"):
         evaluate.split_counts([[1, 0.5]])
-    with pytest.raises(ValueError, match="held_out must lie between 0 and 1, not 1"):
+    with pytest.raises(ValueError, match="held_out must be between 0 and 1"):
         evaluate.completion_perplexity(model, corpus, held_out=1)
     with pytest.raises(ValueError, match="no counts to score"):
         evaluate.completion_score(model, corpus, 0 * corpus)

@@ -366,7 +366,7 @@ def test_counts_are_a_canonical_sparse_array_of_integers(draw):
 @every_process
 def test_rows_are_drawn_in_blocks_without_a_seam(draw, monkeypatch):
     whole, whole_latent = draw(50, random_state=0, return_latent=True)
-    monkeypatch.setattr(generative, "_BLOCK_SIZE", 20)
+    monkeypatch.setattr(generative.draws, "_BLOCK_SIZE", 20)
     blocks, blocks_latent = draw(50, random_state=0, return_latent=True)
     np.testing.assert_array_equal(dense(whole), dense(blocks))
     if whole_latent.contributions is not None:
@@ -470,7 +470,7 @@ FACTOR_ERRORS = [
     ([[np.nan, 1.0]], TOPICS, "weights contains NaN"),
     ([[1.0, 1.0]], np.full((2, 3), np.inf), "topics contains infinity"),
     ([1.0, 1.0], TOPICS, "Expected 2D array"),
-    ([[1.0, 1.0, 1.0]], TOPICS, "disagree about the number of components"),
+    ([[1.0, 1.0, 1.0]], TOPICS, "must have the same number of components"),
 ]
 
 
@@ -496,11 +496,11 @@ def test_bad_factors(weights, topics, message):
     ("weights", "totals", "message"),
     [
         (np.ones((2, 2)), [1, 2, 3], "one for each of the 2 samples"),
-        (np.ones((2, 2)), [1, -2], "non-negative whole"),
-        (np.ones((2, 2)), [1, 2.5], "non-negative whole"),
-        (np.ones((2, 2)), [1, np.nan], "non-negative whole"),
-        (np.ones((2, 2)), [1, np.inf], "non-negative whole"),
-        (np.array([[1.0, 0.0], [0.0, 0.0]]), [0, 1], "sample 1 has a positive total"),
+        (np.ones((2, 2)), [1, -2], "non-negative integers"),
+        (np.ones((2, 2)), [1, 2.5], "non-negative integers"),
+        (np.ones((2, 2)), [1, np.nan], "non-negative integers"),
+        (np.ones((2, 2)), [1, np.inf], "non-negative integers"),
+        (np.array([[1.0, 0.0], [0.0, 0.0]]), [0, 1], "Sample 1 has a positive total"),
     ],
 )
 def test_bad_totals(draw, weights, totals, message):
@@ -543,5 +543,5 @@ def test_priors_must_be_positive(name, draw, bad):
 def test_number_of_samples_and_of_concentrations(draw):
     with pytest.raises(ValueError, match="n_samples must be at least 1"):
         draw(0)
-    with pytest.raises(ValueError, match="alpha must be one number or 2"):
+    with pytest.raises(ValueError, match="alpha must be a number or have 2 entries"):
         generative.dirichlet_poisson(TOPICS, 2, [1.0, 1.0, 1.0])

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from isotopic import LDA, NMF, TopicModel, datasets, evaluate, plot
 from isotopic.plot.colours import text_on
-from isotopic.plot.labels import moved_apart
+from isotopic.plot.labels import move_apart
 from isotopic.plot.spectra import SBS_COLOURS
 from isotopic.plot.structure import sample_order
 from isotopic.plot.text import readable
@@ -189,7 +189,7 @@ def test_topic_map_has_the_distances_and_the_prevalences(model, corpus, ax):
 def test_circles_do_not_cover_each_other(ax):
     places = np.array([[0.5, 0.5], [0.5, 0.5], [0.51, 0.5], [0.1, 0.9]])
     radii = np.array([20.0, 10.0, 5.0, 5.0])
-    moved = moved_apart(ax, places, radii)
+    moved = move_apart(ax, places, radii)
     points = ax.transData.transform(moved) * 72 / ax.figure.dpi
     apart = np.linalg.norm(points[:, None] - points, axis=-1)
     needed = 0.67 * (radii[:, None] + radii)
@@ -404,16 +404,16 @@ def test_colours_can_be_told_apart():
 
 def test_what_cannot_be_drawn_is_refused(model, ax):
     for call, message in (
-        (lambda: plot.structure(model, groups=["a"]), r"groups has shape \(1,\)"),
+        (lambda: plot.structure(model, groups=["a"]), r"but has the shape \(1,\)"),
         (lambda: plot.structure([[1, -1]]), "sample 0, component 1 is -1"),
-        (lambda: plot.structure(model, colours=["red"]), "1 colours were given for 4 topics"),
-        (lambda: plot.structure(model, names=["a"]), "1 names were given for 4 topics"),
+        (lambda: plot.structure(model, colours=["red"]), "colours has 1 entries"),
+        (lambda: plot.structure(model, names=["a"]), "names has 1 entries, but there are 4 topics"),
         (lambda: plot.structure(NMF(2)), "not fitted"),
-        (lambda: plot.structure(model, n=0), "n must be a whole number"),
+        (lambda: plot.structure(model, n=0), "n must be an integer"),
         (lambda: plot.top_terms(model, topics=[4]), "between 0 and 3"),
-        (lambda: plot.top_terms(model, topics="all"), "numbers of topics"),
+        (lambda: plot.top_terms(model, topics="all"), "indices of topics"),
         (lambda: plot.top_terms(model, feature_names=["a"]), "one name for each of the"),
-        (lambda: plot.heatmap([[1, 2]], feature_names=["a"]), "1 feature_names"),
+        (lambda: plot.heatmap([[1, 2]], feature_names=["a"]), "feature_names has 1 entries"),
         (lambda: plot.convergence(model, against="time"), "against must be one of"),
         (lambda: plot.convergence(model, value="loss"), "'objective' or 'residual'"),
         (lambda: plot.convergence([]), "no model"),

@@ -248,7 +248,7 @@ def test_pointing_at_a_term_shows_where_it_occurs(fitted, corpus, open_page):
     webdriver.ActionChains(page.browser).move_to_element(row).perform()
     assert page.run(radii) != before
     term = page.texts("#terms .term-name")[0]
-    assert page.texts("#map-hint") == [f"where {term} occurs"]
+    assert page.texts("#map-hint") == [f"topics of {term}"]
     counts = model.fitted_.weights.explained.sum(axis=0)
     column = counts * model.components_[:, corpus.feature_names.tolist().index(term)]
     said = page.texts("#tip")[0]
@@ -268,7 +268,7 @@ def test_a_sample_is_found_and_its_weights_are_the_models(fitted, corpus, open_p
     page = open_page(path)
     page.find("#search").send_keys("psalms 104")
     assert page.texts("#results .entry bdi") == ["Psalms 104"]
-    assert page.texts("#found") == ["1 found"]
+    assert page.texts("#found") == ["1 match"]
     assert page.texts("#sample-name") == ["Psalms 104"]
     row = corpus.sample_names.tolist().index("Psalms 104")
     for topic, percents in shown_weights(page).items():
@@ -277,7 +277,7 @@ def test_a_sample_is_found_and_its_weights_are_the_models(fitted, corpus, open_p
     assert page.texts("#sample .text") == ["This is Psalms 104, of earth and waters."]
     page.find("#search").clear()
     page.find("#search").send_keys("no such sample anywhere")
-    assert page.texts("#found") == ["0 found"]
+    assert page.texts("#found") == ["0 matches"]
 
 
 def test_the_switch_reads_the_weights_as_other_models(fitted, corpus, open_page):
@@ -332,7 +332,7 @@ def test_everything_works_from_the_keyboard(fitted, corpus, open_page):
     page.find("#topic-list").send_keys(Keys.HOME, Keys.ARROW_DOWN)
     assert page.texts("#terms-title")[0].startswith("1Topic 1")
     page.find("#terms").send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
-    assert page.texts("#map-hint") == [f"where {page.texts('#terms .term-name')[1]} occurs"]
+    assert page.texts("#map-hint") == [f"topics of {page.texts('#terms .term-name')[1]}"]
     page.find("#map svg").send_keys(Keys.END)
     assert page.texts("#map-hint") == [""]
     last = page.find("#map svg").get_attribute("aria-activedescendant")
@@ -430,8 +430,8 @@ def test_a_large_fit(open_page, tmp_path):
     assert path.stat().st_size < 10_000_000
     page = open_page(path)
     said = " ".join(page.texts("#left-out li"))
-    assert "of 100,000 samples are here" in said
-    assert "of 50,000 features are here" in said
+    assert "of 100,000 samples: those with" in said
+    assert "of 50,000 features: the 25 most relevant" in said
     assert page.texts("#facts dd")[:2] == ["100,000", "50,000"]
     before = page.pixels()
     page.click("#topic-7")
@@ -450,11 +450,11 @@ def test_a_large_fit(open_page, tmp_path):
 def test_the_smallest_fit(open_page, tmp_path):
     X = np.array([[3, 1, 0], [0, 0, 0]])
     page = open_page(NMF(1, max_iter=0, random_state=0).fit(X).report(tmp_path / "x.html", X))
-    assert page.texts("#verdict") == ["No iteration was made."]
+    assert page.texts("#verdict") == ["The model was fitted without iterations."]
     assert page.texts("#map .place text") == ["0"]
     assert shown_weights(page) == {0: 4.0}
     page.click("#sample-1")
-    assert page.texts("#weights") == ["No counts, so no topics."]
+    assert page.texts("#weights") == ["This sample has no counts."]
 
 
 def test_a_fit_whose_residual_is_not_known_yet(corpus, open_page, tmp_path):
@@ -462,7 +462,7 @@ def test_a_fit_whose_residual_is_not_known_yet(corpus, open_page, tmp_path):
     model = LDA(3, max_iter=5, tol=0, random_state=0).fit(X)
     assert not np.isfinite(model.history_["residual"][-1])
     page = open_page(model.report(tmp_path / "x.html", X))
-    assert "not finite: something is still being learned" in page.texts("#verdict")[0]
+    assert "not finite: the priors were still learning" in page.texts("#verdict")[0]
     assert page.texts("#exact") == ["the fitted model"]
 
 

@@ -21,7 +21,7 @@ __all__ = [
 
 
 def generalized_kl(X: Any, weights: Any, topics: Any) -> float:
-    r"""Generalized Kullback-Leibler divergence, what NMF minimises (equation 1).
+    r"""Return the generalized Kullback-Leibler divergence, which NMF minimises (equation 1).
 
     .. math:: \sum_{dv} x_{dv} \log\frac{x_{dv}}{(HW)_{dv}} - x_{dv} + (HW)_{dv}
 
@@ -35,7 +35,7 @@ def generalized_kl(X: Any, weights: Any, topics: Any) -> float:
 
 
 def beta_divergence(X: Any, weights: Any, topics: Any, beta: str | float) -> float:
-    r"""Beta divergence of data from a product, what :class:`~isotopic.BetaNMF` minimises.
+    r"""Return the beta divergence, the objective of :class:`~isotopic.BetaNMF`.
 
     .. math:: \sum_{dv} \frac{x_{dv}^\beta + (\beta - 1) \hat x_{dv}^\beta -
         \beta x_{dv} \hat x_{dv}^{\beta-1}}{\beta (\beta - 1)}, \qquad \hat x = HW
@@ -61,7 +61,7 @@ def beta_divergence(X: Any, weights: Any, topics: Any, beta: str | float) -> flo
 
 
 def lasso_kl(X: Any, weights: Any, topics: Any, strength: float) -> float:
-    r"""Lasso-penalised divergence :math:`D_{KL}(X \| HW) + \lambda \|H\|_1` (Section 6).
+    r"""Return the Lasso-penalised divergence :math:`D_{KL}(X \| HW) + \lambda \|H\|_1` (Section 6).
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def lasso_kl(X: Any, weights: Any, topics: Any, strength: float) -> float:
 
 
 def plsa_log_likelihood(X: Any, weights: Any, topics: Any) -> float:
-    r"""Log-likelihood :math:`\sum_{dv} x_{dv} \log(HW)_{dv}` of PLSA, without its constant.
+    r"""Return the log-likelihood :math:`\sum_{dv} x_{dv} \log(HW)_{dv}` of PLSA, up to a constant.
 
     Parameters
     ----------
@@ -91,19 +91,19 @@ def plsa_log_likelihood(X: Any, weights: Any, topics: Any) -> float:
 
 
 def lda_bound(X: Any, topics: Any, alpha: Any, posterior: Any, *, eta: Any = None) -> float:
-    r"""Variational lower bound of LDA, with the best responsibilities for its arguments.
+    r"""Return the variational lower bound of LDA, maximised over the responsibilities.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (samples, features)
     topics : array-like of shape (components, features)
-        The topics, rows sum to one; with ``eta``, the parameters of their posterior.
+        The topics, whose rows sum to one. If ``eta`` is given, the parameters of their posterior.
     alpha : float or array-like of shape (components,)
         Concentration of the proportions' prior.
     posterior : array-like of shape (samples, components)
         Parameters of the proportions' posterior (the paper's beta).
     eta : float, array-like or None, default=None
-        Concentration of the topics' prior, if they have one.
+        Concentration of the topics' prior; ``None`` if the topics have no prior.
 
     Notes
     -----
@@ -116,7 +116,7 @@ def lda_bound(X: Any, topics: Any, alpha: Any, posterior: Any, *, eta: Any = Non
 
 
 def gamma_poisson_bound(X: Any, topics: Any, shape: Any, rate: Any, posterior: Any) -> float:
-    r"""Variational lower bound of the Gamma-Poisson model, with the best responsibilities.
+    r"""Return the Gamma-Poisson model's lower bound, maximised over the responsibilities.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def gamma_poisson_bound(X: Any, topics: Any, shape: Any, rate: Any, posterior: A
     topics : array-like of shape (components, features)
         Rows sum to one.
     shape, rate : float or array-like of shape (components,)
-        Of the weights' prior.
+        Shape and rate of the weights' Gamma prior.
     posterior : array-like of shape (samples, components)
         Shapes of the weights' posterior (the paper's beta); its rates are ``1 + rate``.
     """
@@ -136,16 +136,19 @@ def _objective(X: Any, weights: Prior, topics: Prior, at_weights: Any, at_topics
     counts = CountMatrix.of(X, np.float64)
     first, second = (np.asarray(side, np.float64) for side in (at_weights, at_topics))
     if first.ndim != 2 or second.ndim != 2:
-        raise ValueError("weights and topics must be matrices")
+        raise ValueError(
+            f"weights and topics must be matrices, but have {first.ndim} and {second.ndim} "
+            "dimensions."
+        )
     for name, side, prior in (("weights", first, weights), ("topics", second, topics)):
         if not np.all((side > 0 if prior.is_bayesian else side >= 0) & (side < np.inf)):
             what = "positive" if prior.is_bayesian else "non-negative"
-            raise ValueError(f"{name} must be finite and {what}")
+            raise ValueError(f"{name} must be finite and {what} everywhere.")
     shapes = (counts.shape[0], first.shape[-1]), (first.shape[-1], counts.shape[1])
     if (first.shape, second.shape) != shapes:
         raise ValueError(
-            f"X {counts.shape}, weights {first.shape} and topics {second.shape} do not fit: "
-            "weights are samples x components, topics components x features"
+            f"The shapes of X {counts.shape}, weights {first.shape} and topics {second.shape} do "
+            "not match: weights must be samples x components, topics components x features."
         )
     problem = Problem(weights, topics, counts, first.shape[1])
     state = problem.evaluate(
@@ -158,5 +161,6 @@ def _check_normalized(name: str, factor: Any) -> None:
     sums: Array = np.asarray(factor, np.float64).sum(axis=-1)
     if not np.allclose(sums, 1, rtol=0, atol=1e-6):
         raise ValueError(
-            f"each row of {name} must sum to one; sums go from {sums.min()} to {sums.max()}"
+            f"Each row of {name} must sum to one, but the sums range from {sums.min()} to "
+            f"{sums.max()}."
         )

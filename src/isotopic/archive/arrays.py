@@ -1,4 +1,4 @@
-"""Arrays: of numbers as ``.npy`` files, of str objects as JSON."""
+"""Arrays: numbers as ``.npy`` members, str objects as JSON."""
 
 import io
 import math
@@ -13,21 +13,23 @@ from isotopic.archive.checks import checked, checked_object, checked_shape
 from isotopic.archive.place import Place, show
 from isotopic.archive.scalars import decode_text, encode_text
 
-# NumPy refuses longer headers of .npy files, since parsing them is not safe.
+# NumPy rejects longer headers of .npy files, since parsing them is not safe.
 _LONGEST_HEADER = 10_000
 
-# Bytes that are copied at once from a file into an array.
+# Bytes that are copied from a file into an array at a time.
 _CHUNK = 2**20
 
 Array: TypeAlias = NDArray[Any]
 
 
 def encode_strings(array: Array, place: Place) -> dict[str, Any]:
-    """Write out an array of str objects."""
+    """Return the JSON of an array of str objects."""
     order: Any = "F" if array.flags.fnc else "C"
     items = array.ravel(order).tolist()
     if not all(type(item) is str for item in items):
-        raise TypeError(f"{show(place)}: an object array can be saved if all its entries are str")
+        raise TypeError(
+            f"{show(place)}: cannot save an object array unless all its entries are str."
+        )
     return {
         "shape": list(array.shape),
         "order": order,
@@ -36,22 +38,22 @@ def encode_strings(array: Array, place: Place) -> dict[str, Any]:
 
 
 def decode_strings(content: Any) -> Array:
-    """Undo ``encode_strings``."""
+    """Return the array that ``encode_strings`` encoded."""
     content = checked_object(content, {"shape", "order", "items"})
     items = [decode_text(item) for item in checked(content["items"], list)]
     shape = checked_shape(content["shape"])
     if content["order"] not in ("C", "F") or math.prod(shape) != len(items):
-        raise ValueError(f"{len(items)} strings do not make an array of shape {shape}")
+        raise ValueError(f"The manifest has {len(items)} strings for an array of shape {shape}.")
     array = np.empty(len(items), object)
     array[:] = items
     return array.reshape(shape, order=content["order"])
 
 
 def check_storable(array: Array, place: Place) -> None:
-    """Raise unless the array comes back from a .npy file as it was."""
+    """Raise unless a .npy file can represent the array exactly."""
     dtype = array.dtype
     if not _is_storable(dtype):
-        raise TypeError(f"{show(place)}: an array of dtype {dtype} cannot be saved")
+        raise TypeError(f"{show(place)}: cannot save an array of dtype {dtype}.")
     if dtype.names is None:
         return
     header = io.BytesIO()
@@ -61,11 +63,13 @@ def check_storable(array: Array, place: Place) -> None:
     except ValueError:  # overlapping fields, names beyond Latin-1, more fields than a header holds
         same = False
     if not same or header.tell() > _LONGEST_HEADER:
-        raise TypeError(f"{show(place)}: the .npy format cannot describe the dtype {dtype}")
+        raise TypeError(
+            f"{show(place)}: cannot save dtype {dtype}, which the .npy format does not support."
+        )
 
 
 def _is_storable(dtype: np.dtype[Any]) -> bool:
-    """Whether it consists of numbers and strings of a known size; long doubles have none."""
+    """Return whether it consists of numbers and strings of a fixed size (not long doubles)."""
     if dtype.subdtype is not None:
         return dtype.itemsize > 0 and _is_storable(dtype.base)
     if dtype.names is not None:
@@ -79,30 +83,30 @@ def write_array(stream: IO[bytes], array: Array) -> None:
 
 
 def read_array(stream: IO[bytes], size: int, name: str) -> Array:
-    """Read an array from a .npy file of that size; messages give it the name."""
-    shape, fortran, dtype = _header(stream, name)
+    """Return the array of a .npy stream of this size; error messages contain the name."""
+    shape, fortran, dtype = _read_header(stream, name)
     if not _is_storable(dtype):
-        raise ValueError(f"the member {name} has the dtype {dtype}, which is not allowed")
+        raise ValueError(f"The member {name} has the dtype {dtype}, which is not allowed.")
     if math.prod(shape) * dtype.itemsize != size - stream.tell():
-        raise ValueError(f"the member {name} has another size than its header says")
+        raise ValueError(f"The size of the member {name} does not match its header.")
     array = np.empty(shape, dtype, order="F" if fortran else "C")
     memory = array.ravel(order="K").view(np.uint8).data
     for begin in range(0, len(memory), _CHUNK):
         part = memory[begin : begin + _CHUNK]
-        part[:] = stream.read(len(part))  # of another length: ValueError
+        part[:] = stream.read(len(part))  # raises ValueError if the lengths differ
     return array
 
 
-def _header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the header of a .npy file of version 1.0."""
+def _read_header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order and dtype of a .npy stream of version 1.0."""
     try:
         if npy.read_magic(stream) != (1, 0):
-            raise ValueError("its version is not 1.0")
+            raise ValueError("its version is not 1.0.")
         header = npy.read_array_header_1_0(stream, max_header_size=_LONGEST_HEADER)
-    except (zipfile.BadZipFile, EOFError):  # not the header's fault
+    except (zipfile.BadZipFile, EOFError):  # a damaged member, reported as such
         raise
     except Exception as error:  # NumPy parses Python literals: also MemoryError, RecursionError
-        raise ValueError(f"the member {name} is not an array: {error}") from error
+        raise ValueError(f"The member {name} is not an array: {error}") from error
     if any(length < 0 for length in header[0]):
-        raise ValueError(f"the member {name} has a negative length")
+        raise ValueError(f"The member {name} has a negative length.")
     return header

@@ -1,4 +1,4 @@
-"""From JSON and arrays to a tree of values."""
+"""Decode JSON and arrays to a tree of values."""
 
 import math
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from isotopic.archive.scalars import decode_text
 
 
 class Decoder:
-    """Makes a tree of its JSON.
+    """Decodes a tree of values from JSON.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Decoder:
     Attributes
     ----------
     arrays : dict of str to ndarray
-        The arrays that the tree has mentioned.
+        The arrays that the tree refers to.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class Decoder:
         self._types, self._members, self._strings = types, members, strings
 
     def decode(self, node: Any, depth: int = 1) -> Any:
-        """Give the value of a JSON node."""
+        """Return the value of a JSON node."""
         if depth > DEEPEST:
-            raise ValueError(f"the tree is nested deeper than {DEEPEST} levels")
+            raise ValueError(f"The tree is nested deeper than {DEEPEST} levels.")
         if isinstance(node, str):
             return decode_text(node)
         if isinstance(node, list):
@@ -46,7 +46,7 @@ class Decoder:
         if isinstance(node, dict):
             return self._tagged(node, depth)
         if isinstance(node, float) and not math.isfinite(node):
-            raise ValueError(f"{node} is not a number of JSON")
+            raise ValueError(f"{node} is not a valid JSON number.")
         return node
 
     def _tagged(self, node: dict[str, Any], depth: int) -> Any:
@@ -56,15 +56,15 @@ class Decoder:
         if tag == "array":
             return self._array(checked(node[tag], str))
         if tag not in KINDS:
-            raise ValueError(f"an object with the members {sorted(node)} means nothing")
+            raise ValueError(f"The manifest has an object with the unknown keys {sorted(node)}.")
         return KINDS[tag].decode(node[tag], depth, self.decode)
 
     def _registered(self, node: dict[str, Any], depth: int) -> Any:
         name = checked(node["type"], str)
         if name not in self._types:
             raise ValueError(
-                f"the type {name!r} is not known here. If it is a class of your own, call "
-                "isotopic.register with it before reading the file"
+                f"The class {name!r} is not registered. If it is your own, call isotopic.register "
+                "with it before you read the file."
             )
         fields = decode_fields(node["fields"], depth, self.decode)
         cls: Any = self._types[name]
@@ -72,7 +72,7 @@ class Decoder:
             if hasattr(cls, "__from_archive__"):
                 return cls.__from_archive__(fields)
             return cls(**fields)
-        except Exception as error:  # whatever the class says of values that it does not accept
+        except Exception as error:  # the class may raise anything for invalid values
             raise ValueError(f"{name} does not accept its fields: {error}") from error
 
     def _array(self, name: str) -> Array:

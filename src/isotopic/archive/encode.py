@@ -1,4 +1,4 @@
-"""From a tree of values to JSON and arrays."""
+"""Encode a tree of values as JSON and arrays."""
 
 import dataclasses
 import re
@@ -15,33 +15,33 @@ from isotopic.archive.scalars import encode_text, is_json
 
 
 class Encoder:
-    """Makes JSON of a tree and collects its arrays.
+    """Encodes a tree of values as JSON and collects its arrays.
 
     Parameters
     ----------
     types : mapping of str to type or None
-        The classes that may occur, by name; ``None``: any.
+        The classes that may occur, by name; ``None`` allows all.
 
     Attributes
     ----------
     arrays : dict of str to ndarray
-        What becomes a member, by name.
+        The arrays that become members, by name.
     strings : dict of str to dict
-        Arrays of str objects, by name, in JSON.
+        Arrays of str objects, by name, as JSON.
     """
 
     def __init__(self, types: Mapping[str, type] | None = None) -> None:
         self.types = types
         self.arrays: dict[str, Array] = {}
         self.strings: dict[str, Any] = {}
-        # The array is kept along with its name: while it lives, its id is its own.
+        # The array is kept with its name: as long as it exists, its id is unique.
         self._seen: dict[int, tuple[str, Array]] = {}
 
     def encode(self, value: Any, place: Place) -> Any:
-        """Give the JSON of a value."""
+        """Return the JSON of a value."""
         if len(place) > DEEPEST:
             raise ValueError(
-                f"{show(place[:8])}... is nested deeper than {DEEPEST} levels, or contains itself"
+                f"{show(place[:8])}... is nested deeper than {DEEPEST} levels or contains itself."
             )
         if is_json(value):
             return value
@@ -52,7 +52,7 @@ class Encoder:
         return self._tagged(value, place)
 
     def _tagged(self, value: Any, place: Place) -> dict[str, Any]:
-        if type(value) in (np.ndarray, np.memmap):  # worker processes are given memory maps
+        if type(value) in (np.ndarray, np.memmap):  # worker processes receive memory maps
             return {"array": self._name(value, place)}
         tag = tag_of(value)
         if tag is not None:
@@ -60,17 +60,17 @@ class Encoder:
         fields = _fields(value)
         name = type(value).__name__
         known = self.types is None or self.types.get(name) is type(value)
-        if fields is not None and not known:
-            raise TypeError(
-                f"{show(place)}: a {name} cannot be saved, because the class is not registered. "
-                f"Call isotopic.register({name}) first."
-            )
         if fields is None:
-            raise TypeError(f"{show(place)}: a {name} cannot be saved")
+            raise TypeError(f"{show(place)}: cannot save a {name}.")
+        if not known:
+            raise TypeError(
+                f"{show(place)}: cannot save a {name}, because the class is not registered. Call "
+                f"isotopic.register({name}) first."
+            )
         return {"type": name, "fields": encode_fields(fields, place, self.encode)}
 
     def _name(self, array: Array, place: Place) -> str:
-        """Put the array where it is written from, once, and give its name."""
+        """Collect the array, once, and return its name."""
         if id(array) not in self._seen:
             name = self._new_name(place)
             if array.dtype.kind == "O":
@@ -82,14 +82,14 @@ class Encoder:
         return self._seen[id(array)][0]
 
     def _new_name(self, place: Place) -> str:
-        """Name an array for its place, in letters that any file system takes."""
+        """Return a name for an array after its place, valid in every file system."""
         name = re.sub(r"[^\w.\[\]-]", "_", show(place), flags=re.ASCII)[:100]
         taken = name in self.arrays or name in self.strings
         return f"{name}~{len(self._seen)}" if taken else name
 
 
 def _fields(value: Any) -> Mapping[str, Any] | None:
-    """Give what an object of a registered class is made of; None if that is unknown."""
+    """Return the fields of an object, or None if it has no known ones."""
     if isinstance(value, type):
         return None
     if hasattr(value, "__archive__"):

@@ -1,4 +1,4 @@
-"""The file: a manifest and its arrays, which appear complete or not at all."""
+"""Write and read files: a manifest and its arrays."""
 
 import json
 import os
@@ -30,9 +30,9 @@ def write(
     Parameters
     ----------
     path : str or path-like
-        An existing file is replaced, once the new one is complete and on the disk.
+        An existing file is replaced once the new one is complete and on the disk.
     kind : str
-        What the file holds, such as ``"model"``. :func:`read` asks for the same.
+        What the file holds, such as ``"model"``. :func:`read` checks it.
     tree : object
         ``None``, bool, int, float, str; lists, tuples, dicts with str or int keys; NumPy scalars
         and arrays of numbers or strings; SciPy's CSR, CSC and COO; Generator and RandomState;
@@ -40,7 +40,7 @@ def write(
         whose class has the classmethod ``__from_archive__(dict)``. An array that occurs twice is
         stored once.
     types : mapping of str to type or None
-        The classes that :func:`read` will know, by name; others are refused. ``None``: any.
+        The classes that may occur, by name; others are rejected. ``None`` allows all.
 
     Raises
     ------
@@ -79,9 +79,9 @@ def read(
     ----------
     path : str or path-like
     kind : str
-        What the file must hold.
+        What the file must hold, such as ``"model"``.
     types : mapping of str to type
-        The classes that may be made, by the names that they have in the file.
+        The classes that may be created, by the names that they have in the file.
     upgrade : callable or None
         Given the JSON tree of an older file and its version, it returns that of this version.
 
@@ -92,25 +92,25 @@ def read(
     Raises
     ------
     ValueError
-        If the file is damaged, is no such file, holds something else or a class that is not in
-        ``types``, or was written by a newer isotopic.
+        If the file is damaged, is not an isotopic file, is of another kind, contains a class that
+        is not in ``types``, or was written by a newer version of isotopic.
     """
     with open(path, "rb") as file:
         try:
             return _read(file, kind, types, upgrade)
-        except MemoryError:  # sizes are checked before: the memory is really used up
+        except MemoryError:  # sizes have been checked, so memory is really exhausted
             raise
-        except Exception as error:  # nobody lists what zipfile, json and NumPy raise on damage
+        except Exception as error:  # zipfile, json and NumPy do not document all they raise
             reason = str(error) if isinstance(error, ValueError) else f"damaged file: {error!r}"
             raise ValueError(f"{os.fspath(path)}: {reason}") from error
 
 
 @contextmanager
 def _replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Give a new file that takes the path's place when it is complete."""
-    target = os.path.realpath(path)  # a link stays, and what it leads to is replaced
+    """Yield a new file that replaces the path when it is complete."""
+    target = os.path.realpath(path)  # replaces the target of a link, not the link
     temporary = os.path.join(os.path.dirname(target), f".isotopic-{secrets.token_hex(8)}.tmp")
-    file = open(temporary, "xb")  # noqa: SIM115  closed below, on every way out
+    file = open(temporary, "xb")  # noqa: SIM115  closed below in all cases
     try:
         with file:
             yield file
@@ -132,10 +132,10 @@ def _read(
     try:
         archive = zipfile.ZipFile(file)
     except zipfile.BadZipFile as error:
-        raise ValueError("not a ZIP archive, or one that is cut short") from error
+        raise ValueError("This is not a ZIP archive, or it is truncated.") from error
     with archive:
         members = Members(archive, os.fstat(file.fileno()).st_size)
-        manifest = _manifest(members, kind)
+        manifest = _read_manifest(members, kind)
         strings, node, version = (manifest[key] for key in ("strings", "tree", "format_version"))
         if upgrade is not None and version < _FORMAT_VERSION:
             node = upgrade(node, version)
@@ -144,30 +144,31 @@ def _read(
         mentioned = {member_of(name) for name in decoder.arrays.keys() - strings.keys()}
         surplus = members.names - mentioned - {_MANIFEST} | strings.keys() - decoder.arrays.keys()
         if surplus:
-            raise ValueError(f"the tree does not mention {sorted(surplus)}")
+            raise ValueError(f"The manifest does not refer to {sorted(surplus)}.")
         return tree
 
 
-def _manifest(members: Members, kind: str) -> dict[str, Any]:
-    """Read and check everything in the manifest but the tree."""
+def _read_manifest(members: Members, kind: str) -> dict[str, Any]:
+    """Return the manifest, with everything but the tree checked."""
     try:
         manifest = json.loads(members.text(_MANIFEST), object_pairs_hook=distinct)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{_MANIFEST} is not JSON: {error}") from error
     except RecursionError as error:
-        raise ValueError(f"{_MANIFEST} is nested too deeply") from error
+        raise ValueError(f"{_MANIFEST} is nested too deeply.") from error
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
-        raise ValueError("not a file of isotopic")
+        raise ValueError("This is not an isotopic file.")
     version = manifest.get("format_version")
     if type(version) is not int or version < 1:
-        raise ValueError(f"format_version must be a positive integer, not {version!r}")
+        raise ValueError(f"format_version must be a positive integer, but is {version!r}.")
     if version > _FORMAT_VERSION:
         raise ValueError(
-            f"written by a newer isotopic (file format {version}); upgrade isotopic to read it"
+            f"The file was written by a newer isotopic (file format {version}). Upgrade isotopic "
+            "to read it."
         )
     manifest = checked_object(manifest, _MANIFEST_KEYS)
     if manifest["kind"] != kind:
-        raise ValueError(f"the file holds a {manifest['kind']!r}, not a {kind!r}")
+        raise ValueError(f"The file holds a {manifest['kind']!r}, but a {kind!r} was expected.")
     checked(manifest["package_version"], str)
     checked(manifest["strings"], dict)
     return manifest

@@ -1,4 +1,4 @@
-"""The table of kinds: the tag of each in JSON, and the way there and back."""
+"""The table of kinds of values: the JSON tag of each, its encoder and its decoder."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from isotopic.archive.place import Decode, Encode, Place
 
 
 class Kind(NamedTuple):
-    """How values become the content of their tag, and how they are made of it again."""
+    """The encoder and the decoder of a kind of values."""
 
     encode: Callable[[Any, Place, Encode], Any]
     decode: Callable[[Any, int, Decode], Any]
@@ -25,11 +25,11 @@ def _encode_record(value: np.void, place: Place, encode: Encode) -> Any:
 def _decode_record(content: Any, depth: int, decode: Decode) -> Any:
     array: Array = decode({"array": content}, depth)
     if array.dtype.names is None or array.ndim != 0:
-        raise ValueError(f"{content} is not a single structured value")
+        raise ValueError(f"The array {content} is not a single structured value.")
     return array[()]
 
 
-# Arrays are the only kind that is not here: they stand outside of the tree.
+# Arrays are not in this table: they are stored outside of the tree.
 KINDS = {
     "int": Kind(lambda value, *_: hex(value), lambda content, *_: scalars.decode_int(content)),
     "float": Kind(
@@ -62,7 +62,7 @@ _TAGS: dict[type, str] = {
 
 
 def tag_of(value: Any) -> str | None:
-    """Give the tag of a value; None if it is of none of these kinds."""
+    """Return the tag of a value, or None if it is of none of these kinds."""
     if type(value) is dict:
         return "dict" if all(type(key) is str for key in value) else "pairs"
     if isinstance(value, np.generic):

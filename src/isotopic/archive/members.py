@@ -1,4 +1,4 @@
-"""The members of a ZIP archive from a stranger."""
+"""The members of an untrusted ZIP archive."""
 
 import zipfile
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from isotopic.archive.arrays import Array, read_array
 
 
 def member_of(array: str) -> str:
-    """Give the member that holds the array of that name."""
+    """Return the name of the member that holds this array."""
     return f"{array}.npy"
 
 
 class Members:
-    """The members of an archive, none of which can be larger than the file says and is.
+    """The members of an archive; together they cannot be larger than the file.
 
     Parameters
     ----------
@@ -28,34 +28,34 @@ class Members:
         infos = archive.infolist()
         self.names = {info.filename for info in infos}
         if len(self.names) < len(infos):
-            raise ValueError("several members have the same name")
-        # All together, so that members cannot share bytes either.
+            raise ValueError("Several members have the same name.")
+        # The sum, so that members cannot share bytes either.
         if sum(info.compress_size for info in infos) > size:
-            raise ValueError("the members claim to be larger than the file")
+            raise ValueError("The members claim to be larger than the file.")
 
     def text(self, name: str) -> str:
-        """Read a member as UTF-8."""
+        """Return a member as text, decoded from UTF-8."""
         with self._open(name) as (stream, _):
             return stream.read().decode()
 
     def array(self, name: str) -> Array:
-        """Read the array of that name."""
+        """Return the array of this name."""
         member = member_of(name)
         with self._open(member) as (stream, size):
             return read_array(stream, size, member)
 
     @contextmanager
     def _open(self, name: str) -> Iterator[tuple[IO[bytes], int]]:
-        """Give a stream of the member and its size; its checksum is checked at the end."""
+        """Yield a stream of the member and its size; its checksum is verified at the end."""
         if name not in self.names:
-            raise ValueError(f"the member {name} is missing")
+            raise ValueError(f"The member {name} is missing.")
         info = self._archive.getinfo(name)
         encrypted = info.flag_bits & 1
         stored = info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
         if encrypted or not stored:
-            raise ValueError(f"the member {name} is compressed or encrypted")
+            raise ValueError(f"The member {name} is compressed or encrypted, which is not allowed.")
         try:
             with self._archive.open(info) as stream:
                 yield stream, info.file_size
         except (zipfile.BadZipFile, EOFError) as error:
-            raise ValueError(f"the member {name} is damaged: {error!r}") from error
+            raise ValueError(f"The member {name} is damaged: {error!r}") from error

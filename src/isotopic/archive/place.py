@@ -1,4 +1,4 @@
-"""Where a value stands in the tree: messages and the names of arrays say it."""
+"""The place of a value in the tree, for error messages and names of arrays."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -6,19 +6,19 @@ from typing import Any, TypeAlias
 # One part for each level: ("model", ".callbacks", "[0]").
 Place: TypeAlias = tuple[str, ...]
 
-# Levels of the tree. A level takes a few calls of Python, which allows about a thousand in all.
+# The maximum depth of the tree. Each level needs a few nested calls; Python allows 1,000.
 DEEPEST = 64
 
-# What kinds with parts are given for them: value and place to JSON, JSON and level to value.
+# How kinds encode and decode their parts: value and place to JSON; JSON and depth to value.
 Encode: TypeAlias = Callable[[Any, Place], Any]
 Decode: TypeAlias = Callable[[Any, int], Any]
 
 
 def show(place: Place) -> str:
-    """Write the place as Python would."""
+    """Return the place as a Python expression."""
     return "".join(place)
 
 
 def step(key: str | int) -> str:
-    """Write the last part of the place of a field or an entry."""
+    """Return the part of the place for a field or a key."""
     return f".{key}" if isinstance(key, str) and key.isidentifier() else f"[{key!r}]"

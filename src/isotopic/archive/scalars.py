@@ -1,4 +1,4 @@
-"""Text, integers, floats and NumPy's scalars: what has no parts."""
+"""Text, integers, floats and NumPy scalars: values without parts."""
 
 import math
 import re
@@ -9,7 +9,7 @@ import numpy as np
 from isotopic.archive.checks import checked, checked_object
 from isotopic.archive.place import Place, show
 
-# Integers up to these are JSON numbers; they include every 64-bit one.
+# Integers in this range, which includes all 64-bit integers, are JSON numbers.
 _SMALLEST_NUMBER, _LARGEST_NUMBER = -(2**63), 2**64 - 1
 
 _SCALARS: dict[str, type[np.generic]] = {
@@ -19,7 +19,7 @@ _SCALARS: dict[str, type[np.generic]] = {
 
 
 def is_json(value: Any) -> bool:
-    """Whether JSON has this None, bool or number itself."""
+    """Return whether JSON represents this None, bool or number directly."""
     if type(value) is int:
         return _SMALLEST_NUMBER <= value <= _LARGEST_NUMBER
     if type(value) is float:
@@ -28,24 +28,24 @@ def is_json(value: Any) -> bool:
 
 
 def encode_text(text: Any, place: Place) -> str:
-    """Give the text, which must be a str of valid Unicode."""
+    """Return the text; raise unless it is a str of valid Unicode."""
     if type(text) is not str:
-        raise TypeError(f"{show(place)}: the name {text!r} of a field is not a str")
+        raise TypeError(f"{show(place)}: the name of a field must be a str, but is {text!r}.")
     if not _is_unicode(text):
-        raise ValueError(f"{show(place)}: {text!r} is not valid Unicode")
+        raise ValueError(f"{show(place)}: cannot save {text!r}, which is not valid Unicode.")
     return text
 
 
 def decode_text(text: Any) -> str:
-    """Give the text, which must be a str of valid Unicode."""
+    """Return the text; raise unless it is a str of valid Unicode."""
     decoded: str = checked(text, str)
     if not _is_unicode(decoded):
-        raise ValueError(f"{decoded!r} is not valid Unicode")
+        raise ValueError(f"{decoded!r} is not valid Unicode.")
     return decoded
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether there is no half of a surrogate pair in it, which Python allows."""
+    """Return whether the text has no lone surrogates, which Python allows."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -54,14 +54,14 @@ def _is_unicode(text: str) -> bool:
 
 
 def decode_int(content: Any) -> int:
-    """Undo ``hex``."""
+    """Return the integer that ``hex`` encoded."""
     if not re.fullmatch(r"-?0x[0-9a-f]+", checked(content, str)):
-        raise ValueError(f"{content!r} is not an integer in hexadecimal")
+        raise ValueError(f"{content!r} is not a hexadecimal integer.")
     return int(content, 16)
 
 
 def encode_float(value: np.floating[Any]) -> float | str:
-    """Give a number, "inf", "-inf", or "nan:" and the bits in hexadecimal."""
+    """Return a number, "inf", "-inf", or "nan:" and the bits in hexadecimal."""
     if np.isfinite(value):
         return float(value)
     if np.isinf(value):
@@ -70,25 +70,25 @@ def encode_float(value: np.floating[Any]) -> float | str:
 
 
 def decode_float(content: Any, kind: type[np.generic]) -> np.generic:
-    """Undo ``encode_float``."""
+    """Return the float that ``encode_float`` encoded."""
     if type(content) in (int, float):
-        return _exactly(content, kind)
+        return _convert_exactly(content, kind)
     if content in ("inf", "-inf"):
-        return _exactly(float(content), kind)
+        return _convert_exactly(float(content), kind)
     dtype = np.dtype(kind)
     if not re.fullmatch(rf"nan:[0-9a-f]{{{2 * dtype.itemsize}}}", checked(content, str)):
-        raise ValueError(f"{content!r} is not a {dtype}")
+        raise ValueError(f"{content!r} is not a {dtype}.")
     value: np.generic = np.frombuffer(bytes.fromhex(content[4:]), dtype.newbyteorder(">"))[0]
     if not np.isnan(value):
-        raise ValueError(f"{content!r} is a number")
+        raise ValueError(f"{content!r} does not encode NaN.")
     return value
 
 
 def encode_scalar(value: np.generic, place: Place) -> dict[str, Any]:
-    """Give the dtype and the value of a NumPy scalar."""
+    """Return the dtype and the value of a NumPy scalar."""
     name = {"U": "str", "S": "bytes"}.get(value.dtype.kind, value.dtype.name)
     if name not in _SCALARS:
-        raise TypeError(f"{show(place)}: a NumPy {type(value).__name__} cannot be saved")
+        raise TypeError(f"{show(place)}: cannot save a NumPy {type(value).__name__}.")
     content: Any = value.item()
     if isinstance(value, np.floating):
         content = encode_float(value)
@@ -100,11 +100,11 @@ def encode_scalar(value: np.generic, place: Place) -> dict[str, Any]:
 
 
 def decode_scalar(content: Any) -> np.generic:
-    """Undo ``encode_scalar``."""
+    """Return the scalar that ``encode_scalar`` encoded."""
     content = checked_object(content, {"dtype", "value"})
     name, value = checked(content["dtype"], str), content["value"]
     if name not in _SCALARS:
-        raise ValueError(f"the dtype {name!r} of a scalar is not known here")
+        raise ValueError(f"The dtype {name!r} of a scalar is not supported.")
     kind = _SCALARS[name]
     if issubclass(kind, np.floating):
         return decode_float(value, kind)
@@ -112,14 +112,14 @@ def decode_scalar(content: Any) -> np.generic:
         return np.str_(decode_text(value))
     if issubclass(kind, np.bytes_):
         return np.bytes_(bytes.fromhex(checked(value, str)))
-    return _exactly(checked(value, bool if issubclass(kind, np.bool_) else int), kind)
+    return _convert_exactly(checked(value, bool if issubclass(kind, np.bool_) else int), kind)
 
 
-def _exactly(value: float, kind: type[np.generic]) -> np.generic:
-    """Convert a number to a NumPy type that must be able to hold it."""
+def _convert_exactly(value: float, kind: type[np.generic]) -> np.generic:
+    """Return the number as a NumPy scalar; raise if the type cannot represent it exactly."""
     make: Any = kind
     with np.errstate(all="ignore"):
         made: np.generic = make(value)
     if made.item() != value:
-        raise ValueError(f"{value!r} is not a {np.dtype(kind)}")
+        raise ValueError(f"{value!r} is not a {np.dtype(kind)}.")
     return made

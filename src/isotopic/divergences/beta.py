@@ -116,7 +116,7 @@ class Beta(Majorized):
         return min(abs(self.beta), abs(self.beta - 1)) < _NEAR_LIMIT
 
     def saturated(self, x: Array, missing: tuple[Array, Array] | None) -> Array:
-        r"""Return :math:`\sum_v x^\beta / (\beta (\beta - 1))` of each row; zero near the limits."""
+        r"""Return :math:`\sum_v x^\beta / (\beta (\beta - 1))` of each row, or zero."""
         if self._is_near_limit:
             return np.zeros(len(x))
         powers = x.astype(np.float64, copy=False) ** self.beta

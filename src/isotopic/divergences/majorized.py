@@ -87,7 +87,7 @@ class Majorized(Divergence):
         raise NotImplementedError
 
     def gradient(self, x: Array, product: Array) -> tuple[Array, Array]:
-        """Return numerator and denominator, whose difference is minus the derivative by the product."""
+        """Return numerator and denominator; their difference is minus the derivative."""
         raise NotImplementedError
 
     def check_data(self, x: Array, has_zeros: bool) -> None:

@@ -1,6 +1,6 @@
-"""How good topics are: alone, next to each other, and on counts they have not seen.
+"""Judge topics: by themselves, compared with each other, and on held-out counts.
 
-All functions take a fitted model, or topics as an array (components x features), and counts.
+The functions take a fitted model, or topics as an array (components x features), and counts.
 """
 
 from isotopic.evaluate.coherence import coherence

@@ -1,4 +1,4 @@
-"""Whether the strongest terms of a topic occur together."""
+"""Topic coherence: whether the top terms of a topic occur in the same samples."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,40 +12,44 @@ from isotopic.evaluate.topics import top_features, topics_of
 
 
 def coherence(topics: Any, X: Any, *, measure: str = "npmi", n: int = 10) -> Array:
-    r"""Mean over the pairs of a topic's strongest terms of how often they occur together.
+    r"""Return the coherence of each topic: the mean over pairs of its top terms.
 
-    With :math:`D(v)` the number of samples that have the term, :math:`D(v, w)` those that have
-    both, and :math:`p` these as shares of all samples, a pair adds
+    Let :math:`D(v)` be the number of samples that contain a term, :math:`D(v, w)` the number that
+    contain both, and :math:`p` these numbers divided by the number of samples. A pair contributes
 
     .. math:: \text{NPMI} = \log\frac{p(v, w)}{p(v) p(w)} \Big/ -\log p(v, w), \qquad
         \text{UMass} = \log\frac{D(v, w) + 1}{D(w)}
 
-    where :math:`w` is the stronger one. NPMI is -1 for terms that never meet, 0 for independent
-    ones, 1 for terms that never go alone (Bouma 2009; Mimno et al. 2011).
+    where :math:`w` is the higher-ranked term. NPMI is -1 for terms that never occur together, 0 for
+    independent terms, and 1 for terms that only occur together (Bouma 2009; Mimno et al. 2011).
 
     Parameters
     ----------
     topics : fitted model, or array-like of shape (n_components, n_features)
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Where the terms are looked for: the data of the fit, or any other over the same features.
+        The reference data: the data of the fit, or any other with the same features.
     measure : {"npmi", "umass"}, default="npmi"
     n : int, default=10
-        How many terms of each topic; at least 2.
+        Number of top terms of each topic, at least 2.
 
     Returns
     -------
     coherence : ndarray of shape (n_components,)
-        Higher is better. Pairs whose stronger term is not in ``X`` at all have no UMass and are
-        left out of the mean; it is NaN if no other pair is left.
+        Higher is better. UMass is undefined for pairs whose higher-ranked term does not occur in
+        ``X``: they are left out, and the coherence is NaN if no pair is left.
     """
     if not (isinstance(measure, str) and measure in MEASURES):
-        raise ValueError(f"measure must be 'npmi' or 'umass', not {measure!r}")
+        raise ValueError(f"measure must be 'npmi' or 'umass', but is {measure!r}.")
     shares = topics_of(topics)
     occurs = _occurrence(X)
     if occurs.shape[1] != shares.shape[1]:
-        raise ValueError(f"X has {occurs.shape[1]} features and the topics have {shares.shape[1]}")
+        raise ValueError(
+            f"X has {occurs.shape[1]} features, but the topics have {shares.shape[1]}."
+        )
     if n == 1 or shares.shape[1] == 1:
-        raise ValueError("coherence is about pairs: at least two features and n=2 are needed")
+        raise ValueError(
+            "Coherence is a mean over pairs of terms: use n >= 2 and data with at least 2 features."
+        )
     return np.array(
         [
             _mean(MEASURES[measure](_together(occurs, terms), occurs.shape[0]))
@@ -55,14 +59,14 @@ def coherence(topics: Any, X: Any, *, measure: str = "npmi", n: int = 10) -> Arr
 
 
 def _occurrence(X: Any) -> Any:
-    """Give samples x features, one where a feature occurs, by column."""
+    """Return a CSC array (samples x features) that is one where a feature occurs."""
     counts = CountMatrix.of(X).as_sparse()
     ones = np.ones(len(counts.values))
     return sparse.csr_array((ones, counts.features, counts.row_starts), shape=counts.shape).tocsc()
 
 
 def _together(occurs: Any, terms: Array) -> Array:
-    """Count the samples that have both, of all pairs of terms."""
+    """Return for all pairs of terms the number of samples that contain both."""
     columns = occurs[:, terms]
     return np.asarray((columns.T @ columns).toarray())
 
@@ -70,7 +74,7 @@ def _together(occurs: Any, terms: Array) -> Array:
 def _npmi(together: Array, n_samples: int) -> Array:
     first, second = np.triu_indices(len(together), 1)
     joint, alone = together[first, second] / n_samples, np.diag(together) / n_samples
-    always = joint == 1  # the limit of terms that never go alone
+    always = joint == 1  # both terms are in every sample: the limit
     some = (joint > 0) & ~always
     pairs = np.where(always, 1.0, -1.0)
     independent = (alone[first] * alone[second])[some]

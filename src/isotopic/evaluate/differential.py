@@ -1,10 +1,10 @@
-r"""Which features tell a topic from the others, and how surely.
+r"""Features that distinguish a topic from the others, with standard errors.
 
-The weights being known, the counts of a feature :math:`v` are a Poisson regression with one rate
-for each topic, :math:`x_{dv} \sim \operatorname{Poisson}(\sum_k l_{dk} f_{kv})`, where
-:math:`l_{dk}` is the part of sample :math:`d`'s total that belongs to topic :math:`k`. The rates'
-likelihood tells how much larger a rate is than another, and with what standard error (Carbonetto
-et al., *GoM DE: interpreting structure in sequence count data*, 2023).
+Given the weights, the counts of a feature :math:`v` follow a Poisson regression with one rate for
+each topic, :math:`x_{dv} \sim \operatorname{Poisson}(\sum_k l_{dk} f_{kv})`, where
+:math:`l_{dk}` is the part of sample :math:`d`'s total that belongs to topic :math:`k`. The
+likelihood of the rates gives their ratios and the standard errors of these ratios (Carbonetto et
+al., *GoM DE: interpreting structure in sequence count data*, 2023).
 """
 
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ from isotopic.kernels import expected_counts
 from isotopic.table import Table
 from isotopic.threads import one_blas_thread
 
-# EM comes near the maximum, Newton's method reaches it: a feature is done when a step can gain no
-# more than rounding takes away.
+# EM comes near the maximum, then Newton's method reaches it. It stops when the predicted gain of a
+# step is below the rounding error of the likelihood.
 _EM_STEPS, _NEWTON_STEPS = 20, 100
-_NOTHING = 1e-14
-_SHORTEST = 2.0**-20
+_ROUNDING = 1e-14
+_SHORTEST_STEP = 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +36,14 @@ class Differential:
     Attributes
     ----------
     rates : ndarray of shape (n_components, n_features)
-        The share of a topic's counts that are of the feature.
+        The share of the feature in the counts of the topic.
     lfc : ndarray of shape (n_components, n_features)
-        Base-2 logarithm of the rate over that of another topic: the one that is nearest, so that
-        all others differ at least as much (the least extreme log-fold change).
+        Base-2 logarithm of the ratio of the rate to that of the topic with the nearest rate: all
+        other topics differ at least as much (the least extreme log-fold change).
     se : ndarray of shape (n_components, n_features)
         Standard error of ``lfc``; infinite if the feature never occurs.
     versus : ndarray of int of shape (n_components, n_features)
-        The topic it was compared with.
+        The topic with the nearest rate, which it is compared with.
     """
 
     rates: Array
@@ -53,13 +53,13 @@ class Differential:
 
     @property
     def z(self) -> Array:
-        """``lfc / se``."""
+        """The z-score ``lfc / se``."""
         return np.asarray(self.lfc / self.se)
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Give the confidence interval of ``lfc``."""
+        """Return the lower and upper ends of the confidence interval of ``lfc``."""
         if not 0 < level < 1:
-            raise ValueError(f"level must lie between 0 and 1, not {level!r}")
+            raise ValueError(f"level must be between 0 and 1 (exclusive), but is {level!r}.")
         half = special.ndtri((1 + level) / 2) * self.se
         return self.lfc - half, self.lfc + half
 
@@ -67,32 +67,32 @@ class Differential:
 def differential(
     model: Any, X: Any, *, weights: Any = None, pseudo_count: float = 0.5
 ) -> Differential:
-    r"""Find how each feature's rate differs between topics.
+    r"""Return how each feature's rate differs between topics.
 
     For each feature the penalised log-likelihood of its rates
 
     .. math:: \sum_d x_d \log(l_d \cdot f) - l_d \cdot f \;+\;
         \epsilon \sum_k \Big(\log f_k - \frac{f_k}{\bar f}\Big)
 
-    is maximised, which is concave. The second part is a Gamma prior with its mode at the feature's
-    overall rate :math:`\bar f`, worth :math:`\epsilon` counts in each topic, so that where there
-    is no evidence there is no difference. In :math:`\log f` the observed information is
+    is maximised; it is concave. The second part is a Gamma prior with its mode at the feature's
+    overall rate :math:`\bar f`, equivalent to :math:`\epsilon` counts in each topic, so that
+    features without counts do not differ. The observed information about :math:`\log f` is
 
     .. math:: I_{kj} = \sum_d x_d \varphi_{dk} \varphi_{dj} + \epsilon \, \delta_{kj}
 
     with the responsibilities :math:`\varphi_{dk} = l_{dk} f_k / l_d \cdot f`, and its inverse is
-    the covariance that the standard errors are made of.
+    the covariance from which the standard errors are computed.
 
     Parameters
     ----------
     model : fitted model
         With at least two components.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The counts that it was fitted to; or others, with ``weights``.
+        The fitted counts; or other samples, together with ``weights``.
     weights : array-like of shape (n_samples, n_components) or None, default=None
-        Of the samples of ``X``, such as ``model.transform(X)``; by default ``model.weights_``.
+        The weights of ``X``, such as ``model.transform(X)``. The default is ``model.weights_``.
     pseudo_count : float, default=0.5
-        The prior's worth :math:`\epsilon > 0`, in counts. Half a count is Jeffreys' choice.
+        The strength :math:`\epsilon > 0` of the prior, in counts. Jeffreys' choice is 0.5.
 
     Returns
     -------
@@ -100,14 +100,16 @@ def differential(
 
     Notes
     -----
-    The weights are taken as known, so the standard errors leave out what is not known of them.
+    The weights are treated as known, so the standard errors do not include their uncertainty.
     """
     fitted = fitted_of(model)
     if not (isinstance(pseudo_count, Real) and 0 < float(pseudo_count) < np.inf):
-        raise ValueError(f"pseudo_count must be a positive number, not {pseudo_count!r}")
+        raise ValueError(f"pseudo_count must be a positive number, but is {pseudo_count!r}.")
     n_topics = fitted.n_components
     if n_topics < 2:
-        raise ValueError("a single topic differs from no other: fit at least two components")
+        raise ValueError(
+            "The model has a single topic, so there is nothing to compare. Fit at least two."
+        )
     counts = CountMatrix.of(X, np.float64).as_sparse()
     exposures = _exposures(fitted, counts, weights)
     totals, overall = exposures.sum(axis=0), counts.feature_totals / max(counts.total, 1.0)
@@ -128,7 +130,7 @@ def differential(
 def _near_rates(
     counts: CountMatrix, exposures: Array, totals: Array, overall: Array, pseudo_count: float
 ) -> Array:
-    """Come near the maxima of all features by EM."""
+    """Return rates near the maxima of all features, found by EM."""
     known = np.where(overall > 0, overall, 1.0)
     cost = totals[:, np.newaxis] + pseudo_count / known
     rates = np.tile(overall, (len(totals), 1))
@@ -140,25 +142,25 @@ def _near_rates(
 def fit_rates(
     x: Array, exposures: Array, cost: Array, pseudo_count: float, start: Array
 ) -> tuple[Array, Array]:
-    """Maximise one feature's likelihood.
+    """Return the rates that maximise the likelihood of one feature, and their covariance.
 
     Parameters
     ----------
     x : ndarray of shape (entries,)
-        The feature's counts where there are any.
+        The nonzero counts of the feature.
     exposures : ndarray of shape (entries, components)
-        How much of each topic those samples have.
+        The counts of these samples that belong to each topic.
     cost : ndarray of shape (components,)
-        How much of each topic all samples have, and the prior's part of it.
+        The counts of all samples that belong to each topic, plus the part of the prior.
     pseudo_count : float
     start : ndarray of shape (components,)
-        Rates to start from.
+        Initial rates.
 
     Returns
     -------
     rates : ndarray of shape (components,)
     covariance : ndarray of shape (components, components)
-        Of the logarithms of the rates.
+        Covariance of the logarithms of the rates.
     """
 
     def likelihood(rates: Array) -> float:
@@ -176,11 +178,11 @@ def fit_rates(
         information[np.diag_indices_from(information)] += pseudo_count
         gradient = x @ shares + pseudo_count - rates * cost
         step = np.linalg.solve(information, gradient)
-        if gradient @ step <= _NOTHING * abs(value):
+        if gradient @ step <= _ROUNDING * abs(value):
             rates = rates * (1 + step)
             break
         length = min(1.0, -0.9 / step.min()) if step.min() < 0 else 1.0  # rates stay positive
-        while likelihood(rates * (1 + length * step)) < value and length > _SHORTEST:
+        while likelihood(rates * (1 + length * step)) < value and length > _SHORTEST_STEP:
             length /= 2
         rates = rates * (1 + length * step)
         value = likelihood(rates)
@@ -197,25 +199,25 @@ def distinctive_terms(
     level: float = 0.95,
     pseudo_count: float = 0.5,
 ) -> Table:
-    """List the features that most surely tell each topic from all others.
+    """Return the features that most clearly distinguish each topic from all others.
 
     Parameters
     ----------
     model, X, weights, pseudo_count
         As for :func:`differential`.
     n : int, default=10
-        How many of each topic.
+        Number of features of each topic.
     feature_names : array-like of str of shape (n_features,) or None, default=None
-        By default those of the ``X`` that was fitted, else ``x0``, ``x1``, ...
+        The default is the names of the fitted ``X``, or else ``x0``, ``x1``, ...
     level : float, default=0.95
-        Of the confidence interval.
+        Level of the confidence interval.
 
     Returns
     -------
     table : Table
         With the columns ``topic``, ``rank``, ``term``, ``lfc`` (base-2 log-fold change against the
         nearest other topic), ``se``, ``z``, ``lower`` and ``upper`` (its interval) and ``rate``.
-        The order is that of ``lower``: large differences of which the data is sure.
+        Sorted by ``lower``, which prefers large differences with small standard errors.
     """
     names = read_feature_names(fitted_of(model), feature_names)
     found = differential(model, X, weights=weights, pseudo_count=pseudo_count)
@@ -239,28 +241,30 @@ def distinctive_terms(
 
 
 def _exposures(fitted: Fitted, counts: CountMatrix, weights: Any) -> Array:
-    """Give the part of each sample's total that belongs to each topic."""
+    """Return the part of each sample's total that belongs to each topic."""
     n_topics, n_features = fitted.topics.mean.shape
     if counts.shape[1] != n_features:
-        raise ValueError(f"X has {counts.shape[1]} features; the model has {n_features}")
+        raise ValueError(f"X has {counts.shape[1]} features, but the model has {n_features}.")
     if weights is None:
         if not (
             len(fitted.weights.mean) == counts.shape[0]
             and np.allclose(fitted.sample_totals, counts.sample_totals, rtol=1e-4)
         ):
             raise ValueError(
-                "X is not the data that the model was fitted to; for other samples give "
-                "weights=model.transform(X)"
+                "X is not the data that the model was fitted to. For other samples, pass "
+                "weights=model.transform(X)."
             )
         weights = fitted.weights.mean
     shares = as_numbers("weights", weights)
     if shares.shape != (counts.shape[0], n_topics):
-        raise ValueError(f"weights have shape {shares.shape}, not {(counts.shape[0], n_topics)}")
+        raise ValueError(
+            f"weights must have the shape {(counts.shape[0], n_topics)}, but has {shares.shape}."
+        )
     return np.asarray(counts.sample_totals[:, np.newaxis] * proportions(shares, fitted.topics.mean))
 
 
 def _least_extreme(rates: Array, covariance: Array) -> Differential:
-    """Compare every topic with the one whose rate is nearest, feature by feature."""
+    """Return the comparison of each topic with the topic of the nearest rate, for each feature."""
     n_topics, n_features = rates.shape
     logs = np.log2(rates, out=np.zeros_like(rates), where=rates > 0)
     lfc, se = np.zeros_like(rates), np.full_like(rates, np.inf)

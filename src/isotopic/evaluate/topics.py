@@ -1,4 +1,4 @@
-"""Topics next to each other."""
+"""Comparing topics: diversity, exclusivity, prevalence, proportions."""
 
 from numbers import Integral
 from typing import Any
@@ -12,26 +12,26 @@ from isotopic.kernels import normalized
 
 
 def diversity(topics: Any, n: int = 25) -> float:
-    """Share of different terms among the strongest ``n`` of all topics.
+    """Return the fraction of distinct terms among the top ``n`` terms of all topics.
 
     Parameters
     ----------
     topics : fitted model, or array-like of shape (n_components, n_features)
     n : int, default=25
-        How many terms of each topic.
+        Number of top terms of each topic.
 
     Returns
     -------
     diversity : float
-        One if no two topics share a term, ``1 / n_components`` if all have the same (Dieng et al.,
-        *Topic modeling in embedding spaces*, 2020).
+        One if no two topics share a top term, ``1 / n_components`` if all topics have the same
+        (Dieng et al., *Topic modeling in embedding spaces*, 2020).
     """
     strongest = top_features(topics_of(topics), n)
     return len(np.unique(strongest)) / strongest.size
 
 
 def exclusivity(topics: Any, n: int = 10) -> Array:
-    r"""How much the strongest terms of each topic are its own.
+    r"""Return how exclusive the top terms of each topic are.
 
     .. math:: \frac1n \sum_{v \in \text{top } n \text{ of } k} \frac{t_{kv}}{\sum_j t_{jv}}
 
@@ -39,7 +39,7 @@ def exclusivity(topics: Any, n: int = 10) -> Array:
     ----------
     topics : fitted model, or array-like of shape (n_components, n_features)
     n : int, default=10
-        How many terms of each topic.
+        Number of top terms of each topic.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def exclusivity(topics: Any, n: int = 10) -> Array:
 
 
 def prevalence(model: Any) -> Array:
-    """Share of all counts that each topic explains.
+    """Return the share of all counts that each topic explains.
 
     Parameters
     ----------
@@ -72,26 +72,26 @@ def prevalence(model: Any) -> Array:
 
 
 def proportions(weights: Any, topics: Any) -> Array:
-    """Share of each sample that each topic explains, in float64.
+    """Return the share of each sample that each topic explains, in float64.
 
     Parameters
     ----------
     weights : array-like of shape (n_samples, n_components)
-        Of any scale: free weights, expected weights or proportions.
+        On any scale: free weights, posterior means or proportions.
     topics : array-like of shape (n_components, n_features)
-        What topics sum to is a part of the weights.
+        The weights are multiplied by the sums of the topics.
 
     Returns
     -------
     proportions : ndarray of shape (n_samples, n_components)
-        Rows sum to one; a sample without weights has equal shares.
+        Rows sum to one. A sample whose weights are all zero has equal shares.
     """
     weights, sums = np.asarray(weights, np.float64), np.asarray(topics, np.float64).sum(axis=1)
     return normalized(np.ascontiguousarray(weights * sums))
 
 
 def topics_of(given: Any) -> Array:
-    """Read topics, as distributions over the features."""
+    """Return topics, of a model or an array, as distributions over the features."""
     if isinstance(given, Fitted):
         given = given.topics.mean
     elif hasattr(given, "get_params"):  # any estimator with components_
@@ -100,25 +100,25 @@ def topics_of(given: Any) -> Array:
     topics = as_numbers("topics", given)
     if topics.ndim != 2 or 0 in topics.shape:
         raise ValueError(
-            "topics must be a fitted model or an array of components x features, not of shape "
-            f"{topics.shape}"
+            "topics must be a fitted model or an array of components x features, but has the shape "
+            f"{topics.shape}."
         )
     bad = first_not_finite(topics)
     if bad is not None:
         raise ValueError(
-            f"topics must be finite and non-negative; topic {bad[0]}, feature {bad[1]} is "
-            f"{topics[bad]}"
+            f"topics must be finite and non-negative, but topic {bad[0]}, feature {bad[1]} is "
+            f"{topics[bad]}."
         )
     return normalized(np.ascontiguousarray(topics / max(topics.max(), 1.0)))  # sums stay finite
 
 
 def top_features(topics: Array, n: int) -> Array:
-    """Give the strongest features of each topic, strongest first; equals in their order."""
-    return np.argsort(-topics, axis=1, kind="stable")[:, : at_least_one(n)]
+    """Return the top features of each topic, largest first; ties keep their order."""
+    return np.argsort(-topics, axis=1, kind="stable")[:, : check_positive_integer(n)]
 
 
-def at_least_one(n: Any) -> int:
-    """Read how many are asked for."""
+def check_positive_integer(n: Any) -> int:
+    """Return ``n`` as an int; raise if it is not an integer of at least 1."""
     if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
-        raise ValueError(f"n must be a whole number of at least 1, not {n!r}")
+        raise ValueError(f"n must be an integer of at least 1, but is {n!r}.")
     return int(n)

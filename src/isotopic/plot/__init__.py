@@ -1,8 +1,8 @@
-"""Pictures of models, with matplotlib (``pip install isotopic[plot]``).
+"""Plots of models, with matplotlib (``pip install isotopic[plot]``).
 
-Every function takes an ``ax`` to draw on, or makes one, and returns it. Text that comes from data
-is drawn as it stands: shortened if it is long, without markup, and with a replacement for
-characters that the font does not have.
+Every function takes an ``ax`` to draw on, or creates one, and returns it. Text from data is drawn
+literally: shortened if it is long, without markup, and with a replacement for characters that the
+font does not have.
 """
 
 from isotopic.plot.colours import palette

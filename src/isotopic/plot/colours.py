@@ -1,8 +1,8 @@
-"""Colours that colour-blind readers can tell apart too."""
+"""Colours that colour-blind readers can distinguish too."""
 
 from collections.abc import Sequence
 
-# Made by tools/make_palette.py: Okabe and Ito's, then always the one farthest from all before it.
+# Made by tools/make_palette.py: Okabe and Ito's, then always the one farthest from all others.
 _COLOURS = [
     "#0072B2",
     "#E69F00",
@@ -34,11 +34,10 @@ INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
 
 
 def palette(n: int) -> list[str]:
-    """Give ``n`` colours; after 24 they come again.
+    """Return ``n`` colours; after 24 they repeat.
 
-    The first ones are as different as can be, for normal eyes and for those without one kind of
-    cones. Beyond about a dozen no colours are easy to tell apart: the plots also use order, white
-    lines and numbers.
+    The first ones are as different as possible, also for colour-blind readers. More than about a
+    dozen colours are hard to distinguish, so the plots also use order, white lines and numbers.
 
     Examples
     --------
@@ -50,16 +49,16 @@ def palette(n: int) -> list[str]:
 
 
 def colours_for(n: int, given: Sequence[str] | None) -> list[str]:
-    """Take the colours that were given, one for each of ``n``, or those of the palette."""
+    """Return the given colours, checked to be ``n``, or those of the palette."""
     if given is None:
         return palette(n)
     colours = list(given)
     if len(colours) != n:
-        raise ValueError(f"{len(colours)} colours were given for {n} topics")
+        raise ValueError(f"colours has {len(colours)} entries, but there are {n} topics.")
     return colours
 
 
 def text_on(colour: str) -> str:
-    """Give black or white, whichever can be read on a colour."""
+    """Return black or white, whichever is legible on the colour."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else PAPER

@@ -1,11 +1,11 @@
-"""How fits went."""
+"""Convergence of fits."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from isotopic.plot.canvas import Axes, axes, quiet
+from isotopic.plot.canvas import Axes, axes, simplify_frame
 from isotopic.plot.colours import colours_for
 from isotopic.plot.text import readable
 
@@ -21,19 +21,19 @@ def convergence(
     best: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how one or several fits went.
+    """Draw the convergence of one or several fits.
 
     Parameters
     ----------
     models : fitted model, list of them, or dict from names to them
-        Or the ``history_`` of each.
+        Or their ``history_``.
     against : {"passes", "seconds", "iteration"}, default="passes"
     value : {"objective", "residual"}, default="objective"
-        How far the objective is above the best one, on a logarithmic scale (fits of different
-        models have different objectives, that do not compare); or the optimality residual.
+        The objective minus the best one, or the optimality residual, on a logarithmic scale.
+        Objectives of different models cannot be compared.
     best : float or None, default=None
-        The objective to measure from; by default the lowest of all fits. A point that has it is at
-        zero and is not on the scale.
+        The objective that is subtracted. The default is the lowest of all fits. Points at the best
+        objective are not shown.
     ax : matplotlib Axes or None, default=None
 
     Returns
@@ -41,9 +41,9 @@ def convergence(
     ax : matplotlib Axes
     """
     if against not in _AGAINST:
-        raise ValueError(f"against must be one of {list(_AGAINST)}, not {against!r}")
+        raise ValueError(f"against must be one of {list(_AGAINST)}, but is {against!r}.")
     if value not in ("objective", "residual"):
-        raise ValueError(f"value must be 'objective' or 'residual', not {value!r}")
+        raise ValueError(f"value must be 'objective' or 'residual', but is {value!r}.")
     histories = {name: _history(model) for name, model in _named(models).items()}
     if value == "objective":
         lowest = min(float(history["objective"].min()) for history in histories.values())
@@ -58,9 +58,9 @@ def convergence(
             linestyle=_LINES[i // 7 % len(_LINES)],
             label=readable(name, 40),
         )
-    quiet(ax, grid="both")
+    simplify_frame(ax, grid="both")
     ax.set(xlabel=_AGAINST[against], yscale="log")
-    ax.set_ylabel("optimality residual" if value == "residual" else "objective above the best")
+    ax.set_ylabel("optimality residual" if value == "residual" else "objective minus the best")
     if len(histories) > 1 or isinstance(models, Mapping):
         ax.legend(frameon=False, fontsize="small")
     return ax
@@ -74,14 +74,14 @@ def _named(models: Any) -> dict[Any, Any]:
     else:
         named = {"fit": models}
     if not named:
-        raise ValueError("there is no model to draw")
+        raise ValueError("There is no model to draw: pass at least one fitted model.")
     return named
 
 
 def _history(model: Any) -> Any:
     history = getattr(model, "history_", model)
     if not (isinstance(history, np.ndarray) and history.dtype.names):
-        raise TypeError(f"a fitted model or its history_ is needed, not {model!r:.80}")
+        raise TypeError(f"Expected a fitted model or its history_, but got {model!r:.80}.")
     if len(history) == 0:
-        raise ValueError("a fit without iterations has no history to draw")
+        raise ValueError("The model has no history to draw: it was fitted without iterations.")
     return history

@@ -1,4 +1,4 @@
-"""What the plots are given: models, or the arrays of them."""
+"""Reading the arguments of plots: models, or their arrays."""
 
 from typing import Any
 
@@ -10,36 +10,36 @@ from isotopic.evaluate.topics import topics_of
 
 
 def shares_of(given: Any) -> Array:
-    """Give the proportions of samples (samples x components) of a model or of weights."""
+    """Return the proportions (samples x components) of a model or of weights."""
     if hasattr(given, "get_params"):
-        topics_of(given)  # says so if it is not fitted
+        topics_of(given)  # raises if the model is not fitted
         return proportions(given.weights_, given.components_)
     weights = as_numbers("weights", given)
     if weights.ndim != 2 or 0 in weights.shape:
         raise ValueError(
-            f"weights must be an array of samples x components, not of shape {weights.shape}"
+            f"weights must be an array of samples x components, but has the shape {weights.shape}."
         )
     bad = first_not_finite(weights)
     if bad is not None:
         raise ValueError(
-            f"weights must be finite and non-negative; sample {bad[0]}, component {bad[1]} is "
-            f"{weights[bad]}"
+            f"weights must be finite and non-negative, but sample {bad[0]}, component {bad[1]} is "
+            f"{weights[bad]}."
         )
     return proportions(weights, np.ones((weights.shape[1], 1)))
 
 
 def prevalence_of(given: Any, topics: Array) -> Array | None:
-    """Give the prevalence of a model's topics; arrays of topics have none."""
+    """Return the prevalence of the topics of a model, or None for an array of topics."""
     return prevalence(given) if hasattr(given, "weights_") else None
 
 
 def chosen_topics(chosen: Any, n: int) -> Array:
-    """Give the numbers of the topics to draw, all by default."""
+    """Return the indices of the topics to draw; the default is all."""
     if chosen is None:
         return np.arange(n)
     numbers = np.atleast_1d(np.asarray(chosen))
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or len(numbers) == 0:
-        raise ValueError(f"topics must be numbers of topics, not {chosen!r}")
+        raise ValueError(f"topics must be indices of topics, but is {chosen!r}.")
     if not np.all((numbers >= 0) & (numbers < n)):
-        raise ValueError(f"topics must lie between 0 and {n - 1}, not {chosen!r}")
+        raise ValueError(f"topics must be between 0 and {n - 1}, but is {chosen!r}.")
     return numbers

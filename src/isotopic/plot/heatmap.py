@@ -1,4 +1,4 @@
-"""Topics and terms as a table of colours."""
+"""Heat map of topics and terms."""
 
 from typing import Any
 
@@ -21,31 +21,32 @@ def heatmap(
     names: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the shares of terms in topics as colours.
+    """Draw a heat map of the shares of terms in topics.
 
     Parameters
     ----------
     model : fitted model, or array-like of shape (n_components, n_features)
-        Or its topics.
+        A model, or its topics.
     n : int, default=5
-        The strongest terms of each topic that are shown, each once, where it is strongest.
+        Number of top terms of each topic. A term is shown once, at the topic with its largest
+        share.
     topics : list of int or None, default=None
-        Which topics, in that order.
+        The topics to draw, in this order.
     feature_names : array-like of str of shape (n_features,) or None, default=None
     names : list of str or None, default=None
-        Of the components.
+        Names of the components.
     ax : matplotlib Axes or None, default=None
 
     Returns
     -------
     ax : matplotlib Axes
-        Its colours are on a square-root scale, so that rare terms are seen too.
+        The colours have a square-root scale, so that rare terms are visible.
     """
     shares = topics_of(model)
     terms = names_of_features(model, feature_names)
     chosen = chosen_topics(topics, len(shares))
     name = topic_names(names, len(shares))
-    columns = _staircase(shares[chosen], n)
+    columns = _ordered_terms(shares[chosen], n)
     ax = axes(ax, 0.19 * len(columns) + 1.8, 0.26 * len(chosen) + 1.3)
     from matplotlib.colors import PowerNorm  # noqa: PLC0415 - an extra
 
@@ -69,8 +70,8 @@ def heatmap(
     return ax
 
 
-def _staircase(shares: Array, n: int) -> Array:
-    """Order the strongest terms by the topic in which they are strongest, strongest first."""
+def _ordered_terms(shares: Array, n: int) -> Array:
+    """Return the top terms, ordered by the topic with their largest share, then by share."""
     terms = np.unique(top_features(shares, n))
     home = shares[:, terms].argmax(axis=0)
     return np.asarray(terms[np.lexsort((-shares[home, terms], home))])

@@ -1,4 +1,4 @@
-"""Names next to points, where they cover the least."""
+"""Placing labels next to points with little overlap."""
 
 from typing import Any
 
@@ -8,16 +8,16 @@ from isotopic.arrays import Array
 from isotopic.plot.canvas import Axes
 from isotopic.plot.colours import FAINT, INK
 
-_SIZE = 7.5  # of the font, in points
-_LETTER = 0.56  # width of a letter, about, as a share of the size
-_MOVES = 100
-_FAR = 2.0  # what a point of distance costs, in square points of what is covered
+_SIZE = 7.5  # font size in points
+_LETTER = 0.56  # approximate width of a letter, relative to the size
+_MOVES = 100  # maximum number of rounds that move circles apart
+_FAR = 2.0  # cost of a point of distance, in square points of overlap
 
 Box = tuple[float, float, float, float]
 
 
-def write_beside(ax: Axes, places: Array, lines: list[str], *, radii: Array, order: Array) -> None:
-    """Write a line next to each point: below it if nothing is there, else where most is free.
+def place_labels(ax: Axes, places: Array, lines: list[str], *, radii: Array, order: Array) -> None:
+    """Write a label next to each point: below it if possible, else where it overlaps least.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ def write_beside(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
         In data coordinates.
     lines : list of str
     radii : ndarray of shape (points,)
-        How large the points are, in typographic points.
+        Radii of the points, in typographic points.
     order : ndarray of int
-        The points in the order in which they choose.
+        The order in which the labels are placed.
     """
     ax.figure.draw_without_rendering()  # the layout decides where the points are
     points = ax.transData.transform(places) * 72 / ax.figure.dpi
@@ -61,15 +61,15 @@ def write_beside(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
 
 
 def _leader(radius: float) -> dict[str, Any]:
-    """Give the line from a word to its point."""
+    """Return the properties of the line from a label to its point."""
     line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6}
     return {**line, "shrinkA": 0, "shrinkB": radius}
 
 
-def moved_apart(ax: Axes, places: Array, radii: Array) -> Array:
-    """Move circles that would cover each other, until they overlap by a third at most.
+def move_apart(ax: Axes, places: Array, radii: Array) -> Array:
+    """Return places at which the circles overlap by at most a third.
 
-    Parameters and result are in the units of :func:`write_beside`.
+    The units are those of :func:`place_labels`.
     """
     ax.figure.draw_without_rendering()
     points = ax.transData.transform(places) * 72 / ax.figure.dpi
@@ -81,7 +81,7 @@ def moved_apart(ax: Axes, places: Array, radii: Array) -> Array:
         close = length < needed
         if not close.any():
             break
-        # Two on one place part sideways.
+        # Circles at the same place move sideways.
         way[length == 0], length[length == 0] = (1.0, 0.0), 1.0
         push = way * (close * np.maximum(needed - length, 0.1) / length / 2)[:, np.newaxis]
         np.add.at(points, second, push)

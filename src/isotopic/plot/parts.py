@@ -1,11 +1,11 @@
-"""Parts of images."""
+"""Topics of image data."""
 
 from typing import Any
 
 import numpy as np
 
 from isotopic.evaluate.topics import topics_of
-from isotopic.plot.canvas import Axes, axes, bare
+from isotopic.plot.canvas import Axes, axes, remove_frame
 from isotopic.plot.colours import INK
 from isotopic.plot.given import chosen_topics
 
@@ -19,20 +19,20 @@ def image_parts(
     cmap: str = "gray_r",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw topics over pixels as images, next to each other.
+    """Draw topics over pixels as a mosaic of images.
 
     Parameters
     ----------
     model : fitted model, or array-like of shape (n_components, n_features)
-        Or its topics.
+        A model, or its topics.
     shape : tuple of int
         Height and width of an image; features are its pixels, row by row.
     topics : int, list of int or None, default=None
-        Which topics, in that order.
+        The topics to draw, in this order.
     columns : int or None, default=None
-        How many side by side; by default so that all together are about as wide as high.
+        Images side by side. The default makes the mosaic about as wide as high.
     cmap : str, default="gray_r"
-        Colour map; each image has a scale of its own.
+        Colour map; each image has its own scale.
     ax : matplotlib Axes or None, default=None
 
     Returns
@@ -44,12 +44,12 @@ def image_parts(
     if height * width != shares.shape[1]:
         raise ValueError(
             f"images of {height} x {width} have {height * width} pixels, but there are "
-            f"{shares.shape[1]} features"
+            f"{shares.shape[1]} features."
         )
     chosen = chosen_topics(topics, len(shares))
     columns = min(columns or int(np.ceil(np.sqrt(1.6 * len(chosen)))), len(chosen))
     rows = -(-len(chosen) // columns)
-    gap = max(2, round(0.2 * height))  # with room for a number
+    gap = max(2, round(0.2 * height))  # with space for a number
     mosaic = np.full((rows * (height + gap), columns * (width + gap)), np.nan)
     ax = axes(ax, 1.1 * columns, 1.1 * rows * (height + gap) / (width + gap))
     for place, topic in enumerate(chosen):
@@ -58,6 +58,6 @@ def image_parts(
         mosaic[top : top + height, left : left + width] = image / image.max()
         ax.text(left - 0.4, top - 0.7, str(topic), va="bottom", fontsize="small", color=INK)
     ax.imshow(mosaic[:, :-gap], cmap=cmap, vmin=0, vmax=1, interpolation="nearest")
-    bare(ax)
+    remove_frame(ax)
     ax.set_facecolor("#E8E8E8")
     return ax

@@ -1,4 +1,4 @@
-"""Mutational signatures, as that field draws them."""
+"""Mutational signatures in the style of COSMIC."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ from isotopic.plot.given import chosen_topics
 from isotopic.plot.text import feature_names as names_of_features
 from isotopic.plot.text import readable, topic_names
 
-# Of the six classes of substitutions, as COSMIC draws them.
+# COSMIC's colours of the six classes of substitutions.
 SBS_COLOURS = {
     "C>A": "#03BCEE",
     "C>G": "#010101",
@@ -23,8 +23,8 @@ SBS_COLOURS = {
     "T>G": "#EBC6C4",
 }
 _SBS = re.compile(r"([ACGT])\[([CT]>[ACGT])\]([ACGT])")
-_CLASS = re.compile(r"[ACGT]{2}>|\d+:(?:Del|Ins):[CTRM]")  # of doublets (DBS), of indels (ID)
-_GAP = 0.35  # between signatures, of the height of one
+_CLASS = re.compile(r"[ACGT]{2}>|\d+:(?:Del|Ins):[CTRM]")  # doublets (DBS), indels (ID)
+_GAP = 0.35  # between signatures, relative to the height of one
 
 
 def spectra(
@@ -37,31 +37,31 @@ def spectra(
 ) -> Axes:
     """Draw each topic as a spectrum of mutation types, coloured by class.
 
-    The 96 single-base substitutions, called like ``A[C>A]A``, are ordered by class and then by
-    context, and have the colours that the field knows. Doublets (``AC>CA``) and indels
-    (``1:Del:C:0``) are coloured by class too, other features are left as they come.
+    The 96 single-base substitutions, named like ``A[C>A]A``, are ordered by class and context, and
+    have the usual colours. Doublets (``AC>CA``) and indels (``1:Del:C:0``) are also coloured by
+    class; other features keep their order.
 
     Parameters
     ----------
     model : fitted model, or array-like of shape (n_components, n_features)
-        Or its topics.
+        A model, or its topics.
     topics : int, list of int or None, default=None
-        Which topics, in that order.
+        The topics to draw, in this order.
     feature_names : array-like of str of shape (n_features,) or None, default=None
         The mutation types.
     names : list of str or None, default=None
-        Of the signatures.
+        Names of the signatures.
     ax : matplotlib Axes or None, default=None
 
     Returns
     -------
     ax : matplotlib Axes
-        With a row of bars for each topic, each row on a scale of its own, given at its left.
+        With a row of bars for each topic, each with its own scale at the left.
     """
     shares = topics_of(model)
     types = [str(name) for name in names_of_features(model, feature_names)]
     chosen, name = chosen_topics(topics, len(shares)), topic_names(names, len(shares))
-    order, classes, labels = _ordered(types)
+    order, classes, labels = _order_types(types)
     kinds = list(dict.fromkeys(classes))
     colour = (
         SBS_COLOURS
@@ -78,7 +78,7 @@ def spectra(
         ax.hlines(floor, -0.7, n - 0.3, color=FAINT, linewidth=0.7)
         ax.text(n - 0.6, floor + 0.97, name[topic], ha="right", va="top", weight="bold", color=INK)
         ticks += [(floor, "0"), (floor + 1, f"{top:.1%}")]
-    _strip(ax, classes, colour)
+    _draw_classes(ax, classes, colour)
     bottom = -(len(chosen) - 1) * (1 + _GAP)
     ax.set(xlim=(-0.8, n - 0.2), ylim=(bottom - 0.05, 1.45))
     ax.set_yticks(*map(list, zip(*ticks, strict=True)))
@@ -90,8 +90,8 @@ def spectra(
     return ax
 
 
-def _ordered(types: list[str]) -> tuple[Array, list[str], list[str]]:
-    """Give the order of the bars, and of each bar its class and its label."""
+def _order_types(types: list[str]) -> tuple[Array, list[str], list[str]]:
+    """Return the order of the bars, and the class and the label of each."""
     parts = [_SBS.fullmatch(name) for name in types]
     if all(parts):
         keys = [(part[2], part[1], part[3]) for part in parts if part]
@@ -105,8 +105,8 @@ def _ordered(types: list[str]) -> tuple[Array, list[str], list[str]]:
     return np.array(order), [classes[i] for i in order], [types[i] for i in order]
 
 
-def _strip(ax: Axes, classes: list[str], colour: dict[str, str]) -> None:
-    """Name the classes above the first row."""
+def _draw_classes(ax: Axes, classes: list[str], colour: dict[str, str]) -> None:
+    """Draw the names of the classes above the first row."""
     for kind in dict.fromkeys(classes):
         if not kind:
             continue

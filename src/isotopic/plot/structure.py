@@ -1,4 +1,4 @@
-"""The proportions of samples, stacked."""
+"""Structure plot: stacked proportions of samples."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,15 +8,14 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial import KDTree
 
 from isotopic.arrays import Array
-from isotopic.evaluate.topics import at_least_one
+from isotopic.evaluate.topics import check_positive_integer
 from isotopic.plot.canvas import Axes, axes
 from isotopic.plot.colours import FAINT, PAPER, colours_for
 from isotopic.plot.given import shares_of
 from isotopic.plot.text import readable, topic_names
 from isotopic.random import Seed, generator
 
-# The leaves of a tree of this many samples are put in their best order in a tenth of a second; it
-# takes the cube of them.
+# Optimal leaf ordering of this many samples takes a tenth of a second; its cost is cubic.
 _TREE = 400
 
 
@@ -33,34 +32,33 @@ def structure(
 ) -> Axes:
     """Draw a structure plot: a thin stacked bar of proportions for each sample.
 
-    Similar samples stand next to each other, in the order of the leaves of a tree that is turned
-    so that neighbours are as near as can be, within each group. The most frequent topic is at the
-    bottom.
+    Within each group, similar samples are next to each other, by hierarchical clustering with
+    optimal leaf ordering. The most frequent topic is at the bottom.
 
     Parameters
     ----------
     model : fitted model, or array-like of shape (n_samples, n_components)
-        Or its weights, of any scale.
+        A model, or its weights on any scale.
     groups : array-like of shape (n_samples,) or None, default=None
-        The class of each sample. Groups stand side by side, in the order of their names, or of
-        their categories if they have any (a pandas Categorical).
+        The group of each sample. Groups are drawn side by side, sorted by name, or in the order of
+        the categories of a pandas Categorical.
     n : int, default=2000
-        Draw at most so many samples, chosen at random with the same probability.
+        Maximum number of samples to draw, chosen at random.
     colours : list of str or None, default=None
-        For each component.
+        One for each component.
     names : list of str or None, default=None
-        Of the components, for the legend.
+        Names of the components, for the legend.
     legend : bool, default=True
     random_state : int, Generator, RandomState or None, default=0
-        Of the choice of samples.
+        Seed of the choice of samples.
     ax : matplotlib Axes or None, default=None
 
     Returns
     -------
     ax : matplotlib Axes
     """
-    shares, n = shares_of(model), at_least_one(n)
-    labels, kinds = _labels(groups, len(shares))
+    shares, n = shares_of(model), check_positive_integer(n)
+    labels, kinds = _read_groups(groups, len(shares))
     some = np.arange(len(shares))
     if len(some) > n:
         some = np.sort(generator(random_state).choice(len(shares), size=n, replace=False))
@@ -82,42 +80,45 @@ def structure(
             color=colour[topic],
             label=name[topic],
             linewidth=0,
-            antialiased=False,  # no seams between neighbours
+            antialiased=False,  # avoids seams between neighbours
         )
         top = top + drawn[:, topic]
-    _dress(ax, [len(part) for part in parts], [] if groups is None else kinds)
+    _style_axes(ax, [len(part) for part in parts], [] if groups is None else kinds)
     if legend:
-        _legend(ax)
+        _draw_legend(ax)
     return ax
 
 
 def sample_order(shares: Array) -> Array:
-    """Put similar samples next to each other."""
+    """Return an order in which similar samples are next to each other."""
     n = len(shares)
     if n < 3:
         return np.arange(n)
     if n <= _TREE:
         return np.asarray(leaves_list(linkage(shares, "average", optimal_ordering=True)))
-    # The others stand with the nearest of those that are ordered.
+    # Order some samples; place each of the others with the nearest of them.
     guides = shares[np.linspace(0, n - 1, _TREE).astype(int)]
     guides = guides[sample_order(guides)]
     nearest = KDTree(guides).query(shares)[1]
     return np.lexsort((shares[:, shares.mean(axis=0).argmax()], nearest))
 
 
-def _labels(groups: Any, n: int) -> tuple[Array, list[str]]:
-    """Give the group of each sample, and the groups in their order."""
+def _read_groups(groups: Any, n: int) -> tuple[Array, list[str]]:
+    """Return the group of each sample, and all groups in order."""
     if groups is None:
         return np.full(n, ""), [""]
     labels = np.asarray(groups)
     if labels.shape != (n,):
-        raise ValueError(f"groups has shape {labels.shape}; there are {n} samples")
+        raise ValueError(
+            f"groups must have one entry for each of the {n} samples, but has the shape "
+            f"{labels.shape}."
+        )
     categories = getattr(getattr(groups, "cat", groups), "categories", None)
     kinds = np.unique(labels.astype(str)) if categories is None else categories
     return labels.astype(str), [str(kind) for kind in kinds]
 
 
-def _dress(ax: Axes, sizes: list[int], kinds: list[Any]) -> None:
+def _style_axes(ax: Axes, sizes: list[int], kinds: list[Any]) -> None:
     ends = np.cumsum(sizes)
     ax.set(xlim=(0, ends[-1]), ylim=(0, 1), ylabel="proportion", yticks=[0, 0.5, 1])
     ax.spines[:].set_visible(False)
@@ -127,7 +128,7 @@ def _dress(ax: Axes, sizes: list[int], kinds: list[Any]) -> None:
         ax.set_xlabel(f"{ends[-1]:,} samples")
         return
     middles = ends - np.asarray(sizes) / 2
-    room = 110 * np.asarray(sizes) / ends[-1]  # about so many characters side by side
+    room = 110 * np.asarray(sizes) / ends[-1]  # about this many characters fit side by side
     crowded = any(len(kind) > space for kind, space in zip(kinds, room, strict=True))
     ax.set_xticks(middles, [readable(kind) for kind in kinds])
     ax.tick_params(axis="x", length=0)
@@ -137,8 +138,8 @@ def _dress(ax: Axes, sizes: list[int], kinds: list[Any]) -> None:
     ax.tick_params(axis="y", color=FAINT)
 
 
-def _legend(ax: Axes) -> None:
-    """Name the topics at the right, the top one first."""
+def _draw_legend(ax: Axes) -> None:
+    """Draw the legend at the right, the topmost topic first."""
     handles, labels = ax.get_legend_handles_labels()
     columns = -(-len(handles) // 14)
     ax.legend(

@@ -1,4 +1,4 @@
-"""The strongest terms of topics, as bars."""
+"""Bar chart of the top terms of topics."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from isotopic.evaluate.topics import top_features, topics_of
-from isotopic.plot.canvas import Axes, axes, bare
+from isotopic.plot.canvas import Axes, axes, remove_frame
 from isotopic.plot.colours import INK, colours_for
 from isotopic.plot.given import chosen_topics, prevalence_of
 from isotopic.plot.text import feature_names as names_of_features
 from isotopic.plot.text import readable, topic_names
 
-_WIDTH = 0.9  # of a column, that the longest bar takes
+_WIDTH = 0.9  # of the longest bar, relative to a column
 
 
 def top_terms(
@@ -26,25 +26,25 @@ def top_terms(
     names: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the strongest terms of each topic, with a bar of the length of its share.
+    """Draw the top terms of each topic, with bars for their shares.
 
-    All bars have the same scale, so that a topic of few strong terms looks like one.
+    All bars have the same scale, so that topics dominated by few terms stand out.
 
     Parameters
     ----------
     model : fitted model, or array-like of shape (n_components, n_features)
-        Or its topics.
+        A model, or its topics.
     n : int, default=8
-        How many terms of each.
+        Number of terms of each topic.
     topics : int, list of int or None, default=None
-        Which topics, in that order; by default all, the most prevalent first.
+        The topics to draw, in this order. The default is all, the most prevalent first.
     feature_names : array-like of str of shape (n_features,) or None, default=None
     columns : int, default=5
-        How many topics stand side by side.
+        Topics side by side.
     colours : list of str or None, default=None
-        For each component.
+        One for each component.
     names : list of str or None, default=None
-        Of the components.
+        Names of the components.
     ax : matplotlib Axes or None, default=None
 
     Returns
@@ -72,6 +72,6 @@ def top_terms(
         ax.barh(places, _WIDTH * weight / longest, 0.86, left, color=colour[topic], alpha=0.45)
         for y, term in zip(places, terms[strongest[topic]], strict=True):
             ax.text(left + 0.015, y, readable(term), va="center", color=INK, fontsize="small")
-    bare(ax)
+    remove_frame(ax)
     ax.set(xlim=(-0.01, columns), ylim=(-height * rows + 0.9, 0.8))
     return ax

@@ -1,4 +1,4 @@
-"""Text that comes from data, made fit to be drawn."""
+"""Preparing text from data for drawing."""
 
 import unicodedata
 from functools import lru_cache
@@ -13,11 +13,11 @@ _REPLACEMENTS = ("\N{REPLACEMENT CHARACTER}", "?")
 
 
 def readable(text: Any, width: int = 24) -> str:
-    r"""Give a line of at most ``width`` characters that matplotlib draws as it stands.
+    r"""Return a line of at most ``width`` characters that matplotlib draws literally.
 
-    Line breaks and tabs become spaces; control characters, such as those that turn the direction
-    of writing, are left out; ``$`` does not begin a formula; and a character that no font of
-    ``rcParams["font.family"]`` has is replaced.
+    Line breaks and tabs become spaces; control characters, such as those that change the
+    direction of text, are removed; ``$`` does not begin a formula; and characters that no font of
+    ``rcParams["font.family"]`` has are replaced.
 
     Examples
     --------
@@ -34,23 +34,23 @@ def readable(text: Any, width: int = 24) -> str:
 
 
 def topic_names(given: Any, n: int) -> list[str]:
-    """Take names of topics, or make them of their numbers."""
+    """Return the given names of topics, or names made of their numbers."""
     if given is None:
         return [f"topic {i}" for i in range(n)]
     names = [readable(name) for name in given]
     if len(names) != n:
-        raise ValueError(f"{len(names)} names were given for {n} topics")
+        raise ValueError(f"names has {len(names)} entries, but there are {n} topics.")
     return names
 
 
 def feature_names(model: Any, given: Any) -> Array:
-    """Take names of features, or those that the model knows, or make them of their numbers."""
+    """Return the given names of features, or those of the model, or ``x0``, ``x1``, ..."""
     if isinstance(model, Fitted) or hasattr(model, "fitted_"):
         return read_feature_names(fitted_of(model), given)
     n = np.shape(model)[1]
     names = np.asarray([f"x{i}" for i in range(n)] if given is None else given, dtype=object)
     if names.shape != (n,):
-        raise ValueError(f"{names.size} feature_names were given for {n} features")
+        raise ValueError(f"feature_names has {names.size} entries, but there are {n} features.")
     return names
 
 
@@ -68,7 +68,7 @@ def _has(character: str, fonts: tuple[str, ...]) -> bool:
 
 
 def _fonts() -> tuple[str, ...]:
-    """Find the files that matplotlib looks a character up in."""
+    """Return the font files that matplotlib searches for characters."""
     from matplotlib import rcParams  # noqa: PLC0415 - an extra
 
     families: list[str] = []

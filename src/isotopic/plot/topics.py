@@ -1,4 +1,4 @@
-"""Topics as places on a map."""
+"""Map of topics."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from isotopic.match import hellinger_similarity, principal_coordinates
 from isotopic.plot.canvas import Axes, axes
 from isotopic.plot.colours import FAINT, colours_for, text_on
 from isotopic.plot.given import prevalence_of
-from isotopic.plot.labels import moved_apart, write_beside
+from isotopic.plot.labels import move_apart, place_labels
 from isotopic.plot.text import feature_names as names_of_features
 from isotopic.plot.text import readable
 
@@ -27,21 +27,21 @@ def topic_map(
     colours: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw topics as circles: near each other if they are alike, and as large as prevalent.
+    """Draw topics as circles: similar topics are close, prevalent topics are large.
 
-    The places are the principal coordinates of the Hellinger distances between the topics.
-    The axes say how much of the squared distances each of them keeps. Circles that would cover
-    each other are moved apart.
+    The places are the principal coordinates of the Hellinger distances between the topics. The
+    labels of the axes say how much of the squared distances each keeps. Overlapping circles are
+    moved apart.
 
     Parameters
     ----------
     model : fitted model, or array-like of shape (n_components, n_features)
-        Or its topics, which are then drawn equally large.
+        A model, or its topics, which are then drawn equally large.
     n_terms : int, default=3
-        How many of the terms that set it apart are written to each topic; none with 0.
+        Number of distinctive terms that are written next to each topic; 0 for none.
     feature_names : array-like of str of shape (n_features,) or None, default=None
     colours : list of str or None, default=None
-        For each component.
+        One for each component.
     ax : matplotlib Axes or None, default=None
 
     Returns
@@ -60,7 +60,7 @@ def topic_map(
     radii = np.sqrt(areas / np.pi)
     large_first = np.argsort(-areas, kind="stable")
     _frame(ax, places, kept)
-    places = moved_apart(ax, places, radii)
+    places = move_apart(ax, places, radii)
     ax.scatter(
         *places[large_first].T,
         s=areas[large_first],
@@ -74,11 +74,11 @@ def topic_map(
         number = {"ha": "center", "va": "center", "fontsize": "small", "weight": "bold"}
         ax.text(x, y, str(topic), color=text_on(colour[topic]), zorder=3, **number)
     if n_terms:
-        # What a term adds to the divergence of the topic from the whole: frequent, and its own.
-        telling = rel_entr(topics, (sizes / sizes.sum()) @ topics)
-        strongest = terms[top_features(telling, n_terms)]
+        # The contribution of a term to the KL divergence of the topic from the mean topic.
+        contributions = rel_entr(topics, (sizes / sizes.sum()) @ topics)
+        strongest = terms[top_features(contributions, n_terms)]
         lines = [", ".join(readable(term, 14) for term in row) for row in strongest]
-        write_beside(ax, places, lines, radii=radii + 1, order=large_first)
+        place_labels(ax, places, lines, radii=radii + 1, order=large_first)
     return ax
 
 
@@ -90,6 +90,6 @@ def _frame(ax: Axes, places: Array, kept: Array) -> None:
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     reach = max(np.ptp(places), 1e-3)
-    margin = reach * np.array([0.2, 0.12])  # words are wide
+    margin = reach * np.array([0.2, 0.12])  # labels are wide
     low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))

@@ -1,13 +1,13 @@
-"""Which features tell a topic from the others."""
+"""Volcano plot of the features that distinguish a topic."""
 
 from typing import Any
 
 import numpy as np
 
 from isotopic.evaluate import Differential
-from isotopic.plot.canvas import Axes, axes, quiet
+from isotopic.plot.canvas import Axes, axes, simplify_frame
 from isotopic.plot.colours import FAINT, INK, palette
-from isotopic.plot.labels import write_beside
+from isotopic.plot.labels import place_labels
 from isotopic.plot.text import readable
 
 
@@ -19,16 +19,16 @@ def volcano(
     n: int = 10,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how much each feature's rate in a topic differs from the others, and how surely.
+    """Draw the log-fold change of each feature in a topic against its z-score.
 
     Parameters
     ----------
     found : Differential
-        What :func:`isotopic.evaluate.differential` gave.
+        The result of :func:`isotopic.evaluate.differential`.
     topic : int
     feature_names : array-like of str of shape (n_features,)
     n : int, default=10
-        How many features are named: those with the highest lower ends of their intervals.
+        Number of labelled features: those with the largest lower ends of their intervals.
     ax : matplotlib Axes or None, default=None
 
     Returns
@@ -38,17 +38,19 @@ def volcano(
     names = np.asarray(feature_names, dtype=object)
     lfc, z = found.lfc[topic], np.abs(found.z[topic])
     if names.shape != lfc.shape:
-        raise ValueError(f"{names.size} feature_names were given for {lfc.size} features")
+        raise ValueError(
+            f"feature_names has {names.size} entries, but there are {lfc.size} features."
+        )
     named = np.argsort(-found.interval()[0][topic], kind="stable")[:n]
     ax = axes(ax, 6, 4.2)
     ax.scatter(lfc, z, s=8, color=FAINT, alpha=0.5, linewidths=0)
     ax.scatter(lfc[named], z[named], s=16, color=palette(6)[5], linewidths=0)
-    quiet(ax, grid="both")
+    simplify_frame(ax, grid="both")
     ax.set(xlabel="log2-fold change against the nearest other topic", ylabel="|z|", yscale="symlog")
     ax.set_ylim(bottom=0)
     ax.set_title(f"topic {topic}", loc="left", fontsize="medium", color=INK)
     ax.margins(x=0.12)
     lines = [readable(names[v], 20) for v in named]
     places = np.column_stack([lfc[named], z[named]])
-    write_beside(ax, places, lines, radii=np.full(len(named), 3.0), order=np.arange(len(named)))
+    place_labels(ax, places, lines, radii=np.full(len(named), 3.0), order=np.arange(len(named)))
     return ax

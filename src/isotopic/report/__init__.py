@@ -1,4 +1,4 @@
-"""The report: a fitted model as one HTML file that opens in any browser and fetches nothing."""
+"""The report: a fitted model as one HTML file that opens in any browser without a network."""
 
 from isotopic.report.write import write_report
 

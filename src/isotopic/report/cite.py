@@ -9,7 +9,7 @@ PAPER = """\
 
 
 def library(version: str) -> str:
-    """Give the BibTeX entry of a version of the library."""
+    """Return the BibTeX entry of a version of the library."""
     return f"""\
 @software{{isotopic,
   title   = {{isotopic: the parts in count data}},

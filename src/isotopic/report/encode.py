@@ -1,4 +1,4 @@
-"""What the page is told, as text that cannot be anything but data."""
+"""The payload as JSON that is safe inside HTML."""
 
 import base64
 import json
@@ -10,24 +10,25 @@ from isotopic.arrays import Array
 
 _WHOLE: tuple[Any, ...] = (np.uint8, np.uint16, np.uint32)
 
-# In JSON these only stand in strings, where an escape says the same; in HTML they could end it all.
+# These characters occur only in JSON strings, where escapes are equivalent; unescaped, they could
+# end the script element.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def as_json(value: Any) -> str:
-    """Write JSON that is safe inside a ``<script>`` element; arrays become base64."""
+    """Return JSON that is safe inside a ``<script>`` element; arrays become base64."""
     text = json.dumps(
-        value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_packed
+        value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_pack
     )
     return text.translate(_ESCAPES)
 
 
-def _packed(value: Any) -> Any:
-    """Pack an array into the smallest type that holds it: whole numbers as they are, or float32."""
+def _pack(value: Any) -> Any:
+    """Return an array as base64 of the smallest type: unsigned integers if exact, else float32."""
     if isinstance(value, np.generic):
         return value.item()
     if not isinstance(value, np.ndarray):
-        raise TypeError(f"{type(value).__name__} cannot be written into a report")
+        raise TypeError(f"A report cannot contain a {type(value).__name__}.")
     small = _smallest(value)
     data = base64.b64encode(small.astype(small.dtype.newbyteorder("<")).tobytes()).decode()
     return {"packed": small.dtype.name, "data": data}
@@ -42,5 +43,5 @@ def _smallest(values: Array) -> Array:
 
 
 def finite(number: float) -> float | None:
-    """Give a number that JSON can say; ``None`` for the others."""
+    """Return the number, or ``None`` if it is not finite, which JSON cannot express."""
     return float(number) if np.isfinite(number) else None

@@ -1,4 +1,4 @@
-"""How much of a fit the report keeps."""
+"""How much of a fit the report contains."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -6,18 +6,18 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Limits:
-    """The most of everything; what is beyond is left out, and the page says so.
+    """The largest numbers of samples, terms and characters; the page says what exceeds them.
 
     Attributes
     ----------
     samples : int
-        Samples that can be looked at one by one.
+        Samples that can be selected.
     best_samples : int
-        Of these, at most so many of each topic because they have most of it.
+        Samples that are kept for each topic because they have its largest shares.
     terms : int
-        Terms that are shown of a topic, for each value of the relevance slider.
+        Terms shown for a topic, for each position of the relevance slider.
     sample_terms : int
-        Terms that are shown of a sample.
+        Terms shown for a sample.
     name : int
         Characters of a name.
     text : int
@@ -25,9 +25,9 @@ class Limits:
     all_text : int
         Characters of all documents.
     share : float
-        Topics with a smaller share of a sample are not listed for it.
+        Smallest share of a topic that is listed for a sample.
     mixture : int
-        Topics that are listed of a sample.
+        Topics listed for a sample.
     history : int
         Points of a convergence curve.
     """
@@ -44,7 +44,7 @@ class Limits:
     history: int = 500
 
     def smaller(self) -> Self:
-        """Leave samples out, and when few are left terms and letters."""
+        """Return limits with fewer samples or, once these are few, fewer terms and characters."""
         if self.samples > 500:
             return replace(self, samples=self.samples * 2 // 3, all_text=self.all_text * 2 // 3)
         return replace(

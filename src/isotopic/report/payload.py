@@ -1,4 +1,7 @@
-"""All that the page knows of a fit."""
+"""Collect everything that the page shows.
+
+``ReportData.payload`` is where the data of a new panel is added; see ``panels.py``.
+"""
 
 from typing import Any
 
@@ -15,15 +18,15 @@ from isotopic.kernels import normalized
 from isotopic.priors import Posterior
 from isotopic.report import samples, summary, topics
 from isotopic.report.limits import Limits
-from isotopic.report.readings import readings
+from isotopic.report.readings import describe_readings
 from isotopic.threads import use_threads
 
-# By which sums of the same float32 counts may differ, if they are added in another order.
+# Sums of the same float32 counts in different orders agree to this relative tolerance.
 _ROUNDING = 1e-5
 
 
-class Material:
-    """A fitted model and its data, read and checked once.
+class ReportData:
+    """A fitted model and its validated data, from which payloads of any size are made.
 
     Parameters
     ----------
@@ -40,21 +43,23 @@ class Material:
         self.feature_names = read_feature_names(fitted, feature_names)
         self.X: CountMatrix = model.read_counts(X)
         if self.X.total == 0:
-            raise ValueError("X has no counts to report on")
+            raise ValueError(
+                "X has no counts: all entries are zero. A report needs at least one count."
+            )
         n_samples = self.X.shape[0]
         if sample_names is None:
             sample_names = getattr(X, "index", None)
-        if sample_names is None or callable(sample_names):  # a list has a method of this name
+        if sample_names is None or callable(sample_names):  # list.index is a method
             sample_names = [f"sample {row}" for row in range(n_samples)]
-        self.sample_names = _one_for_each("sample_names", sample_names, n_samples)
+        self.sample_names = _check_length("sample_names", sample_names, n_samples)
         self.documents = (
-            None if documents is None else _one_for_each("documents", documents, n_samples)
+            None if documents is None else _check_length("documents", documents, n_samples)
         )
         self.is_fitted_data = _has_totals_of(fitted, self.X)
         self.explained, weights = self._explained()
         self.effective_weights = weights.effective
         self.proportions = proportions(weights.mean, model.components_)
-        self.readings = readings(model)
+        self.readings = describe_readings(model)
 
     def _explained(self) -> tuple[Array, Posterior]:
         """Return the counts of each sample that each topic explains, and the weights."""
@@ -68,7 +73,7 @@ class Material:
         return counts, weights
 
     def payload(self, title: str, limits: Limits) -> dict[str, Any]:
-        """Collect what the page shows.
+        """Return what the page shows; its scripts know it as ``report``.
 
         Parameters
         ----------
@@ -78,14 +83,14 @@ class Material:
         Returns
         -------
         payload : dict
-            Of numbers, text, lists and arrays.
+            Nested, with numbers, text, lists and arrays as values.
         """
         model, X = self.model, self.X
         frequencies = X.feature_totals / X.total
-        topic = topics.described(
+        topic = topics.describe_topics(
             normalized(model.components_), self.explained.sum(axis=0), frequencies, limits.terms
         )
-        sample = samples.described(
+        sample = samples.describe_samples(
             X,
             self.proportions,
             self.explained,
@@ -101,9 +106,9 @@ class Material:
         sample["own"]["terms"] = np.searchsorted(used, sample["own"]["terms"])
         return {
             "title": samples.shortened(title, 300),
-            "model": summary.settings(model),
-            "data": summary.data(X) | {"fitted": self.is_fitted_data},
-            "convergence": summary.convergence(model, limits),
+            "model": summary.describe_model(model),
+            "data": summary.describe_data(X) | {"fitted": self.is_fitted_data},
+            "convergence": summary.describe_convergence(model, limits),
             "readings": self.readings,
             "terms": {
                 "names": [samples.shortened(self.feature_names[v], limits.name) for v in used],
@@ -116,34 +121,37 @@ class Material:
         }
 
     def _left_out(self, n_terms: int, sample: dict[str, Any], limits: Limits) -> list[str]:
-        """Say what the page does not know, in sentences."""
+        """Return sentences that say what the page leaves out."""
         n_samples, n_features = self.X.shape
         kept = len(sample["rows"])
-        said = []
+        sentences = []
         if kept < n_samples:
-            said.append(
-                f"{kept:,} of {n_samples:,} samples are here: those with most of each topic, and "
-                "others at equal steps. All numbers of topics are of all samples."
+            sentences.append(
+                f"The report contains {kept:,} of {n_samples:,} samples: those with the largest "
+                "share of each topic, and others at equal steps. The figures for topics are "
+                "computed from all samples."
             )
         if n_terms < n_features:
-            said.append(
-                f"{n_terms:,} of {n_features:,} features are here: for every place of the slider "
-                f"the {limits.terms} most relevant of each topic, and {limits.sample_terms} of "
-                "each sample, those that tell it from the others."
+            sentences.append(
+                f"The report contains {n_terms:,} of {n_features:,} features: the {limits.terms} "
+                "most relevant of each topic for every position of the slider, and the "
+                f"{limits.sample_terms} most distinctive of each sample."
             )
-        fewer = "" if len(self.model.components_) <= limits.mixture else f"{limits.mixture} "
-        said.append(
-            f"Of a sample the {fewer}topics with at least {limits.share:.1%} of it are listed."
+        largest = (
+            "" if len(self.model.components_) <= limits.mixture else f"{limits.mixture} largest "
+        )
+        sentences.append(
+            f"A sample lists its {largest}topics with a share of at least {limits.share:.1%}."
         )
         if self.documents is not None and any(text.endswith("…") for text in sample["documents"]):
-            said.append("Long documents are cut.")
+            sentences.append("Long documents are shortened.")
         if any(len(str(name)) > limits.name for name in (*self.feature_names, *self.sample_names)):
-            said.append(f"Names are cut after {limits.name} characters.")
-        return said
+            sentences.append(f"Names are shortened to {limits.name} characters.")
+        return sentences
 
 
 def _has_totals_of(fitted: Fitted, X: CountMatrix) -> bool:
-    """Tell by the totals whether these are the counts that were fitted, up to rounding."""
+    """Return whether these are the fitted counts, judged by their row and column sums."""
     if X.shape[0] != len(fitted.sample_totals):
         return False
     pairs = [(X.sample_totals, fitted.sample_totals)]
@@ -152,10 +160,12 @@ def _has_totals_of(fitted: Fitted, X: CountMatrix) -> bool:
     return all(np.allclose(a, b, rtol=_ROUNDING, atol=0) for a, b in pairs)
 
 
-def _one_for_each(name: str, values: Any, n: int) -> list[Any]:
+def _check_length(name: str, values: Any, n: int) -> list[Any]:
     if isinstance(values, (str, bytes)):
-        raise TypeError(f"{name} must have an entry for each sample, not be one text")
+        raise TypeError(
+            f"{name} must be a sequence with one entry for each sample, not a single string."
+        )
     found = list(values)
     if len(found) != n:
-        raise ValueError(f"{len(found)} {name} were given for {n} samples")
+        raise ValueError(f"{name} has {len(found)} entries, but X has {n} samples.")
     return found

@@ -1,4 +1,4 @@
-"""One fit, read as each of the named models: the paper's conversions."""
+"""One fit, read as NMF, PLSA, LDA and Gamma-Poisson: the paper's conversions."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,13 +9,12 @@ from isotopic.convert import convert
 from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.priors import Dirichlet, DirichletMode, Free, Gamma, Prior, Simplex
-from isotopic.report.samples import shortened
 
 
 class Rule(NamedTuple):
-    """What a prior makes of the counts that the topics explain of a sample.
+    """How a prior turns the counts that each topic explains into weights.
 
-    ``(counts + add) / divide``, then normalised or not.
+    The weights are ``(counts + add) / divide``, normalised if ``normalize``.
     """
 
     add: Any
@@ -23,7 +22,7 @@ class Rule(NamedTuple):
     normalize: bool
 
 
-# The priors of the paper's models, for a source that has no concentration to hand over.
+# The priors of the paper's models, for fits that ``convert`` cannot map to them.
 _PAPER: dict[type[BaseTopicModel], Callable[[Any], Prior]] = {
     NMF: lambda concentration: Free(),
     PLSA: lambda concentration: Simplex(),
@@ -35,8 +34,8 @@ _MEANING: dict[type[BaseTopicModel], tuple[str, str, str]] = {
     NMF: (
         "NMF",
         "counts",
-        "Weights are amounts: how many of the sample's counts each topic explains, next to topics "
-        "that sum to one.",
+        "Weights are amounts: how many of the sample's counts each topic explains. The topics sum "
+        "to one.",
     ),
     PLSA: (
         "PLSA",
@@ -47,7 +46,7 @@ _MEANING: dict[type[BaseTopicModel], tuple[str, str, str]] = {
         "LDA",
         "proportion",
         "Weights are posterior means of proportions: the Dirichlet prior adds its concentration "
-        "to each topic's counts before they are normalised.",
+        "to each topic's counts, and the sums are normalised.",
     ),
     GammaPoisson: (
         "Gamma-Poisson",
@@ -58,8 +57,8 @@ _MEANING: dict[type[BaseTopicModel], tuple[str, str, str]] = {
 }
 
 
-def readings(model: BaseTopicModel) -> list[dict[str, Any]]:
-    """Say for each named model what its weights would be, and whether that is exact.
+def describe_readings(model: BaseTopicModel) -> list[dict[str, Any]]:
+    """Return for each named model what its weights would be, and whether that is exact.
 
     Parameters
     ----------
@@ -68,32 +67,32 @@ def readings(model: BaseTopicModel) -> list[dict[str, Any]]:
     Returns
     -------
     readings : list of dict
-        With the rule by which the weights come from the explained counts (``add``, ``divide``,
-        ``normalize``), whether the weights are a posterior's means, and ``why_not``: empty if
-        :func:`isotopic.convert` knows the relation to be exact.
+        The rule that makes weights of the explained counts (``add``, ``divide``, ``normalize``),
+        whether the weights are posterior means (``bayesian``), and ``why_not``, which is empty if
+        the relation is exact according to :func:`isotopic.convert`.
     """
-    return [_reading(model, cls) for cls in _MEANING]
+    return [_describe_reading(model, cls) for cls in _MEANING]
 
 
-def _reading(model: BaseTopicModel, cls: type[BaseTopicModel]) -> dict[str, Any]:
+def _describe_reading(model: BaseTopicModel, cls: type[BaseTopicModel]) -> dict[str, Any]:
     name, unit, meaning = _MEANING[cls]
     n_topics = len(model.components_)
     prior, why_not = _prior_of(model, cls)
     rule = _rule(prior)
     if any(np.ndim(values) == 2 and len(values) > 1 for values in (rule.add, rule.divide)):
-        why_not = "the prior differs from sample to sample, and this page knows its mean only"
+        why_not = "the prior differs between samples, and the report uses its mean"
     if isinstance(prior, DirichletMode):
-        why_not = "the weights are the mode of their posterior, and this page shows its mean"
+        why_not = "the weights are posterior modes, and the report shows posterior means"
     return {
         "name": name,
         "unit": unit,
         "meaning": meaning,
-        "setting": _setting(prior),
+        "setting": _describe_parameters(prior),
         "own": type(model) is cls and not why_not,
         "why_not": why_not,
         "bayesian": prior.is_bayesian,
-        "add": _for_each(rule.add, n_topics),
-        "divide": _for_each(rule.divide, n_topics),
+        "add": _for_each_topic(rule.add, n_topics),
+        "divide": _for_each_topic(rule.divide, n_topics),
         "normalize": rule.normalize,
     }
 
@@ -106,7 +105,7 @@ def _rule(prior: Any) -> Rule:
 
 
 def _prior_of(model: BaseTopicModel, cls: type[BaseTopicModel]) -> tuple[Prior, str]:
-    """Give the prior of the weights of that reading, and why it is not exact, if it is not."""
+    """Return the weights' prior of a reading, and the reason why it is not exact, or ''."""
     own: Any = model.fitted_.weights_prior
     try:
         return (own if type(model) is cls else convert(model, to=cls).fitted_.weights_prior), ""
@@ -116,16 +115,25 @@ def _prior_of(model: BaseTopicModel, cls: type[BaseTopicModel]) -> tuple[Prior, 
 
 
 def _reason(error: ValueError) -> str:
-    """Take the reason out of what ``convert`` says: after the relation, before the advice."""
+    """Return the reason from the message of ``convert``: after the relation, before the advice."""
     return str(error).partition(": ")[2].partition(". For a warm start")[0]
 
 
-def _setting(prior: Prior) -> str:
-    return shortened(repr(prior), 80) if prior.is_bayesian else ""
+def _describe_parameters(prior: Prior) -> str:
+    """Return the parameters of the prior, such as ``rate = 0.5``; a range if topics differ."""
+    parts = []
+    for symbol, name in (("\u03b1", "concentration"), ("shape", "shape"), ("rate", "rate")):
+        values = getattr(prior, name, None)
+        if values is not None:
+            low, high = np.min(values), np.max(values)
+            parts.append(
+                f"{symbol} = {low:.3g}" if low == high else f"{symbol} from {low:.3g} to {high:.3g}"
+            )
+    return ", ".join(parts)
 
 
-def _for_each(values: Any, n: int) -> list[float]:
-    """Give one value for each topic; the mean over samples if they differ (which is not exact)."""
+def _for_each_topic(values: Any, n: int) -> list[float]:
+    """Return one value for each topic: the mean over samples, if they differ."""
     values = np.asarray(values, dtype=float)
     by_topic = values.mean(axis=0) if values.ndim == 2 else values
     return [float(value) for value in np.broadcast_to(by_topic, n)]

@@ -1,4 +1,4 @@
-"""The samples of a report: which are kept, their mixtures and their terms."""
+"""The samples of a report: which are kept, their topics and their distinctive terms."""
 
 from typing import Any
 
@@ -9,14 +9,15 @@ from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.report.limits import Limits
 
-# Samples that are named as those with most of a topic.
+# Samples that are listed for each topic: those with its largest share.
 _BEST = 6
 
 
-def kept_samples(proportions: Array, limits: Limits) -> tuple[Array, Array]:
-    """Choose the samples that are kept if there are too many.
+def choose_samples(proportions: Array, limits: Limits) -> tuple[Array, Array]:
+    """Return the samples that the report keeps.
 
-    Some have most of a topic; the others stand at equal steps, so that they show the whole.
+    If there are too many, it keeps those with the largest share of each topic, and others at equal
+    steps, which represent the whole.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ def kept_samples(proportions: Array, limits: Limits) -> tuple[Array, Array]:
     which : ndarray of int
         In ascending order.
     spread : ndarray of bool
-        Which of them stand at equal steps.
+        Which of them are at equal steps.
     """
     n_samples, n_topics = proportions.shape
     if n_samples <= limits.samples:
@@ -40,8 +41,8 @@ def kept_samples(proportions: Array, limits: Limits) -> tuple[Array, Array]:
     return which, np.isin(which, steps)
 
 
-def mixtures(explained: Array, share: float, most: int) -> dict[str, Array]:
-    """List the topics of each sample that have at least this share of it, largest first."""
+def list_mixtures(explained: Array, share: float, most: int) -> dict[str, Array]:
+    """Return the topics of each sample that have at least this share of it, largest first."""
     order = np.argsort(-explained, axis=1, kind="stable")[:, :most]
     values = np.take_along_axis(explained, order, axis=1)
     large = (values > 0) & (values >= share * explained.sum(axis=1, keepdims=True))
@@ -52,24 +53,24 @@ def mixtures(explained: Array, share: float, most: int) -> dict[str, Array]:
     }
 
 
-def own_terms(
+def distinctive_terms(
     X: CountMatrix, weights: Array, topics: Array, frequencies: Array, n: int
 ) -> dict[str, Array]:
-    r"""List the terms that tell each sample from the others, and the topic that explains each.
+    r"""Return the terms that distinguish each sample, and the topic that explains each term.
 
-    They are those that add most to the divergence of the sample from all samples together,
+    These terms contribute most to the divergence of the sample from all samples together,
     :math:`x_{dv} \log (x_{dv} / (x_{d \cdot} p_v))`.
 
     Parameters
     ----------
     X : CountMatrix of shape (samples, features)
     weights : ndarray of shape (samples, components)
-        Effective ones, as ``topics``: their products share a count out.
+        Effective factors, like ``topics``: a count is distributed in proportion to their products.
     topics : ndarray of shape (components, features)
     frequencies : ndarray of shape (features,)
         Shares of all counts.
     n : int
-        How many terms of each sample.
+        Number of terms of each sample.
     """
     by_feature = np.ascontiguousarray(topics.T)
     some: list[Array] = []
@@ -91,12 +92,12 @@ def own_terms(
 
 
 def shortened(text: Any, most: int) -> str:
-    """Cut a text that is too long, and show that it was cut."""
+    """Return the text, cut with an ellipsis if it has more than ``most`` characters."""
     whole = str(text)
     return whole if len(whole) <= most else whole[: most - 1] + "…"
 
 
-def described(
+def describe_samples(
     X: CountMatrix,
     proportions: Array,
     explained: Array,
@@ -106,8 +107,8 @@ def described(
     documents: Any,
     limits: Limits,
 ) -> dict[str, Any]:
-    """Describe the samples that are kept; the terms are still numbered as features."""
-    which, spread = kept_samples(proportions, limits)
+    """Return what the page shows of the samples; terms are indices of features."""
+    which, spread = choose_samples(proportions, limits)
     rows = X.rows(which)
     best = np.argsort(-proportions[which], axis=0, kind="stable")[:_BEST].T
     text = min(limits.text, max(1, limits.all_text // len(which)))
@@ -119,8 +120,10 @@ def described(
         "explained": explained[which].sum(axis=1),
         "best": best.tolist(),
         "best_proportions": [proportions[which[some], k].tolist() for k, some in enumerate(best)],
-        "mixtures": mixtures(explained[which], limits.share, limits.mixture),
-        "own": own_terms(rows, effective[0][which], effective[1], frequencies, limits.sample_terms),
+        "mixtures": list_mixtures(explained[which], limits.share, limits.mixture),
+        "own": distinctive_terms(
+            rows, effective[0][which], effective[1], frequencies, limits.sample_terms
+        ),
         "documents": None
         if documents is None
         else [shortened(documents[row], text) for row in which],

@@ -1,4 +1,4 @@
-"""What a report says of the data, the settings and the course of the fit."""
+"""What the report says about the data, the model and the convergence of the fit."""
 
 import re
 from importlib.metadata import version
@@ -16,8 +16,8 @@ from isotopic.report.samples import shortened
 _QUANTILES = {"smallest": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}
 
 
-def data(X: CountMatrix) -> dict[str, Any]:
-    """Summarize the counts, as numbers by name."""
+def describe_data(X: CountMatrix) -> dict[str, Any]:
+    """Return a summary of the counts."""
     totals = X.sample_totals
     return {
         "samples": X.shape[0],
@@ -36,27 +36,27 @@ def data(X: CountMatrix) -> dict[str, Any]:
     }
 
 
-def settings(model: BaseTopicModel) -> dict[str, Any]:
-    """Give the model's name, its parameters and its priors, in words."""
+def describe_model(model: BaseTopicModel) -> dict[str, Any]:
+    """Return the name, the priors and the parameters of the model, as text."""
     return {
         "name": type(model).__name__,
         "version": version("isotopic"),
-        "weights": _in_words(model.fitted_.weights_prior),
-        "topics": _in_words(model.fitted_.topics_prior),
+        "weights": _as_text(model.fitted_.weights_prior),
+        "topics": _as_text(model.fitted_.topics_prior),
         "parameters": {
-            name: _in_words(value) for name, value in model.get_params(deep=False).items()
+            name: _as_text(value) for name, value in model.get_params(deep=False).items()
         },
         "cite": [cite.PAPER, cite.library(version("isotopic"))],
     }
 
 
-def _in_words(value: Any) -> str:
-    """Say a setting; where a function lies in memory is of no interest."""
+def _as_text(value: Any) -> str:
+    """Return the repr of a parameter without memory addresses."""
     return shortened(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)), 200)
 
 
-def convergence(model: BaseTopicModel, limits: Limits) -> dict[str, Any]:
-    """Give the course of the fit: many points of its beginning, few of its end."""
+def describe_convergence(model: BaseTopicModel, limits: Limits) -> dict[str, Any]:
+    """Return the history of the fit at geometric steps: more of its beginning than of its end."""
     history = model.history_
     points = np.geomspace(1, max(1, len(history)), limits.history).round().astype(int)
     some = history[np.unique(points) - 1] if len(history) else history

@@ -1,4 +1,4 @@
-"""The topics of a report: how much they explain, their terms, and how far apart they are."""
+"""The topics of a report: their shares, their terms and the distances between them."""
 
 from typing import Any
 
@@ -7,21 +7,21 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.match import hellinger_similarity, principal_coordinates
 
-# The values of the relevance slider: whatever it is set to, the best terms are in the report.
+# The positions of the relevance slider. The report contains the best terms for each of them.
 SLIDER = np.linspace(0, 1, 101)
 
-# Terms that only one topic has are all equally distinctive: a touch of frequency orders them.
+# With lambda = 0, all terms that occur in one topic only are tied; this orders them by frequency.
 _LEAST_LAMBDA = 1e-6
 
-# Topics that are named as the closest ones of a topic.
+# Topics that are listed as the nearest ones of a topic.
 _NEAREST = 4
 
-# Of a term that is pointed at, the map shows the topics that have at least this share of it.
+# The map shows for a term the topics that have at least this share of its counts.
 _LEAST_SHARE = 0.005
 
 
 def relevance(shares: Array, frequencies: Array, weight: float) -> Array:
-    r"""Compute the relevance of terms for a topic (Sievert & Shirley, 2014).
+    r"""Return the relevance of terms for a topic (Sievert & Shirley, 2014).
 
     .. math:: \lambda \log p(v | k) + (1 - \lambda) \log \frac{p(v | k)}{p(v)}
 
@@ -36,7 +36,7 @@ def relevance(shares: Array, frequencies: Array, weight: float) -> Array:
 
 
 def relevant_terms(topics: Array, frequencies: Array, n: int) -> list[Array]:
-    """Find for each topic the terms that are among the ``n`` most relevant for some lambda.
+    """Return for each topic the terms that are among the ``n`` most relevant for some lambda.
 
     Parameters
     ----------
@@ -65,15 +65,15 @@ def _relevant(shares: Array, frequencies: Array, n: int) -> Array:
     return possible[chosen]
 
 
-def nearest(distances: Array, n: int) -> tuple[Array, Array]:
-    """Find the ``n`` nearest other points of each, and their distances (points x n)."""
+def nearest_topics(distances: Array, n: int) -> tuple[Array, Array]:
+    """Return the ``n`` nearest other topics of each topic, and their distances (topics x n)."""
     others = distances + np.diag(np.full(len(distances), np.inf))
     order = np.argsort(others, axis=1, kind="stable")[:, : min(n, len(distances) - 1)]
     return order, np.take_along_axis(distances, order, axis=1)
 
 
-def whereabouts(expected: Array, least: float) -> dict[str, Array]:
-    """List for each term the topics that explain at least this share of it.
+def topics_of_terms(expected: Array, least: float) -> dict[str, Array]:
+    """Return for each term the topics that explain at least this share of its counts.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ def whereabouts(expected: Array, least: float) -> dict[str, Array]:
     }
 
 
-def described(topics: Array, explained: Array, frequencies: Array, n: int) -> dict[str, Any]:
-    """Describe the topics; the terms are still numbered as features.
+def describe_topics(topics: Array, explained: Array, frequencies: Array, n: int) -> dict[str, Any]:
+    """Return what the page shows of the topics; terms are indices of features.
 
     Parameters
     ----------
@@ -101,23 +101,25 @@ def described(topics: Array, explained: Array, frequencies: Array, n: int) -> di
         The counts that each topic explains.
     frequencies : ndarray of shape (features,)
     n : int
-        Terms shown of a topic.
+        Number of terms shown for a topic.
     """
     terms = relevant_terms(topics, frequencies, n)
     distances = 1 - hellinger_similarity(topics, topics)
     points, kept = principal_coordinates(distances)
-    near, far = nearest(distances, _NEAREST)
+    near, far = nearest_topics(distances, _NEAREST)
     distinct = np.unique(np.concatenate(terms))
     return {
         "counts": explained,
         "x": points[:, 0],
         "y": points[:, 1],
-        "shown": float(kept.sum()) if kept.any() else 1.0,  # all in one place: nothing is lost
+        "shown": float(kept.sum())
+        if kept.any()
+        else 1.0,  # all topics coincide, so nothing is lost
         "near": near.tolist(),
         "near_distances": far.tolist(),
         "starts": np.append(0, np.cumsum([len(some) for some in terms])),
         "terms": np.concatenate(terms),
         "shares": np.concatenate([row[some] for row, some in zip(topics, terms, strict=True)]),
         "distinct": distinct,
-        "where": whereabouts(explained[:, np.newaxis] * topics[:, distinct], _LEAST_SHARE),
+        "where": topics_of_terms(explained[:, np.newaxis] * topics[:, distinct], _LEAST_SHARE),
     }

@@ -1,4 +1,4 @@
-"""Putting the report together and writing it."""
+"""Write the report: the payload and the parts of the page in one HTML file."""
 
 import base64
 import hashlib
@@ -11,26 +11,20 @@ from typing import Any
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.report.encode import as_json
 from isotopic.report.limits import Limits
-from isotopic.report.payload import Material
+from isotopic.report.panels import PANELS
+from isotopic.report.payload import ReportData
 
-# A report of more bytes is made again with less in it.
+# A report of more bytes is written again with fewer samples and terms.
 LARGEST = 10_000_000
 
-# The parts of the page, in the order in which they need each other.
+# The parts of the page; a script uses only those before it.
 _STYLES = ("uplot/uPlot.min.css", "page/style.css")
 _SCRIPTS = (
     "uplot/uPlot.iife.min.js",
     "page/elements.js",
     "page/data.js",
     "page/state.js",
-    "page/map.js",
-    "page/terms.js",
-    "page/topics.js",
-    "page/structure.js",
-    "page/samples.js",
-    "page/readings.js",
-    "page/convergence.js",
-    "page/about.js",
+    *[f"page/panels/{name}.js" for name in PANELS],
     "page/main.js",
 )
 
@@ -46,34 +40,36 @@ def write_report(
     title: str | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write a fitted model as one HTML file to look at, in any browser and without a network.
+    """Write the report of a fitted model: one HTML file that opens in any browser, offline.
 
-    Its topics with a map and a relevance slider, its samples with a structure plot and a search,
-    the same weights read as NMF, PLSA, LDA or Gamma-Poisson, the course of the fit, the data and
-    the settings. Of large data it keeps what matters, says what it left out, and stays below 10 MB.
+    It shows the topics with a map and a relevance slider, the samples with a structure plot and a
+    search, the weights as NMF, PLSA, LDA or Gamma-Poisson would have them, the convergence of the
+    fit, the data and the parameters. Large data is reduced so that the file stays below 10 MB; the
+    page lists what was left out.
 
     Parameters
     ----------
     model : fitted estimator
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        The counts to report on: those that were fitted, or others, whose weights are inferred.
-        The totals of rows and columns tell which of the two they are.
+        The counts to report on: the fitted data, recognised by its row and column sums, or other
+        samples, whose weights are inferred.
     path : str or path-like
         The file to write.
     feature_names : array-like of str of shape (n_features,) or None, default=None
-        By default those of the ``X`` that was fitted, else ``x0``, ``x1``, ...
+        The default is the names of the fitted ``X``, or else ``x0``, ``x1``, ...
     sample_names : array-like of str of shape (n_samples,) or None, default=None
-        By default the index of a data frame, else ``sample 0``, ``sample 1``, ...
+        The default is the index of a data frame, or else ``sample 0``, ``sample 1``, ...
     documents : sequence of str of length n_samples or None, default=None
-        Raw texts, shown next to the samples.
+        Raw texts, shown with the samples.
     title : str or None, default=None
+        The default names the model and its number of topics.
     overwrite : bool, default=False
-        Whether an existing file is replaced.
+        Whether to replace an existing file.
 
     Returns
     -------
     path : pathlib.Path
-        Where the report is.
+        The file that was written.
 
     Examples
     --------
@@ -95,29 +91,29 @@ def write_report(
     target = Path(path)
     if target.exists() and not overwrite:
         raise FileExistsError(
-            f"{target} exists and is not overwritten; choose another path, or overwrite=True"
+            f"{target} already exists. Choose another path or use overwrite=True."
         )
     if title is None:
         title = f"{type(model).__name__} with {model.n_components} topics"
-    material = Material(model, X, feature_names, sample_names, documents)
+    data = ReportData(model, X, feature_names, sample_names, documents)
     limits = Limits()
-    page = render(material.payload(title, limits))
+    page = render(data.payload(title, limits))
     while len(page) > LARGEST and limits != limits.smaller():
         limits = limits.smaller()
-        page = render(material.payload(title, limits))
+        page = render(data.payload(title, limits))
     with target.open("wb" if overwrite else "xb") as file:
         file.write(page)
     return target
 
 
 def render(payload: dict[str, Any]) -> bytes:
-    """Make the page of what it shows.
+    """Return the bytes of the page.
 
-    Nothing of the data is part of the markup or of a script: it stands in one JSON element, and
-    the page's policy lets the browser run and fetch nothing but what is in this file.
+    Text from the data never becomes markup or script: all of it is in one JSON element, and the
+    content security policy allows only the script and the style of this file.
     """
-    style = "\n".join(map(_part, _STYLES))
-    script = "\n".join(map(_part, _SCRIPTS))
+    style = "\n".join([_read_part(name) for name in _STYLES])
+    script = "\n".join([_read_part(name) for name in _SCRIPTS])
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -129,14 +125,12 @@ def render(payload: dict[str, Any]) -> bytes:
         "script": script,
         "data": as_json(payload),
     }
-    page = "".join(
-        parts[piece] if number % 2 else piece
-        for number, piece in enumerate(_part("page/page.html").split("%%"))
-    )
-    return page.encode("utf-8", "replace")  # half a surrogate pair is not a character
+    pieces = _read_part("page/page.html").split("%%")  # markup, name, markup, name, ..., markup
+    pieces[1::2] = [parts[name] for name in pieces[1::2]]
+    return "".join(pieces).encode("utf-8", "replace")  # lone surrogates cannot be encoded
 
 
-def _part(name: str) -> str:
+def _read_part(name: str) -> str:
     return files("isotopic.report").joinpath(name).read_text(encoding="utf-8")
 
 

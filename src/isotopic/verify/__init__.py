@@ -1,4 +1,4 @@
-"""The paper's claims as numbers."""
+"""Check the claims of the paper numerically."""
 
 from typing import Any
 
@@ -17,19 +17,19 @@ CHECKS = (*main_text.checks, *appendices_a_to_c.checks, *appendices_d_to_f.check
 def verify(
     X: Any = None, n_components: int = 5, *, n_iter: int = 20, random_state: Seed = 0
 ) -> VerificationTable:
-    """Check every algorithm, lemma, corollary and theorem of the paper on data.
+    """Check the algorithms, lemmas, corollaries and theorems of the paper on data.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (samples, features), default=None
-        Non-negative counts; ``None`` is the bundled corpus, :func:`isotopic.datasets.load_kjv`.
-        Of more than 2,000 samples, 2,000 that are evenly spaced are used.
+        Non-negative counts. The default is the bundled corpus, :func:`isotopic.datasets.load_kjv`.
+        If there are more than 2,000 samples, 2,000 evenly spaced ones are used.
     n_components : int, default=5
-        How many components.
+        Number of components.
     n_iter : int, default=20
-        How many iterations of two algorithms are compared.
+        Number of iterations for which two algorithms are compared.
     random_state : int, Generator, RandomState or None, default=0
-        Of the common start of all models, and of the points that are tried.
+        Seed of the common start of all models and of the random points.
 
     Returns
     -------
@@ -39,16 +39,16 @@ def verify(
 
     Notes
     -----
-    Iterates of two models are compared on the data. Where the responsibilities have to be written
-    out, or a fit has to stand still, it is on the part of the data that has the 15 most frequent
-    features, the 12 samples with the most of them, and at most 3 components. Distributions are
-    computed for two components and counts of up to three words, and do not depend on the data.
-    A fixed point is found by iterating; ten times what its own algorithm still moves it by is not
-    held against another one.
+    Iterates of two models are compared on the data. Checks that need all responsibilities, or a fit
+    at its fixed point, use a part of the data: the 15 most frequent features, the 12 samples with
+    the most counts of them, and at most 3 components. Distributions are computed for two components
+    and up to three tokens, and do not depend on the data. Fixed points are found by iterating, so
+    an algorithm may move the fixed point of another one by ten times as much as its own algorithm
+    still moves it.
 
-    Factors deviate by the largest difference of an entry, divided by the largest entry; objectives
-    by their difference, divided by the total of the counts or by themselves, whichever is larger;
-    draws by their total variation.
+    The deviation of factors is the largest difference of an entry, divided by the largest entry.
+    The deviation of objectives is their difference, divided by the sum of all counts or by the
+    objective, whichever is larger. The deviation of draws is their total variation distance.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The claims of the appendices on optimization (A to C), in their order."""
+"""The claims of the appendices on optimization (A to C), in the paper's order."""
 
 from itertools import pairwise
 
@@ -17,10 +17,10 @@ from isotopic.verify.evidence import (
     Setting,
     deviation,
     excess,
-    held,
+    iterate_of,
     random_point,
 )
-from isotopic.verify.main_text import from_transcription
+from isotopic.verify.main_text import compare_with_transcription
 
 checks = Checks()
 
@@ -28,13 +28,13 @@ checks = Checks()
 # Appendix A: auxiliary functions
 
 
-def _path(at: Setting) -> list[Point]:
-    """Give the start and the iterates of the joint updates."""
+def _iterates(at: Setting) -> list[Point]:
+    """Return the start and the iterates of the joint updates."""
     return [at.start, *(step.point for step in at.run(at.nmf()))]
 
 
-def _kernel_shares(point: Point) -> Array:
-    """Let the kernel share out a single count of each sample and feature, one at a time."""
+def _kernel_responsibilities(point: Point) -> Array:
+    """Return the kernel's responsibilities for a single count of each sample and feature."""
     weights, topics = point
     n_features = topics.shape[1]
     single = np.tile(np.eye(n_features), (len(weights), 1))
@@ -43,25 +43,25 @@ def _kernel_shares(point: Point) -> Array:
 
 
 def _cell_auxiliary(point: Point, previous: Point) -> Array:
-    """G of minus the logarithm of each entry of the product."""
+    """Return the auxiliary function G of ``-log`` of each entry of the product."""
     weights, topics = point
-    phi = _kernel_shares(previous)
+    phi = _kernel_responsibilities(previous)
     bound: Array = phi * np.log(weights[:, np.newaxis, :] * topics.T / phi)
     return np.asarray(-bound.sum(axis=2))
 
 
-@checks.claim("Appendix A", "No iteration of any algorithm makes its objective worse")
+@checks.claim("Appendix A", "No iteration of any algorithm increases its objective")
 def descent(evidence: Evidence) -> float:
-    """Look at the objectives of all iterates."""
+    """Return the largest increase of an objective between iterates."""
     at = evidence.large
     models = at.free_nmf(), at.nmf(), at.plsa(), at.lda(), at.gamma_poisson(), at.lasso()
     values = [[step.objective for step in at.run(model)] for model in models]
     return max(excess(run[1:], run[:-1], scale=at.total) for run in values)
 
 
-@checks.claim("Lemma A.1", "The kernel's shares of one count majorise -log, and touch it")
+@checks.claim("Lemma A.1", "G majorises -log of an entry of WH and touches it")
 def one_count(evidence: Evidence) -> float:
-    """Look whether G is nowhere below F, and equal to it where its arguments are."""
+    """Return by how much G is below F, and how far from equal at equal arguments."""
     point, previous = (random_point(evidence.small, rng) for rng in evidence.rng().spawn(2))
     values = -np.log(point[0] @ point[1])
     return max(
@@ -70,9 +70,9 @@ def one_count(evidence: Evidence) -> float:
     )
 
 
-@checks.claim("Lemma A.2", "Auxiliary functions add up, with non-negative factors")
+@checks.claim("Lemma A.2", "Non-negative sums of auxiliary functions are auxiliary functions")
 def sums_of_counts(evidence: Evidence) -> float:
-    """Add up the cells' functions, and compare with the kernel's log-likelihood."""
+    """Return how far the weighted sum of the entries' functions is from majorising."""
     rng = evidence.rng()
     point, previous = (random_point(evidence.small, stream) for stream in rng.spawn(2))
     factors = rng.exponential(size=evidence.small.X.shape)
@@ -84,12 +84,12 @@ def sums_of_counts(evidence: Evidence) -> float:
     return max(excess(value, bound, scale=scale), deviation(touching, value, scale=scale))
 
 
-@checks.claim("Corollary A.3", "G majorises the divergence, and falls between two iterates")
+@checks.claim("Corollary A.3", "G majorises the divergence, and each update decreases G")
 def whole_divergence(evidence: Evidence) -> float:
-    """Look for F(next) <= G(next, point) <= F(point) along a fit, and G >= F at random points."""
+    """Check F(next) <= G(next, point) <= F(point) along a fit, and G >= F at random points."""
     at = evidence.small
     steps = at.n_iter
-    points = [*_path(at), *(random_point(at, rng) for rng in evidence.rng().spawn(TRIES))]
+    points = [*_iterates(at), *(random_point(at, rng) for rng in evidence.rng().spawn(TRIES))]
     values = np.array([generalized_kl(at.X, *point) - at.saturated for point in points])
     bounds = np.array([paper.auxiliary(at.X, new, old) for old, new in pairwise(points)])
     touching = [paper.auxiliary(at.X, point, point) for point in points]
@@ -103,38 +103,41 @@ def whole_divergence(evidence: Evidence) -> float:
 # Appendix B: normalization constraints
 
 
-@checks.claim("Appendix B", "Solutions of NMF keep the samples' totals")
+@checks.claim("Appendix B", "Solutions of NMF reproduce the totals of the samples")
 def totals_are_kept(evidence: Evidence) -> float:
-    """Compare the row sums of the product and of the data, in every iteration and settled."""
+    """Return the deviation of the row sums of the product from those of the data."""
     at, small = evidence.large, evidence.small
     points = [(at, step.point) for step in at.run(at.free_nmf())]
-    points += [(small, held(evidence.settled[name])) for name in ("free_nmf", "nmf")]
+    points += [(small, iterate_of(evidence.fixed_points[name])) for name in ("free_nmf", "nmf")]
     return max(
         deviation(weights @ topics.sum(axis=1), at.sample_totals)
         for at, (weights, topics) in points
     )
 
 
-@checks.claim("Appendix B", "The joint update is the minimum of G under the constraints")
+@checks.claim("Appendix B", "The joint update minimises G under the constraints")
 def joint_minimum(evidence: Evidence) -> float:
-    """Look for a feasible point near the next iterate that has a lower G."""
+    """Return by how much G is lower at a feasible point near the next iterate."""
     at, rng, worst = evidence.small, evidence.rng(), 0.0
-    points = _path(at)
+    points = _iterates(at)
     for point, (weights, topics) in pairwise(points):
         least = paper.auxiliary(at.X, (weights, topics), point)
         noise = [rng.normal(size=side.shape) for side in (weights, topics)]
         for size in (1e-3, -1e-3):
-            beside = (
+            nearby = (
                 weights * np.exp(size * noise[0]),
                 paper.normalized(topics * np.exp(size * noise[1])),
             )
-            worst = max(worst, excess(least, paper.auxiliary(at.X, beside, point), scale=at.total))
+            worst = max(worst, excess(least, paper.auxiliary(at.X, nearby, point), scale=at.total))
     return worst
 
 
-@checks.claim("Lemma B.1", "NMF's iterates are PLSA's times the totals, in every iteration")
+@checks.claim(
+    "Lemma B.1",
+    "NMF and PLSA have equal iterates, up to the totals of samples",
+)
 def nmf_and_plsa_iterates(evidence: Evidence) -> float:
-    """Compare topics, weights and the weights' sums."""
+    """Return the deviation of topics, weights and sums of weights."""
     at, worst = evidence.large, 0.0
     start = paper.normalized(at.weights), at.topics
     totals = at.sample_totals
@@ -149,10 +152,10 @@ def nmf_and_plsa_iterates(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim("Corollary B.2", "Fixed points of NMF and PLSA map to each other")
+@checks.claim("Corollary B.2", "NMF and PLSA have equal fixed points, up to the totals of samples")
 def nmf_and_plsa_fixed_points(evidence: Evidence) -> float:
-    """Check that the other algorithm leaves the mapped point where it is."""
-    at, nmf, plsa = evidence.small, evidence.settled["nmf"], evidence.settled["plsa"]
+    """Return how far the other algorithm moves the mapped fixed point."""
+    at, nmf, plsa = evidence.small, evidence.fixed_points["nmf"], evidence.fixed_points["plsa"]
     totals = at.sample_totals[:, np.newaxis]
     return max(
         at.departure(nmf, at.plsa(), (nmf.weights_ / totals, nmf.components_)),
@@ -160,19 +163,19 @@ def nmf_and_plsa_fixed_points(evidence: Evidence) -> float:
     )
 
 
-@checks.claim("Algorithm 6", "PLSA does the joint updates of NMF with both sides normalised")
+@checks.claim("Algorithm 6", "PLSA makes the joint updates of NMF with both factors normalised")
 def joint_plsa(evidence: Evidence) -> float:
-    """Compare with the transcription."""
+    """Return the deviation from the transcription."""
     at = evidence.small
-    return from_transcription(at, at.plsa(), paper.algorithm_6)
+    return compare_with_transcription(at, at.plsa(), paper.algorithm_6)
 
 
 # Appendix C: the Dirichlet-Poisson model
 
 
-@checks.claim("Appendix C", "Dirichlet-Poisson NMF and LDA: the same bound, up to a constant")
+@checks.claim("Appendix C", "The bounds of Dirichlet-Poisson NMF and LDA differ by a constant")
 def dirichlet_poisson_bound(evidence: Evidence) -> float:
-    """Compare the library's bound of LDA with the sum of the other model's terms."""
+    """Return the deviation of the library's LDA bound from the other model's bound."""
     at = evidence.small
     constant = len(at.X) + float(gammaln(at.X + 1).sum())
     return max(
@@ -181,5 +184,5 @@ def dirichlet_poisson_bound(evidence: Evidence) -> float:
             paper.dirichlet_poisson_bound(at.X, posterior, topics, at.alpha),
             scale=at.total,
         )
-        for posterior, topics in (at.start, held(evidence.settled["lda"]))
+        for posterior, topics in (at.start, iterate_of(evidence.fixed_points["lda"]))
     )

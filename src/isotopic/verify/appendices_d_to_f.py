@@ -1,4 +1,4 @@
-"""The claims of the appendices on generative models and sparsity (D to F), in their order."""
+"""The claims of the appendices on generative models and sparsity (D to F), in the paper's order."""
 
 from collections.abc import Callable
 from functools import partial
@@ -31,15 +31,15 @@ from isotopic.verify.evidence import (
     Point,
     deviation,
     excess,
-    held,
+    iterate_of,
     random_point,
 )
-from isotopic.verify.main_text import from_transcription
+from isotopic.verify.main_text import compare_with_transcription
 from isotopic.verify.reformulation import ERRORS, PENALTIES, Sparse, steepness
 
 checks = Checks()
 
-# How often each generative process is drawn from.
+# Number of draws from each generative process.
 _DRAWS = 20_000
 
 # The norms, penalties and reconstruction errors of Appendix F.
@@ -69,14 +69,14 @@ _COMBINATIONS = (
 # Appendix D: equivalent generative models
 
 
-def _differ(*distributions: exact.Distribution) -> float:
-    """Give the largest relative difference from the first one's probabilities."""
+def _compare(*distributions: exact.Distribution) -> float:
+    """Return the largest relative difference from the probabilities of the first distribution."""
     first, *others = exact.aligned(*distributions)
     return max(deviation(other / first, np.ones(len(first))) for other in others)
 
 
 def _poisson_by_divergence(weights: Array, topics: Array) -> exact.Distribution:
-    """Get the Poisson probabilities from the library's divergence."""
+    """Return Poisson probabilities computed from the library's divergence."""
 
     def log_probability(x: exact.Cell) -> float:
         constant = (xlogy(x, x) - x - gammaln(np.add(x, 1.0))).sum()
@@ -86,7 +86,7 @@ def _poisson_by_divergence(weights: Array, topics: Array) -> exact.Distribution:
 
 
 def _multinomial_by_plsa(weights: Array, topics: Array) -> exact.Distribution:
-    """Get the multinomial probabilities from the library's log-likelihood of PLSA."""
+    """Return multinomial probabilities computed from the library's PLSA log-likelihood."""
     return {
         x: exact.coefficient(x) * float(np.exp(plsa_log_likelihood([x], [weights], topics)))
         for x in exact.cells(topics.shape[1], TOTAL)
@@ -94,11 +94,11 @@ def _multinomial_by_plsa(weights: Array, topics: Array) -> exact.Distribution:
     }
 
 
-@checks.claim("Lemma D.1", "Poisson counts are sums of Poisson contributions")
+@checks.claim("Lemma D.1", "Sums of Poisson contributions of components are Poisson counts")
 def poisson_counts(evidence: Evidence) -> float:
     """Compare formula, convolution and divergence, for factors that are not normalised."""
     return max(
-        _differ(
+        _compare(
             exact.poisson(3 * weights, 2 * topics, TOTAL),
             exact.poisson_contributions(3 * weights, 2 * topics, TOTAL),
             _poisson_by_divergence(3 * weights, 2 * topics),
@@ -107,11 +107,11 @@ def poisson_counts(evidence: Evidence) -> float:
     )
 
 
-@checks.claim("Lemma D.2", "Multinomial counts are sums of contributions, and counts of words")
+@checks.claim("Lemma D.2", "Multinomial, sum of contributions and word by word are equivalent")
 def multinomial_counts(evidence: Evidence) -> float:
-    """Compare formula, PLSA, and enumerations of contributions and of sequences of words."""
+    """Compare the formula, PLSA, and enumerations of contributions and of token sequences."""
     return max(
-        _differ(
+        _compare(
             exact.multinomial(3 * weights, topics, TOTAL),
             exact.multinomial_contributions(3 * weights, topics, TOTAL),
             exact.word_by_word(weights, topics, TOTAL),
@@ -121,16 +121,16 @@ def multinomial_counts(evidence: Evidence) -> float:
     )
 
 
-@checks.claim("Lemma D.3", "Normalised, Poisson and multinomial differ by a constant")
+@checks.claim("Lemma D.3", "Normalised Poisson and multinomial differ by a constant factor")
 def poisson_and_multinomial(evidence: Evidence) -> float:
-    """Compare the ratio of their probabilities with the constant, for several factors."""
+    """Compare the ratio of the probabilities with the constant, for several factors."""
     constant = np.exp(-1.0) / np.exp(gammaln(TOTAL + 1.0))
     worst = 0.0
     for weights, topics in evidence.tiny():
         words = exact.word_by_word(weights, topics, TOTAL)
         contributions = exact.poisson_contributions(weights, topics, TOTAL)
         scaled = {x: constant * mass for x, mass in words.items()}
-        worst = max(worst, _differ({x: contributions[x] for x in words}, scaled))
+        worst = max(worst, _compare({x: contributions[x] for x in words}, scaled))
     return worst
 
 
@@ -138,10 +138,10 @@ def poisson_and_multinomial(evidence: Evidence) -> float:
     "Appendix D", "The generative processes draw from these distributions", tolerance=0.05
 )
 def draws(evidence: Evidence) -> float:
-    """Compare frequencies with probabilities, in total variation, for all processes.
+    """Return the largest total variation distance between frequencies and probabilities.
 
-    For so many draws it is less than half the tolerance on average, and above it with a
-    probability of less than one in a million.
+    With this many draws, its mean is less than half the tolerance, and it exceeds the tolerance
+    with a probability of less than one in a million.
     """
     weights, topics = next(evidence.tiny())
     rows, rng = np.tile(weights, (_DRAWS, 1)), evidence.rng()
@@ -168,23 +168,26 @@ def draws(evidence: Evidence) -> float:
 # Appendix E: the Gamma-Poisson model
 
 
-@checks.claim("Algorithm 7", "GammaPoisson does its variational inference, rates by component")
+@checks.claim(
+    "Algorithm 7",
+    "GammaPoisson makes the iterates of variational inference",
+)
 def gamma_poisson(evidence: Evidence) -> float:
-    """Compare with the transcription."""
+    """Return the deviation from the transcription."""
     at = evidence.small
     step = partial(paper.algorithm_7, alpha=at.alpha, rate=at.rates)
-    return from_transcription(at, at.gamma_poisson(at.rates), step)
+    return compare_with_transcription(at, at.gamma_poisson(at.rates), step)
 
 
-@checks.claim("Appendix E", "Gamma-Poisson's bound is the paper's, and LDA's up to a constant")
+@checks.claim("Appendix E", "The bounds of Gamma-Poisson and LDA differ by a constant")
 def gamma_poisson_bounds(evidence: Evidence) -> float:
-    """Compare with the transcription; then the difference of the bounds at two points.
+    """Compare the bound with the transcription, and its difference from LDA's at two points.
 
-    It is a bound, too: of tiny counts, for which the likelihood is known.
+    It is also checked to be a bound, on tiny counts whose likelihood is known.
     """
     at = evidence.small
     counts = at.sample_totals[:, np.newaxis] * paper.normalized(at.weights)
-    points = (at.alpha + counts, at.topics), held(evidence.settled["lda"])
+    points = (at.alpha + counts, at.topics), iterate_of(evidence.fixed_points["lda"])
     gaps = [
         gamma_poisson_bound(at.X, topics, at.alpha, RATE, posterior)
         - lda_bound(at.X, topics, at.alpha, posterior)
@@ -197,12 +200,12 @@ def gamma_poisson_bounds(evidence: Evidence) -> float:
             scale=at.total,
         ),
         deviation(*gaps, scale=at.total),
-        *(_above_likelihood(topics) for _, topics in evidence.tiny()),
+        *(_excess_over_likelihood(topics) for _, topics in evidence.tiny()),
     )
 
 
-def _above_likelihood(topics: Array) -> float:
-    """Measure by how much the library's bound is above the exact log-likelihood."""
+def _excess_over_likelihood(topics: Array) -> float:
+    """Return by how much the library's bound exceeds the exact log-likelihood."""
     worst = 0.0
     for x in exact.cells(topics.shape[1], TOTAL):
         likelihood = exact.gamma_poisson_likelihood(x, topics, ALPHA, RATE)
@@ -212,11 +215,11 @@ def _above_likelihood(topics: Array) -> float:
     return worst
 
 
-@checks.claim("Lemma E.1", "Gamma-Poisson is LDA with a Poisson-Gamma number of words")
+@checks.claim("Lemma E.1", "Gamma-Poisson is LDA with a negative binomial number of words")
 def buntine(evidence: Evidence) -> float:
-    """Compare the quadratures of both."""
+    """Compare the exact probabilities of both models."""
     return max(
-        _differ(
+        _compare(
             exact.gamma_poisson(topics, ALPHA, RATE, TOTAL),
             exact.dirichlet_poisson_gamma(topics, ALPHA, RATE, TOTAL),
         )
@@ -224,9 +227,9 @@ def buntine(evidence: Evidence) -> float:
     )
 
 
-@checks.claim("Corollary E.2", "The likelihoods of Gamma-Poisson and LDA have the same optima")
+@checks.claim("Corollary E.2", "The same topics maximise the likelihoods of Gamma-Poisson and LDA")
 def same_optima(evidence: Evidence) -> float:
-    """Look whether the ratio of the likelihoods is the same for all topics, whatever the counts."""
+    """Return how much the ratio of the likelihoods depends on the topics."""
     ratios = np.array(
         [
             [
@@ -240,9 +243,9 @@ def same_optima(evidence: Evidence) -> float:
     return deviation(ratios / ratios[0], np.ones_like(ratios))
 
 
-@checks.claim("Lemma E.3", "Gamma-Poisson's iterates are LDA's, and sum to alpha + totals")
+@checks.claim("Lemma E.3", "Gamma-Poisson with a common rate and LDA have the same iterates")
 def gamma_poisson_and_lda_iterates(evidence: Evidence) -> float:
-    """Compare topics, posteriors and their sums in every iteration."""
+    """Return the deviation of topics, posteriors and sums of posteriors in every iteration."""
     at, worst = evidence.large, 0.0
     sums = at.alpha.sum() + at.sample_totals
     for ours, theirs in zip(at.run(at.gamma_poisson()), at.run(at.lda()), strict=True):
@@ -254,11 +257,15 @@ def gamma_poisson_and_lda_iterates(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim("Corollary E.4", "Fixed points of Gamma-Poisson and LDA are the same")
+@checks.claim("Corollary E.4", "Gamma-Poisson (common rate) and LDA have the same fixed points")
 def gamma_poisson_and_lda_fixed_points(evidence: Evidence) -> float:
-    """Check that the other algorithm leaves them alone, and that the rates are 1 + a."""
-    at, lda, other = evidence.small, evidence.settled["lda"], evidence.settled["gamma_poisson"]
-    (moved,) = at.run(at.gamma_poisson(), held(lda), n_iter=1)
+    """Return how far the other algorithm moves them, and the deviation of the rates from 1 + a."""
+    at, lda, other = (
+        evidence.small,
+        evidence.fixed_points["lda"],
+        evidence.fixed_points["gamma_poisson"],
+    )
+    (moved,) = at.run(at.gamma_poisson(), iterate_of(lda), n_iter=1)
     return max(
         deviation(moved.rates, np.full(at.weights.shape, 1 + RATE)),
         at.departure(lda, at.gamma_poisson()),
@@ -270,21 +277,21 @@ def gamma_poisson_and_lda_fixed_points(evidence: Evidence) -> float:
 
 
 def _norms(topics: Array, p: float) -> Array:
-    """Compute the l_p norm of each topic."""
+    """Return the l_p norm of each topic."""
     return np.asarray((topics**p).sum(axis=1) ** (1 / p))
 
 
 def _points(evidence: Evidence) -> tuple[Point, Point]:
-    """Take a random point and a fitted one, both without constraints."""
+    """Return a random point and a fitted one, both without constraints."""
     at = evidence.small
-    return random_point(at, evidence.rng()), held(evidence.settled["free_nmf"])
+    return random_point(at, evidence.rng()), iterate_of(evidence.fixed_points["free_nmf"])
 
 
-@checks.claim("Theorem F.1", "A normalisation of the topics can move into the penalty")
+@checks.claim("Theorem F.1", "Normalised topics are equivalent to a penalty with their norms")
 def constraint_into_penalty(evidence: Evidence) -> float:
     """Compare both objectives under the map, for several norms, penalties and errors.
 
-    A point without constraint is normalised; a normalised one is given any scales.
+    A free point is normalised, and a normalised point is rescaled.
     """
     at, worst = evidence.small, 0.0
     scales = evidence.rng().gamma(2.0, size=at.n_components)
@@ -301,19 +308,19 @@ def constraint_into_penalty(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim("Theorem F.1", "No point without the constraint beats a Lasso solution with it")
+@checks.claim("Theorem F.1", "A constrained Lasso solution is optimal without the constraint")
 def lasso_without_constraint(evidence: Evidence) -> float:
-    """Evaluate the objective without constraint near a fit of the constrained one."""
+    """Return by how much the unconstrained objective is lower near a constrained solution."""
     at, rng, worst = evidence.small, evidence.rng(), 0.0
-    model = evidence.settled["lasso"]
+    model = evidence.fixed_points["lasso"]
     strength = model.weights.strength
-    least = lasso_kl(at.X, *held(model), strength)
+    least = lasso_kl(at.X, *iterate_of(model), strength)
     for size in (1e-4, 1e-3, 1e-2):
         for _ in range(TRIES):
-            # Every entry by itself, and all of a side together.
+            # Perturb every entry, and each factor as a whole.
             weights, topics = (
                 side * np.exp(size * (rng.normal() + rng.normal(size=side.shape)))
-                for side in held(model)
+                for side in iterate_of(model)
             )
             value = paper.divergence(at.X, weights @ topics)
             value += strength * float((weights * topics.sum(axis=1)).sum())
@@ -321,14 +328,12 @@ def lasso_without_constraint(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim(
-    "Theorem F.1", "Solutions of either problem solve the other one, scaled", tolerance=1e-6
-)
+@checks.claim("Theorem F.1", "Rescaled solutions of either problem solve the other", tolerance=1e-6)
 def solutions_of_both(evidence: Evidence) -> float:
-    """Solve both problems and look at the gradient of the other one, for several combinations.
+    """Solve both problems and return the gradient of the other one at the solution.
 
-    On a corner of the data with two components, scaled, and without zeros: not every error allows
-    them.
+    This uses a small part of the data with two components, scaled and shifted to have no zeros,
+    which not every reconstruction error allows.
     """
     at, rng, worst = evidence.small, evidence.rng(), 0.0
     X = at.X[:4, :5] / at.X[:4, :5].mean() + 0.5
@@ -344,9 +349,13 @@ def solutions_of_both(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim("Theorem F.1", "SparseNMF solves the problem without constraint", tolerance=1e-5)
+@checks.claim(
+    "Theorem F.1",
+    "Rescaled fits of SparseNMF solve the unconstrained problem",
+    tolerance=1e-5,
+)
 def sparse_nmf_without_constraint(evidence: Evidence) -> float:
-    """Look at the gradient without constraint at fits of SparseNMF, given any scales."""
+    """Return the unconstrained gradient at rescaled fits of SparseNMF."""
     at, worst = evidence.small, 0.0
     scales = evidence.rng().gamma(2.0, size=at.n_components)
     for p, penalty in ((2.0, "l1"), (1.5, "power")):
@@ -354,7 +363,7 @@ def sparse_nmf_without_constraint(evidence: Evidence) -> float:
         stop = {"max_iter": 500, "tol": 0, "callbacks": lambda now: now.residual <= 1e-7}
         model.set_params(init=at.start, **stop).fit(at.X)
         problem = Sparse(at.X, p, PENALTIES[penalty], ERRORS["Kullback-Leibler"], strength=0.5)
-        weights, topics = held(model)
+        weights, topics = iterate_of(model)
         scaled = weights / scales, topics * scales[:, np.newaxis]
         value, gradient = problem.reformulated(*scaled)
         gap = deviation(value, model.objective_, scale=at.total)
@@ -362,7 +371,7 @@ def sparse_nmf_without_constraint(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim("Appendix F", "An l_q penalty becomes one on the products of both sides' norms")
+@checks.claim("Appendix F", "An l_q penalty becomes one on products of the factors' norms")
 def products_of_norms(evidence: Evidence) -> float:
     """Evaluate both examples of the appendix; the Lasso's objective is the library's."""
     at, worst = evidence.small, 0.0

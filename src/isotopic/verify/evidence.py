@@ -1,4 +1,4 @@
-"""What the claims are checked on: data, a common start, and how models are run from it."""
+"""What the claims are checked on: data, a common start, and fits from it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,25 +22,25 @@ from isotopic.verify.table import Claim
 Point: TypeAlias = tuple[Array, Array]
 Measure: TypeAlias = "Callable[[Evidence], float]"
 
-# Of larger data this many samples, evenly spaced, are used.
+# If there are more samples, this many evenly spaced ones are used.
 _MOST_SAMPLES = 2000
 
-# The part on which the responsibilities are written out, and fits are run until an update moves no
-# more than this share of the counts, or so often.
+# The size of the small part of the data. Fits of it are run until an update moves at most this
+# fraction of the counts, or for this many iterations.
 _SMALL_SAMPLES, _SMALL_FEATURES, _SMALL_COMPONENTS = 12, 15, 3
-_SETTLED, _MOST_ITERATIONS = 1e-10, 2000
+_CONVERGED, _MOST_ITERATIONS = 1e-10, 2000
 
-# A fixed point is found by iterating, so its own algorithm still moves it a little. Another one may
-# move it by so many times as much.
+# A fixed point is found by iterating, so its own algorithm still moves it a little. Another
+# algorithm may move it this many times as far.
 _LEEWAY = 10
 
-# How many random points are tried.
+# Number of random points that are tried.
 TRIES = 5
 
-# The tiny models: the largest total of their counts, and the concentrations of their two weights.
+# The tiny models: the largest sum of their counts, and the concentrations of their two weights.
 TOTAL, ALPHA = 3, np.array([0.7, 1.6])
 
-# The common rate of the Gamma prior, and the penalties of the Lasso.
+# The common rate of the Gamma prior, and the strengths of the Lasso.
 RATE = 0.5
 STRENGTHS = (0.1, 1.0, 10.0)
 
@@ -55,12 +55,12 @@ class Check:
     measure: Measure
 
     def __call__(self, evidence: "Evidence") -> Claim:
-        """Measure."""
+        """Return the claim with its measured deviation."""
         return Claim(self.where, self.claim, self.measure(evidence), self.tolerance)
 
 
 class Checks(list[Check]):
-    """A list of checks to which :meth:`claim` adds."""
+    """A list of checks; :meth:`claim` is the decorator that adds to it."""
 
     def claim(
         self, where: str, claim: str, *, tolerance: float = 1e-10
@@ -75,10 +75,10 @@ class Checks(list[Check]):
 
 
 class Step(NamedTuple):
-    """One iteration: the iterate as the paper writes it, and what else is compared.
+    """One iteration as the paper writes it.
 
-    ``point`` is the weights and the topics: factors, or the parameters of a Bayesian side, whose
-    Gamma ``rates`` stand beside.
+    ``point`` holds the weights and the topics: factors, or the posterior parameters of a Bayesian
+    side. ``rates`` holds the posterior rates of Gamma weights.
     """
 
     point: Point
@@ -87,7 +87,7 @@ class Step(NamedTuple):
 
     @classmethod
     def of(cls, at: Iteration[Any]) -> "Step":
-        """Take what is needed of an iteration."""
+        """Return the step of an iteration."""
         weights, topics = at.state.weights, at.state.topics
         parameters = weights.mean if weights.parameters is None else weights.parameters
         return cls((parameters, topics.mean), at.objective, weights.rates)
@@ -95,15 +95,15 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """Data, and the point from which every model starts.
+    """Data and the common start of all models.
 
     Attributes
     ----------
     X : ndarray or sparse array of shape (samples, features), float64
     weights, topics : ndarray
-        All positive; the topics sum to one. A Bayesian side takes them as its parameters.
+        All positive; the topics sum to one. A Bayesian side uses them as its parameters.
     n_iter : int
-        How many iterations are compared.
+        Number of iterations that are compared.
     """
 
     X: Any
@@ -118,17 +118,17 @@ class Setting:
 
     @property
     def n_components(self) -> int:
-        """How many components."""
+        """The number of components."""
         return len(self.topics)
 
     @property
     def alpha(self) -> Array:
-        """Concentrations that differ, so that no two components can be mistaken."""
+        """Concentrations, different for each component, so that components cannot be confused."""
         return np.linspace(0.2, 1.0, self.n_components)
 
     @property
     def rates(self) -> Array:
-        """Rates that differ."""
+        """Rates, different for each component."""
         return np.linspace(0.5, 2.0, self.n_components)
 
     @cached_property
@@ -138,32 +138,32 @@ class Setting:
 
     @cached_property
     def total(self) -> float:
-        """The sum of all counts: what objectives are measured by."""
+        """The sum of all counts, the scale of objectives."""
         return float(self.sample_totals.sum())
 
     @cached_property
     def saturated(self) -> float:
-        """The sum of ``x log x - x``: the part of the divergence that only the data have."""
-        X = self.X  # as Any: what issparse finds out is less than what is known
+        """The sum of ``x log x - x``: the part of the divergence that depends only on the data."""
+        X = self.X  # as Any, because issparse narrows the type too much
         values = X.data if sparse.issparse(self.X) else X
         return float((xlogy(values, values) - values).sum())
 
     # The models of the paper
 
     def free_nmf(self) -> NMF:
-        """Make NMF without constraints, solved in turns (Algorithm 1)."""
+        """Return NMF without constraints, with alternating updates (Algorithm 1)."""
         return NMF(self.n_components, normalize=False, solver="alternating")
 
     def nmf(self) -> NMF:
-        """Make NMF with normalised topics, solved jointly (Algorithm 4)."""
+        """Return NMF with normalised topics and joint updates (Algorithm 4)."""
         return NMF(self.n_components, solver="joint")
 
     def plsa(self) -> PLSA:
-        """Make PLSA (Algorithms 2 and 6)."""
+        """Return PLSA (Algorithms 2 and 6)."""
         return PLSA(self.n_components, solver="joint")
 
     def lda(self) -> LDA:
-        """Make LDA (Algorithms 3 and 5)."""
+        """Return LDA (Algorithms 3 and 5)."""
         return LDA(
             self.n_components,
             alpha=self.alpha,
@@ -173,11 +173,11 @@ class Setting:
         )
 
     def gamma_poisson(self, rate: float | Array = RATE) -> GammaPoisson:
-        """Make the Gamma-Poisson model (Algorithm 7)."""
+        """Return the Gamma-Poisson model (Algorithm 7)."""
         return GammaPoisson(self.n_components, shape=self.alpha, rate=rate, solver="joint")
 
     def lasso(self, strength: float = 1.0) -> TopicModel:
-        """Make Lasso-penalised NMF with normalised topics (Section 6)."""
+        """Return Lasso-penalised NMF with normalised topics (Section 6)."""
         return TopicModel(
             self.n_components, weights=Lasso(strength), topics=Simplex(), solver="joint"
         )
@@ -185,7 +185,7 @@ class Setting:
     def run(
         self, model: BaseTopicModel, start: Point | None = None, n_iter: int | None = None
     ) -> list[Step]:
-        """Fit the model for a number of iterations, and give all of them."""
+        """Fit the model for a number of iterations and return all of them."""
         steps: list[Step] = []
         model.set_params(
             init=start or self.start,
@@ -196,36 +196,36 @@ class Setting:
         model.fit(self.X)
         return steps
 
-    def settle(self, model: BaseTopicModel) -> BaseTopicModel:
-        """Fit the model until it stands still."""
+    def fit_to_fixed_point(self, model: BaseTopicModel) -> BaseTopicModel:
+        """Return the model, fitted until an update moves almost nothing."""
         model.set_params(
             init=self.start,
             max_iter=_MOST_ITERATIONS,
             tol=0,
-            callbacks=lambda at: at.residual <= _SETTLED,
+            callbacks=lambda at: at.residual <= _CONVERGED,
         )
         return model.fit(self.X)
 
     def movement(self, model: BaseTopicModel, point: Point) -> float:
-        """Measure how far one iteration of the model moves a point."""
+        """Return how far one iteration of the model moves a point."""
         (moved,) = self.run(model, point, n_iter=1)
         return deviation(moved.point, point)
 
     def departure(
-        self, settled: BaseTopicModel, other: BaseTopicModel, point: Point | None = None
+        self, fixed: BaseTopicModel, other: BaseTopicModel, point: Point | None = None
     ) -> float:
-        """Measure how much more another model moves a settled one's point than that does itself.
+        """Return how far another model moves a fixed point, beyond what convergence explains.
 
-        The point is as the other model has it, if that is different.
+        ``point`` is the fixed point as the other model represents it, if that is different.
         """
-        own = held(settled)
-        leeway = _LEEWAY * self.movement(clone(settled), own)
+        own = iterate_of(fixed)
+        leeway = _LEEWAY * self.movement(clone(fixed), own)
         return max(0.0, self.movement(other, point or own) - leeway)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that the claims are checked on.
+    """Everything that the claims are checked on.
 
     Attributes
     ----------
@@ -240,12 +240,12 @@ class Evidence:
 
     @classmethod
     def of(cls, X: Any, n_components: int, n_iter: int, random_state: Seed) -> "Evidence":
-        """Prepare data."""
+        """Return the evidence for given data."""
         for name, value, least in (("n_components", n_components, 1), ("n_iter", n_iter, 2)):
             if value < least:
-                raise ValueError(f"{name} must be at least {least}, not {value}")
+                raise ValueError(f"{name} must be at least {least}, but is {value}.")
         rng = generator(random_state)
-        X = read_counts(X)
+        X = prepare_counts(X)
         return cls(
             _setting(X, n_components, n_iter, rng),
             _setting(_dense_part(X), min(n_components, _SMALL_COMPONENTS), n_iter, rng),
@@ -253,37 +253,37 @@ class Evidence:
         )
 
     def rng(self) -> np.random.Generator:
-        """Make the generator with which every check begins."""
+        """Return a new generator; every check starts with the same one."""
         return np.random.default_rng(self.seed)
 
     def tiny(self) -> Iterator[Point]:
-        """Draw weights of two components that sum to one, and topics of three features."""
+        """Yield random weights of two components that sum to one, and topics of three features."""
         rng = self.rng()
         for _ in range(TRIES):
             yield rng.dirichlet(np.ones(2)), rng.dirichlet(np.ones(3), size=2)
 
     @cached_property
-    def settled(self) -> dict[str, Any]:
-        """Every model, fitted to the small data until it stands still."""
+    def fixed_points(self) -> dict[str, Any]:
+        """Every model, fitted to the small data until an update moves almost nothing."""
         models = ("free_nmf", "nmf", "plsa", "lda", "gamma_poisson", "lasso")
-        return {name: self.small.settle(getattr(self.small, name)()) for name in models}
+        return {name: self.small.fit_to_fixed_point(getattr(self.small, name)()) for name in models}
 
 
-def held(model: Any) -> Point:
-    """Give the iterate that a fitted model holds."""
+def iterate_of(model: Any) -> Point:
+    """Return the iterate that a fitted model holds: factors or posterior parameters."""
     posterior = model.weights_posterior_
     return (model.weights_ if posterior is None else posterior), model.components_
 
 
 def random_point(at: Setting, rng: np.random.Generator) -> Point:
-    """Draw positive factors without constraints."""
+    """Return random positive factors without constraints."""
     return rng.gamma(2.0, size=at.weights.shape), rng.gamma(2.0, size=at.topics.shape)
 
 
 def deviation(found: Any, expected: Any, *, scale: float = 0.0) -> float:
-    """Give the largest difference, relative to the largest expected entry or to a larger scale.
+    """Return the largest difference, relative to the largest expected entry or a larger scale.
 
-    Of tuples, the largest over their members. Infinite where there is no number to compare.
+    For tuples, it is the largest over their members. NaN counts as infinite.
     """
     if isinstance(expected, tuple):
         return max(deviation(f, e, scale=scale) for f, e in zip(found, expected, strict=True))
@@ -293,23 +293,23 @@ def deviation(found: Any, expected: Any, *, scale: float = 0.0) -> float:
 
 
 def excess(values: Any, bounds: Any, *, scale: float) -> float:
-    """Give by how much any value is above its bound, relative to the bounds or a larger scale."""
+    """Return by how much a value exceeds its bound, relative to the bounds or a larger scale."""
     with np.errstate(invalid="ignore"):
         above = (np.asarray(values) - bounds).max() / max(scale, np.abs(bounds).max())
         return max(0.0, _infinite_if_nan(above))
 
 
 def _infinite_if_nan(value: Any) -> float:
-    """Make the largest of several numbers notice one that is none."""
+    """Return the value, or infinity for NaN, which ``max`` could ignore."""
     return float("inf") if np.isnan(value) else float(value)
 
 
-def read_counts(X: Any) -> Any:
-    """Make what the checks work on: float64, not too many samples. Raise if it is not counts."""
+def prepare_counts(X: Any) -> Any:
+    """Return the counts in float64, with a limited number of samples; raise if there are none."""
     is_sparse = sparse.issparse(X)
     X = X.tocsr().astype(np.float64) if is_sparse else np.asarray(X, np.float64)
     if CountMatrix(X).total == 0:
-        raise ValueError("X has no counts: there is nothing to verify on")
+        raise ValueError("X has no counts: all entries are zero. Use data with at least one count.")
     rows = X.shape[0]
     if rows <= _MOST_SAMPLES:
         return X
@@ -317,7 +317,7 @@ def read_counts(X: Any) -> Any:
 
 
 def _dense_part(X: Any) -> Array:
-    """Take the most frequent features, and the samples that have most of them."""
+    """Return the most frequent features of the samples with the most counts of them."""
     frequent = _largest(np.asarray(X.sum(axis=0)).ravel(), _SMALL_FEATURES)
     part: Any = X[:, frequent]
     dense: Array = part.toarray() if sparse.issparse(X) else part
@@ -326,7 +326,7 @@ def _dense_part(X: Any) -> Array:
 
 
 def _largest(totals: Array, most: int) -> Array:
-    """Give the places of the largest totals, in their order, empty ones left out."""
+    """Return the indices of the largest totals in ascending order, without empty ones."""
     places = np.argsort(-totals, kind="stable")[:most]
     return np.sort(places[totals[places] > 0])
 

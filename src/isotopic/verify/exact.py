@@ -1,7 +1,7 @@
 """Exact probabilities of tiny counts, by enumeration, convolution and quadrature.
 
-One sample, a tuple ``x`` of a few counts; ``weights`` has one number for each of two components,
-``topics`` is components x features. Each distribution of the paper is computed from its own story.
+A sample is a tuple ``x`` of a few counts, ``weights`` has one number for each of two components,
+and ``topics`` is components x features. Each distribution is computed from its own process.
 """
 
 from collections.abc import Iterator
@@ -19,17 +19,17 @@ Distribution: TypeAlias = dict[Cell, float]
 
 
 def cells(n_features: int, most: int) -> list[Cell]:
-    """List all tuples of counts with at most that total."""
+    """Return all tuples of counts with at most this total."""
     return [x for x in product(range(most + 1), repeat=n_features) if sum(x) <= most]
 
 
 def poisson_probability(n: Array, rate: Array) -> Array:
-    """Probability of n under a Poisson distribution."""
+    """Return the probability of ``n`` under a Poisson distribution."""
     return np.exp(n * np.log(rate) - rate - gammaln(n + 1.0))
 
 
 def coefficient(x: Cell) -> float:
-    """Compute the multinomial coefficient."""
+    """Return the multinomial coefficient."""
     return float(np.exp(gammaln(sum(x) + 1.0) - gammaln(np.add(x, 1.0)).sum()))
 
 
@@ -37,7 +37,7 @@ def coefficient(x: Cell) -> float:
 
 
 def poisson(weights: Array, topics: Array, most: int) -> Distribution:
-    """Independent Poisson counts."""
+    """Return the distribution of independent Poisson counts."""
     rates = weights @ topics
     return {
         x: float(poisson_probability(np.array(x), rates).prod()) for x in cells(len(rates), most)
@@ -45,7 +45,7 @@ def poisson(weights: Array, topics: Array, most: int) -> Distribution:
 
 
 def poisson_contributions(weights: Array, topics: Array, most: int) -> Distribution:
-    """Poisson contributions, added up over the components by convolution."""
+    """Return the distribution of sums of Poisson contributions, by convolution."""
     counts = np.arange(most + 1)
     each = [
         reduce(np.convolve, [poisson_probability(counts, rate) for rate in weights * topic])
@@ -58,7 +58,7 @@ def poisson_contributions(weights: Array, topics: Array, most: int) -> Distribut
 
 
 def multinomial(weights: Array, topics: Array, total: int) -> Distribution:
-    """Multinomial counts."""
+    """Return the distribution of multinomial counts."""
     shares = weights @ topics / (weights @ topics).sum()
     return {
         x: coefficient(x) * float(np.prod(shares**x))
@@ -68,16 +68,16 @@ def multinomial(weights: Array, topics: Array, total: int) -> Distribution:
 
 
 def multinomial_contributions(weights: Array, topics: Array, total: int) -> Distribution:
-    """Multinomial contributions, added up over the components by enumeration."""
+    """Return the distribution of sums of multinomial contributions, by enumeration."""
     joint = weights[:, np.newaxis] * topics
     whole = multinomial(np.ones(1), joint.reshape(1, -1), total)
-    return _gathered(
+    return _add_up(
         (tuple(np.reshape(z, joint.shape).sum(axis=0).tolist()), mass) for z, mass in whole.items()
     )
 
 
 def word_by_word(weights: Array, topics: Array, total: int) -> Distribution:
-    """Every token by itself: the sum over all sequences of components and features."""
+    """Return the distribution of counts of tokens, summed over all sequences of tokens."""
     tokens = list(product(range(len(weights)), range(topics.shape[1])))
 
     def sequences() -> Iterator[tuple[Cell, float]]:
@@ -86,22 +86,22 @@ def word_by_word(weights: Array, topics: Array, total: int) -> Distribution:
             mass = np.prod([weights[k] * topics[k, v] for k, v in sequence])
             yield tuple(features.count(v) for v in range(topics.shape[1])), float(mass)
 
-    return _gathered(sequences())
+    return _add_up(sequences())
 
 
 # Given topics and a prior of the weights of two components. The integrands are polynomials times
-# the quadrature's own weight function, so the Gauss rules have no error but rounding.
+# the weight function of the quadrature, so Gauss rules are exact up to rounding.
 
 
 def lda_likelihood(x: Cell, topics: Array, alpha: Array) -> float:
-    """Mean over Dirichlet proportions of the probability of a sequence with these counts."""
+    """Return the probability of one token sequence with these counts under LDA."""
     nodes, mass = roots_jacobi(sum(x) // 2 + 1, alpha[1] - 1, alpha[0] - 1)
     proportions = np.stack([1 + nodes, 1 - nodes], axis=1) / 2
     return float(mass @ np.prod((proportions @ topics) ** x, axis=1) / mass.sum())
 
 
 def gamma_poisson_likelihood(x: Cell, topics: Array, alpha: Array, rate: float) -> float:
-    """Mean over Gamma weights of the probability of Poisson counts, the topics normalised."""
+    """Return the probability of counts under Gamma-Poisson with normalised topics."""
     first, second = (roots_genlaguerre(sum(x) // 2 + 1, shape - 1) for shape in alpha)
     weights = np.array(list(product(first[0], second[0]))) / (1 + rate)
     mass = np.outer(first[1], second[1]).ravel()
@@ -110,20 +110,20 @@ def gamma_poisson_likelihood(x: Cell, topics: Array, alpha: Array, rate: float) 
 
 
 def poisson_gamma_probability(n: int, shape: float, rate: float) -> float:
-    """Probability of n under a Poisson distribution whose rate is Gamma."""
+    """Return the probability of ``n`` under a Poisson distribution with a Gamma rate."""
     log_mass = gammaln(n + shape) - gammaln(shape) - gammaln(n + 1.0)
     return float(np.exp(log_mass + shape * np.log(rate / (1 + rate)) - n * np.log(1 + rate)))
 
 
 def gamma_poisson(topics: Array, alpha: Array, rate: float, most: int) -> Distribution:
-    """Gamma weights, Poisson counts."""
+    """Return the distribution of Poisson counts with Gamma weights."""
     return {
         x: gamma_poisson_likelihood(x, topics, alpha, rate) for x in cells(topics.shape[1], most)
     }
 
 
 def dirichlet_poisson_gamma(topics: Array, alpha: Array, rate: float, most: int) -> Distribution:
-    """Dirichlet proportions, a Poisson-Gamma total, multinomial counts."""
+    """Return the distribution of multinomial counts with a Poisson-Gamma total."""
     return {
         x: coefficient(x)
         * lda_likelihood(x, topics, alpha)
@@ -133,7 +133,7 @@ def dirichlet_poisson_gamma(topics: Array, alpha: Array, rate: float, most: int)
 
 
 def dirichlet_poisson(topics: Array, alpha: Array, scale: float, most: int) -> Distribution:
-    """Dirichlet proportions times a scale, Poisson counts: the total is Poisson."""
+    """Return the distribution of Poisson counts whose rates are scaled Dirichlet proportions."""
     return {
         x: coefficient(x)
         * lda_likelihood(x, topics, alpha)
@@ -142,25 +142,25 @@ def dirichlet_poisson(topics: Array, alpha: Array, scale: float, most: int) -> D
     }
 
 
-# Comparing
+# Comparing distributions
 
 
 def aligned(*distributions: Distribution) -> Array:
-    """Put the probabilities of the same counts into columns, one row for each distribution."""
+    """Return an array with one row for each distribution and one column for each count."""
     places = sorted(set().union(*distributions))
     return np.array([[masses.get(x, 0.0) for x in places] for masses in distributions])
 
 
 def total_variation(draws: Array, distribution: Distribution) -> float:
-    """Distance of drawn counts from a distribution, cells that it leaves out taken as one."""
+    """Return the total variation distance of draws; counts without probability form one cell."""
     seen, times = np.unique(draws, axis=0, return_counts=True)
     frequencies = dict(zip(map(tuple, seen.tolist()), (times / len(draws)).tolist(), strict=True))
     gaps = np.array([frequencies.get(x, 0.0) - mass for x, mass in distribution.items()])
     return float(np.abs(gaps).sum() + abs(gaps.sum())) / 2
 
 
-def _gathered(masses: Iterator[tuple[Cell, float]]) -> Distribution:
-    """Add up the probabilities of the same counts."""
+def _add_up(masses: Iterator[tuple[Cell, float]]) -> Distribution:
+    """Return the distribution with the probabilities of equal counts added up."""
     distribution: Distribution = {}
     for x, mass in masses:
         distribution[x] = distribution.get(x, 0.0) + mass

@@ -1,4 +1,4 @@
-"""The claims of the paper's sections, in their order."""
+"""The claims of the paper's sections, in the order of the paper."""
 
 from functools import partial
 from typing import Any
@@ -21,42 +21,42 @@ from isotopic.verify.evidence import (
     Setting,
     deviation,
     excess,
-    held,
+    iterate_of,
 )
 
 checks = Checks()
 
-# The shares of a sample's largest weight up to which another one counts as zero: the smallest that
-# rounding leaves alone (a multiplicative update may end at a subnormal number), and a visible one.
+# A weight counts as zero if it is below this fraction of the largest weight of its sample: zero up
+# to rounding (multiplicative updates may end at subnormal numbers), and practically zero.
 _ZERO, _RELATIVE_ZERO = 1e-290, 1e-3
 
 
-def from_transcription(at: Setting, model: BaseTopicModel, step: paper.Step) -> float:
-    """Compare the library's iterates with those of a transcription from the same start."""
+def compare_with_transcription(at: Setting, model: BaseTopicModel, step: paper.Step) -> float:
+    """Return the deviation of the library's iterates from those of a literal transcription."""
     ours, theirs = at.run(model), paper.trajectory(step, at.X, at.start, at.n_iter)
     return max(deviation(a.point, b) for a, b in zip(ours, theirs, strict=True))
 
 
-# Section 3: the algorithms that were there before
+# Section 3: background
 
 
-@checks.claim("Algorithm 1", "NMF(normalize=False) does Lee and Seung's updates, in turns")
+@checks.claim("Algorithm 1", "NMF(normalize=False) makes Lee and Seung's alternating updates")
 def lee_and_seung(evidence: Evidence) -> float:
-    """Compare with the transcription."""
+    """Return the deviation from the transcription."""
     at = evidence.small
-    return from_transcription(at, at.free_nmf(), paper.algorithm_1)
+    return compare_with_transcription(at, at.free_nmf(), paper.algorithm_1)
 
 
-@checks.claim("Algorithm 2", "PLSA does Hofmann's EM with the tensor of responsibilities")
+@checks.claim("Algorithm 2", "PLSA makes the iterates of Hofmann's EM algorithm")
 def hofmann(evidence: Evidence) -> float:
-    """Compare with the transcription."""
+    """Return the deviation from the transcription."""
     at = evidence.small
-    return from_transcription(at, at.plsa(), paper.algorithm_2)
+    return compare_with_transcription(at, at.plsa(), paper.algorithm_2)
 
 
-@checks.claim("Section 3", "LDA's variational bound is below the exact likelihood")
+@checks.claim("Section 3", "The variational bound of LDA is below its exact log-likelihood")
 def lda_is_bounded(evidence: Evidence) -> float:
-    """Compare with the likelihoods of tiny counts."""
+    """Return by how much the bound exceeds the exact log-likelihood of tiny counts."""
     return max(
         excess(
             lda_bound([x], topics, ALPHA, [ALPHA + sum(x) / len(ALPHA)]),
@@ -68,21 +68,24 @@ def lda_is_bounded(evidence: Evidence) -> float:
     )
 
 
-@checks.claim("Algorithm 3", "LDA does Blei's inference with the tensor of responsibilities")
+@checks.claim("Algorithm 3", "LDA makes the iterates of Blei et al.'s variational inference")
 def blei(evidence: Evidence) -> float:
-    """Compare with the transcription."""
+    """Return the deviation from the transcription."""
     at = evidence.small
-    return from_transcription(at, at.lda(), partial(paper.algorithm_3, alpha=at.alpha))
+    return compare_with_transcription(at, at.lda(), partial(paper.algorithm_3, alpha=at.alpha))
 
 
 # Section 4: normalization constraints
 
 
-@checks.claim("Section 4", "With both sides normalised, the divergence is PLSA's objective")
+@checks.claim(
+    "Section 4",
+    "KL divergence plus PLSA log-likelihood is a constant of the data",
+)
 def divergence_and_likelihood(evidence: Evidence) -> float:
-    """Add the divergence and the log-likelihood: the sum is a constant of the data.
+    """Return how far the sum of divergence and log-likelihood is from a constant of the data.
 
-    Both are the library's on the data; on the small part, one of them is written out.
+    On the whole data both are the library's; on the small part, one of them is transcribed.
     """
     at, small = evidence.large, evidence.small
     proportions, shares = paper.normalized(at.weights), paper.normalized(small.weights)
@@ -106,35 +109,35 @@ def divergence_and_likelihood(evidence: Evidence) -> float:
     )
 
 
-@checks.claim("Lemma 4.1", "Normalising free NMF's topics keeps product and divergence")
+@checks.claim("Lemma 4.1", "Normalising NMF's topics keeps the product WH and the divergence")
 def free_and_normalized(evidence: Evidence) -> float:
-    """Map a random point by hand, and a fitted one by :func:`isotopic.convert` too."""
-    at, model = evidence.small, evidence.settled["free_nmf"]
+    """Return the deviations under the map, for a random point and for :func:`isotopic.convert`."""
+    at, model = evidence.small, evidence.fixed_points["free_nmf"]
     converted: Any = convert(model, at.nmf())
     unnormalized = at.weights, at.topics * evidence.rng().gamma(2.0, size=(at.n_components, 1))
     objectives = []
-    for weights, topics in (unnormalized, held(model)):
+    for weights, topics in (unnormalized, iterate_of(model)):
         sums = topics.sum(axis=1)
         mapped = weights * sums, topics / sums[:, np.newaxis]
         before = paper.divergence(at.X, weights @ topics)
         objectives.append(deviation(generalized_kl(at.X, *mapped), before, scale=at.total))
     return max(
         *objectives,
-        deviation(held(converted), mapped),
+        deviation(iterate_of(converted), mapped),
         deviation(converted.components_.sum(axis=1), np.ones(at.n_components)),
         deviation(converted.weights_ @ converted.components_, weights @ topics),
         deviation(converted.objective_, before, scale=at.total),
     )
 
 
-@checks.claim("Lemma 4.2", "NMF and PLSA: the same solutions, up to the samples' totals")
+@checks.claim("Lemma 4.2", "NMF and PLSA have equal solutions, up to the totals of samples")
 def normalized_and_plsa(evidence: Evidence) -> float:
-    """Map random points by hand and fitted ones by :func:`isotopic.convert`.
+    """Return the deviations under the map, for random points and for :func:`isotopic.convert`.
 
-    Under the map the divergences differ by a constant of the data, and giving any weights the
-    samples' totals never makes them worse: so minima go to minima.
+    The map changes the divergence by a constant of the data, and scaling any weights to the totals
+    of the samples never increases it. So minima are mapped to minima.
     """
-    at, settled = evidence.small, evidence.settled
+    at, fits = evidence.small, evidence.fixed_points
     totals = at.sample_totals[:, np.newaxis]
     constant = len(totals) + float((xlogy(totals, totals) - totals).sum())
 
@@ -144,7 +147,7 @@ def normalized_and_plsa(evidence: Evidence) -> float:
             deviation(weights, totals * proportions), deviation(gap, constant, scale=at.total)
         )
 
-    nmf, plsa = settled["nmf"], settled["plsa"]
+    nmf, plsa = fits["nmf"], fits["plsa"]
     shares = paper.normalized(at.weights)
     return max(
         misses(totals * shares, shares, at.topics),
@@ -158,11 +161,11 @@ def normalized_and_plsa(evidence: Evidence) -> float:
     )
 
 
-@checks.claim("Section 4", "Fixed points of Algorithms 1 and 4 map to each other")
+@checks.claim("Section 4", "Fixed points of Algorithm 1 are those of Algorithm 4, normalised")
 def fixed_points_of_nmf(evidence: Evidence) -> float:
-    """Check that the other algorithm leaves the mapped point where it is."""
-    at, free, nmf = evidence.small, evidence.settled["free_nmf"], evidence.settled["nmf"]
-    weights, topics = held(free)
+    """Return how far the other algorithm moves the mapped fixed point."""
+    at, free, nmf = evidence.small, evidence.fixed_points["free_nmf"], evidence.fixed_points["nmf"]
+    weights, topics = iterate_of(free)
     sums = topics.sum(axis=1)
     return max(
         at.departure(free, at.nmf(), (weights * sums, topics / sums[:, np.newaxis])),
@@ -170,9 +173,9 @@ def fixed_points_of_nmf(evidence: Evidence) -> float:
     )
 
 
-@checks.claim("Section 4", "A joint iteration costs one pass over the data, else two")
+@checks.claim("Section 4", "A joint iteration needs one pass over the data, alternating two")
 def passes(evidence: Evidence) -> float:
-    """Read the fits' own history."""
+    """Return the deviation of the passes in the histories of both fits."""
     at, made = evidence.large, []
     for model in (at.nmf(), at.free_nmf()):
         at.run(model)
@@ -180,29 +183,29 @@ def passes(evidence: Evidence) -> float:
     return deviation(made, np.array([1.0, 2.0]), scale=1.0)
 
 
-@checks.claim("Algorithm 4", "NMF() does the joint multiplicative updates")
+@checks.claim("Algorithm 4", "NMF() makes the joint multiplicative updates")
 def joint_nmf(evidence: Evidence) -> float:
-    """Compare with the transcription."""
+    """Return the deviation from the transcription."""
     at = evidence.small
-    return from_transcription(at, at.nmf(), paper.algorithm_4)
+    return compare_with_transcription(at, at.nmf(), paper.algorithm_4)
 
 
 # Section 5: NMF and LDA
 
 
-@checks.claim("Algorithm 5", "LDA does the multiplicative updates of Dirichlet-Poisson NMF")
+@checks.claim("Algorithm 5", "LDA makes the multiplicative updates of Dirichlet-Poisson NMF")
 def dirichlet_poisson(evidence: Evidence) -> float:
-    """Compare with the transcription."""
+    """Return the deviation from the transcription."""
     at = evidence.small
-    return from_transcription(at, at.lda(), partial(paper.algorithm_5, alpha=at.alpha))
+    return compare_with_transcription(at, at.lda(), partial(paper.algorithm_5, alpha=at.alpha))
 
 
 # Section 6: sparse NMF
 
 
-@checks.claim("Section 6", "Lasso iterates are NMF's over 1 + strength, in every iteration")
+@checks.claim("Section 6", "A Lasso divides the weights of every iterate by 1 + lambda")
 def lasso_iterates(evidence: Evidence) -> float:
-    """Compare the iterates of both models."""
+    """Return the deviation of the iterates of both models."""
     at, worst = evidence.large, 0.0
     plain = [step.point for step in at.run(at.nmf())]
     for strength in STRENGTHS:
@@ -212,33 +215,35 @@ def lasso_iterates(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim("Section 6", "A Lasso makes no zeros, exact or relative", tolerance=0.0)
+@checks.claim(
+    "Section 6", "With normalised topics, a Lasso adds no zeros to the weights", tolerance=0.0
+)
 def lasso_sparsity(evidence: Evidence) -> float:
-    """Count the zeros after the same number of iterations, and of fits that stand still."""
-    pairs = [(evidence.settled["nmf"], evidence.settled["lasso"])]
+    """Return the difference in zeros, after equally many iterations and at fixed points."""
+    pairs = [(evidence.fixed_points["nmf"], evidence.fixed_points["lasso"])]
     at = evidence.large
     for strength in STRENGTHS:
         models = at.nmf(), at.lasso(strength)
         for model in models:
             at.run(model)
         pairs.append(models)
-    return max(deviation(_zeros(a.weights_), _zeros(b.weights_)) for a, b in pairs)
+    return max(deviation(_count_zeros(a.weights_), _count_zeros(b.weights_)) for a, b in pairs)
 
 
-def _zeros(weights: Array) -> Array:
-    """Count the entries that are zero, and those that are next to nothing in their sample."""
+def _count_zeros(weights: Array) -> Array:
+    """Return the number of weights that are zero, and of those that are practically zero."""
     largest = weights.max(axis=1, keepdims=True)
     return np.array([(weights <= share * largest).sum() for share in (_ZERO, _RELATIVE_ZERO)])
 
 
-@checks.claim("Lemma 6.1", "NMF with and without a Lasso: the same solutions, up to scale")
+@checks.claim("Lemma 6.1", "Solutions of NMF with and without a Lasso are equal up to scale")
 def lasso_solutions(evidence: Evidence) -> float:
-    """Map points by hand and fitted ones by :func:`isotopic.convert`.
+    """Return the deviations under the map, for points and for :func:`isotopic.convert`.
 
-    Under the map the objectives differ by a constant of the data.
+    The map changes the objective by a constant of the data.
     """
     at, worst = evidence.small, 0.0
-    model = evidence.settled["nmf"]
+    model = evidence.fixed_points["nmf"]
     for strength in STRENGTHS:
         constant = np.log1p(strength) * at.total
         converted: Any = convert(model, at.lasso(strength))
@@ -246,11 +251,11 @@ def lasso_solutions(evidence: Evidence) -> float:
         expected = paper.divergence(at.X, model.weights_ @ model.components_) + constant
         worst = max(
             worst,
-            deviation(held(converted), (model.weights_ / (1 + strength), model.components_)),
-            deviation(held(back), held(model)),
+            deviation(iterate_of(converted), (model.weights_ / (1 + strength), model.components_)),
+            deviation(iterate_of(back), iterate_of(model)),
             deviation(converted.objective_, expected, scale=at.total),
         )
-        for weights, topics in (at.start, held(model)):
+        for weights, topics in (at.start, iterate_of(model)):
             penalised = lasso_kl(at.X, weights / (1 + strength), topics, strength)
             expected = paper.divergence(at.X, weights @ topics) + constant
             worst = max(worst, deviation(penalised, expected, scale=at.total))

@@ -1,10 +1,10 @@
-r"""Both problems of Theorem F.1, written out for any norm, penalty and reconstruction error.
+r"""Both problems of Theorem F.1, for any norm, penalty and reconstruction error.
 
 .. math:: \min_{\|w_k\|_p = 1} D(X \| HW) + R(H), \qquad
     \min D(X \| HW) + R(H \operatorname{diag}(\|w_1\|_p, \ldots, \|w_K\|_p))
 
-Points are given by the logarithms of their entries. Gradients are by these, so that they vanish at
-a solution wherever an entry is zero.
+Gradients are with respect to the logarithms of the entries, so that they vanish at a solution even
+where an entry is zero.
 """
 
 from collections.abc import Callable
@@ -20,19 +20,19 @@ from isotopic.threads import one_blas_thread
 
 Point = tuple[Array, Array]
 
-# Enough for the small problems here; the flat ends of entries that go to zero take the longest.
+# Enough for the small problems here; entries that approach zero converge slowest.
 _MOST_ITERATIONS = 300
 
 
 class Penalty(NamedTuple):
-    """A function of each weight, and its derivative by the logarithm of the weight."""
+    """A function of each weight, and its derivative with respect to the log of the weight."""
 
     value: Callable[[Array], Array]
-    drive: Callable[[Array], Array]
+    log_derivative: Callable[[Array], Array]
 
 
 class Error(NamedTuple):
-    """A function of each entry of the data and of the product, and its derivative by the latter."""
+    """A function of an entry of the data and of the product, and its derivative by the latter."""
 
     value: Callable[[Array, Array], Array]
     slope: Callable[[Array, Array], Array]
@@ -52,17 +52,17 @@ ERRORS = {
 
 @dataclass(frozen=True)
 class Sparse:
-    """A sparse problem: what is minimised, with and without the constraint.
+    """A sparse problem with and without the constraint on the topics.
 
     Parameters
     ----------
     X : ndarray of shape (samples, features)
     p : float
-        Of the norm of the topics.
+        The topics have unit l_p norm.
     penalty : Penalty
     error : Error
     strength : float
-        Of the penalty.
+        Factor of the penalty.
     """
 
     X: Array
@@ -72,28 +72,28 @@ class Sparse:
     strength: float
 
     def normalized(self, weights: Array, topics: Array) -> Point:
-        """Map to unit norm: hand the norms of the topics over to the weights."""
+        """Return the same product with topics of unit norm: the weights take over the norms."""
         norms = (topics**self.p).sum(axis=1) ** (1 / self.p)
         return weights * norms, topics / norms[:, np.newaxis]
 
     def constrained(self, weights: Array, topics: Array) -> tuple[float, Point]:
-        """Evaluate at unit norm, with the gradient along the constraint."""
+        """Return the constrained objective and its gradient along the constraint."""
         value, by_weights, by_topics = self._error(weights, topics)
-        by_weights += self.strength * self.penalty.drive(weights)
-        # Of a change of all entries, what is left after scaling back to unit norm.
+        by_weights += self.strength * self.penalty.log_derivative(weights)
+        # The part of the gradient that remains after rescaling to unit norm.
         by_topics -= topics**self.p * by_topics.sum(axis=1, keepdims=True)
         return value + self._penalty(weights), (by_weights, by_topics)
 
     def reformulated(self, weights: Array, topics: Array) -> tuple[float, Point]:
-        """Evaluate without constraint, with the gradient."""
+        """Return the unconstrained objective and its gradient."""
         value, by_weights, by_topics = self._error(weights, topics)
         scaled, unit = self.normalized(weights, topics)
-        pull = self.strength * self.penalty.drive(scaled)
-        by_topics += pull.sum(axis=0)[:, np.newaxis] * unit**self.p
-        return value + self._penalty(scaled), (by_weights + pull, by_topics)
+        slope = self.strength * self.penalty.log_derivative(scaled)
+        by_topics += slope.sum(axis=0)[:, np.newaxis] * unit**self.p
+        return value + self._penalty(scaled), (by_weights + slope, by_topics)
 
     def solve(self, weights: Array, topics: Array, *, constrained: bool) -> Point:
-        """Minimise numerically from a start; both are of any scale."""
+        """Return a numerical minimum, starting from these factors."""
         shapes, n_weights = (weights.shape, topics.shape), weights.size
 
         def split(u: Array) -> Point:
@@ -108,7 +108,7 @@ class Sparse:
 
         start = np.log(np.concatenate([weights.ravel(), topics.ravel()]))
         options: Any = {"maxiter": _MOST_ITERATIONS, "maxcor": len(start), "gtol": 1e-10, "ftol": 0}
-        # The search along a line looks far out, and turns back. Threads only wait for each other.
+        # The line search may try and reject huge steps. Threads would only wait for each other.
         with np.errstate(all="ignore"), one_blas_thread:
             found = minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options)
         return split(found.x)
@@ -124,5 +124,5 @@ class Sparse:
 
 
 def steepness(gradient: Point) -> float:
-    """Measure a gradient by the larger of the sums over each side."""
+    """Return the larger of the absolute sums of a gradient over each factor."""
     return max(float(np.abs(side).sum()) for side in gradient)

@@ -1,4 +1,4 @@
-"""What a verification found, as rows and as a table."""
+"""The result of a verification: claims, and a table of them."""
 
 from dataclasses import dataclass
 from html import escape
@@ -10,18 +10,18 @@ _HEADER = ("where", "claim", "deviation", "tolerance", "")
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper, and how far the numbers are from it.
+    """A claim of the paper and the largest deviation from it.
 
     Attributes
     ----------
     where : str
-        Where the paper says it, by its own numbers.
+        The place in the paper, by its numbering.
     claim : str
-        What it says, in one sentence.
+        The claim in one sentence.
     deviation : float
-        The largest relative deviation seen.
+        The largest relative deviation that was found.
     tolerance : float
-        The largest deviation that rounding, convergence or sampling explains.
+        The largest deviation that rounding, convergence or sampling can explain.
     """
 
     where: str
@@ -31,12 +31,12 @@ class Claim:
 
     @property
     def passed(self) -> bool:
-        """Whether the claim holds to its tolerance; a deviation that is not a number does not."""
+        """Whether the deviation is within the tolerance; NaN is not."""
         return self.deviation <= self.tolerance
 
     @property
     def cells(self) -> tuple[str, str, str, str, str]:
-        """The row as text."""
+        """The cells of the claim's row, as text."""
         return (
             self.where,
             self.claim,
@@ -47,7 +47,7 @@ class Claim:
 
 
 class VerificationTable(tuple[Claim, ...]):
-    """The claims in the paper's order: a tuple of :class:`Claim` that prints as a table."""
+    """A tuple of :class:`Claim` in the order of the paper; it prints as a table."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class VerificationTable(tuple[Claim, ...]):
 
     @property
     def summary(self) -> str:
-        """Say in one line how many claims hold."""
+        """How many claims hold, in one line."""
         return f"{sum(claim.passed for claim in self)} of {len(self)} claims hold"
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class VerificationTable(tuple[Claim, ...]):
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    """Text to the left, numbers to the right."""
+    """Return a line with text aligned to the left and numbers to the right."""
     where, claim, *numbers, status = (
         f"{cell:>{width}}" if column in (2, 3) else f"{cell:<{width}}"
         for column, (cell, width) in enumerate(zip(row, widths, strict=True))

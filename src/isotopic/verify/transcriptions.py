@@ -1,9 +1,9 @@
-"""The paper's algorithms and bounds, transcribed: slow, literal, and nothing of the library's.
+"""Literal transcriptions of the paper's algorithms and bounds, independent of the library.
 
 The paper's ``X`` (terms x documents), ``W`` and ``H`` are here ``X`` (samples x features),
-``topics`` (components x features) and ``weights`` (samples x components), all dense. An algorithm
-is one iteration of it, from ``(weights, topics)`` to the next; a Bayesian side is the parameters
-of its posterior (the paper's beta).
+``topics`` (components x features) and ``weights`` (samples x components), all dense. Each function
+``algorithm_*`` makes one iteration, from ``(weights, topics)`` to the next. A Bayesian side is
+given by the parameters of its posterior (the paper's beta).
 """
 
 from collections.abc import Callable
@@ -17,12 +17,13 @@ from isotopic.arrays import Array
 Point: TypeAlias = tuple[Array, Array]
 Step: TypeAlias = Callable[[Array, Array, Array], Point]
 
-# A share this small adds nothing to a sum, but what follows from it may be zero: its logarithm not.
-_NO_SHARE = 1e-100
+# Smaller responsibilities add nothing to a sum, but the factors may underflow to zero there, and
+# their logarithm would be infinite.
+_SMALLEST_SHARE = 1e-100
 
 
 def trajectory(step: Step, X: Array, start: Point, n_iter: int) -> list[Point]:
-    """Iterate; the start is not in the list."""
+    """Return the iterates, without the start."""
     points = [start]
     for _ in range(n_iter):
         points.append(step(X, *points[-1]))
@@ -30,29 +31,29 @@ def trajectory(step: Step, X: Array, start: Point, n_iter: int) -> list[Point]:
 
 
 def ratio(numerator: Array, denominator: Array) -> Array:
-    """Divide, with 0 / 0 = 0: a count of zero has nothing to share out."""
+    """Return the quotient, with 0 / 0 = 0, since a count of zero contributes nothing."""
     numerator, denominator = np.broadcast_arrays(numerator, denominator)
     return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=numerator > 0)
 
 
 def normalized(rows: Array) -> Array:
-    """Make each row sum to one: the paper's sign for proportional."""
+    """Return the rows divided by their sums (the paper's "proportional to")."""
     return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
 def responsibilities(weights: Array, topics: Array) -> Array:
-    """Compute the tensor phi, samples x components x features: the shares of each count."""
+    """Return the responsibilities phi, samples x components x features."""
     joint = weights[:, :, np.newaxis] * topics
     return ratio(joint, joint.sum(axis=1, keepdims=True))
 
 
 def log_expected_dirichlet(posterior: Array) -> Array:
-    """E[log h] of rows h that are Dirichlet."""
+    """Return E[log h] for rows h with Dirichlet posteriors."""
     return np.asarray(digamma(posterior) - digamma(posterior.sum(axis=1, keepdims=True)))
 
 
 def algorithm_1(X: Array, weights: Array, topics: Array) -> Point:
-    """Multiplicative updates of NMF: the topics, then the weights with the new topics."""
+    """Make one iteration of NMF: update the topics, then the weights with the new topics."""
     shared = topics * (weights.T @ ratio(X, weights @ topics))
     topics = ratio(shared, weights.sum(axis=0)[:, np.newaxis])
     shared = weights * (ratio(X, weights @ topics) @ topics.T)
@@ -60,7 +61,7 @@ def algorithm_1(X: Array, weights: Array, topics: Array) -> Point:
 
 
 def algorithm_2(X: Array, weights: Array, topics: Array) -> Point:
-    """EM of PLSA."""
+    """Make one EM iteration of PLSA."""
     phi = responsibilities(weights, topics)
     return (
         normalized(np.einsum("dv,dkv->dk", X, phi)),
@@ -69,7 +70,7 @@ def algorithm_2(X: Array, weights: Array, topics: Array) -> Point:
 
 
 def algorithm_3(X: Array, posterior: Array, topics: Array, *, alpha: Array) -> Point:
-    """Variational inference of LDA."""
+    """Make one iteration of variational inference for LDA."""
     phi = responsibilities(np.exp(log_expected_dirichlet(posterior)), topics)
     return (
         alpha + np.einsum("dv,dkv->dk", X, phi),
@@ -78,49 +79,49 @@ def algorithm_3(X: Array, posterior: Array, topics: Array, *, alpha: Array) -> P
 
 
 def algorithm_4(X: Array, weights: Array, topics: Array) -> Point:
-    """Joint multiplicative updates of NMF with normalised topics."""
+    """Make one joint multiplicative update of NMF with normalised topics."""
     ratios = ratio(X, weights @ topics)
     return weights * (ratios @ topics.T), normalized(topics * (weights.T @ ratios))
 
 
 def algorithm_5(X: Array, posterior: Array, topics: Array, *, alpha: Array) -> Point:
-    """Variational inference of Dirichlet-Poisson NMF."""
+    """Make one iteration of variational inference for Dirichlet-Poisson NMF."""
     effective = np.exp(log_expected_dirichlet(posterior))
     weights, topics = algorithm_4(X, effective, topics)
     return alpha + weights, topics
 
 
 def algorithm_6(X: Array, weights: Array, topics: Array) -> Point:
-    """Joint multiplicative updates of NMF with both sides normalised."""
+    """Make one joint multiplicative update of NMF with both factors normalised."""
     weights, topics = algorithm_4(X, weights, topics)
     return normalized(weights), topics
 
 
 def algorithm_7(X: Array, posterior: Array, topics: Array, *, alpha: Array, rate: Array) -> Point:
-    """Variational inference of Gamma-Poisson NMF."""
+    """Make one iteration of variational inference for Gamma-Poisson NMF."""
     effective = np.exp(digamma(posterior)) / (1 + rate)
     weights, topics = algorithm_4(X, effective, topics)
     return alpha + weights, topics
 
 
 def divergence(X: Array, product: Array) -> float:
-    """Generalized Kullback-Leibler divergence."""
+    """Return the generalized Kullback-Leibler divergence."""
     return float((rel_entr(X, product) - X + product).sum())
 
 
 def auxiliary(X: Array, point: Point, previous: Point) -> float:
-    """Joint auxiliary function G(point, previous) of the divergence, constants left out."""
+    """Return the joint auxiliary function G(point, previous) of the divergence, up to constants."""
     weights, topics = point
     phi = responsibilities(*previous)
-    shared = X[:, np.newaxis, :] * np.where(phi > _NO_SHARE, phi, 0)
+    shared = X[:, np.newaxis, :] * np.where(phi > _SMALLEST_SHARE, phi, 0)
     log_joint = xlogy(shared, weights[:, :, np.newaxis]) + xlogy(shared, topics)
     return float((xlogy(shared, phi) - log_joint).sum() + (weights @ topics).sum())
 
 
 def dirichlet_poisson_bound(X: Array, posterior: Array, topics: Array, alpha: Array) -> float:
-    """Lower bound of the Dirichlet-Poisson model, term by term as Appendix C has them.
+    """Return the lower bound of the Dirichlet-Poisson model, term by term as in Appendix C.
 
-    Only the expected logarithms of z!, which cancel, are left out; the constants are not.
+    The expected logarithms of z!, which cancel, are left out; constants are included.
     """
     log_weights = log_expected_dirichlet(posterior)
     phi = responsibilities(np.exp(log_weights), topics)
@@ -141,7 +142,7 @@ def dirichlet_poisson_bound(X: Array, posterior: Array, topics: Array, alpha: Ar
 def gamma_poisson_bound(
     X: Array, posterior: Array, topics: Array, alpha: Array, rate: Array
 ) -> float:
-    """Lower bound of the Gamma-Poisson model as Appendix E has it, without the data's constant."""
+    """Return the Gamma-Poisson bound of Appendix E, without the constant of the data."""
     rates = 1 + rate
     log_weights, mean = digamma(posterior) - np.log(rates), posterior / rates
     phi = responsibilities(np.exp(log_weights), topics)

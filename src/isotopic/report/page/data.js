@@ -1,5 +1,5 @@
 "use strict";
-// What the report knows, and the few formulas by which the page reads it.
+// The payload (`report`), and the formulas that all panels share.
 
 const KINDS = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
 
@@ -29,7 +29,7 @@ const range = (n) => Array.from({ length: n }, (_, i) => i);
 const byShare = range(nTopics).sort((a, b) => share(b) - share(a) || a - b);
 const rank = byShare.reduce((ranks, k, i) => { ranks[k] = i; return ranks; }, []);
 
-// Ten hues that stay apart for colour-blind eyes, then the same lighter and darker.
+// Ten hues that colour-blind readers can distinguish, then lighter and darker ones.
 const HUES = ["#4477aa", "#ee8833", "#228866", "#cc4466", "#7755bb", "#bbaa33", "#55b5dd", "#a3527d", "#77bb55", "#997755"];
 const TONES = [[0, 0], [255, 0.45], [20, 0.28], [255, 0.68], [20, 0.48]];
 
@@ -42,13 +42,13 @@ function channels(k) {
 
 const colour = (k) => `rgb(${channels(k).join(", ")})`;
 
-/** The topic's colour, nearly gone: for what is not chosen, on light or dark paper. */
+/** The topic's colour, faded towards the background: for topics that are not selected. */
 function faded(k, theme) {
   const paper = theme === "dark" ? 27 : 255;
   return `rgb(${channels(k).map((value) => Math.round(0.45 * value + 0.55 * paper)).join(", ")})`;
 }
 
-/** Black or white, whichever is read on the topic's colour. */
+/** Black or white, whichever is legible on the topic's colour. */
 function inkOn(k) {
   const [r, g, b] = channels(k);
   return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#15181d" : "#ffffff";
@@ -78,7 +78,7 @@ const termName = (term) => report.terms.names[term];
 const label = (k, n = 4) => relevantTerms(k, 0.6).slice(0, n).map(({ term }) => termName(term)).join(" · ");
 const labels = range(nTopics).map((k) => label(k));
 
-/** Where a term occurs: pairs of a topic and its share of the term. */
+/** The topics of a term, each with its share of the counts of the term. */
 function whereabouts(term) {
   const at = report.topics.distinct.indexOf(term);
   const where = report.topics.where;
@@ -93,23 +93,23 @@ function explainedCounts(sample) {
   return counts;
 }
 
-/** What the weights of a normalised reading are divided by: all counts, and those the prior adds. */
+/** The normaliser of a sample: its explained counts plus those that the prior adds. */
 const mass = (sample, reading) => report.samples.explained[sample] + reading.add.reduce((a, b) => a + b, 0);
 
-/** The weights of a sample as a model reads them: its prior adds, then divides or normalises. */
+/** The weights of a sample under a reading: (counts + add) / divide, normalised or not. */
 function weights(sample, reading) {
   const sum = reading.normalize ? mass(sample, reading) : 1;
   return explainedCounts(sample).map((count, k) => (sum > 0 ? (count + reading.add[k]) / reading.divide[k] / sum : 1 / nTopics));
 }
 
-/** The standard deviation of a weight, where the reading is a posterior of this fit. */
+/** The posterior standard deviation of a weight, or null if the reading has no posterior. */
 function deviation(sample, reading, weight, k) {
   if (!reading.bayesian || reading.why_not) return null;
   if (!reading.normalize) return Math.sqrt(weight / reading.divide[k]);
   return Math.sqrt((weight * (1 - weight)) / (mass(sample, reading) + 1));
 }
 
-/** The share of each sample that each topic has: a row for each sample. */
+/** The share of each topic in each sample: one row for each sample. */
 const shares = range(nSamples).map((sample) => {
   const row = new Float32Array(nTopics);
   const topics = slice(report.samples.mixtures, "topics", sample);
@@ -118,5 +118,5 @@ const shares = range(nSamples).map((sample) => {
   return row;
 });
 
-// The topics of a sample are listed by size.
+// The mixtures list the topics of a sample by size.
 const mainTopic = range(nSamples).map((sample) => slice(report.samples.mixtures, "topics", sample)[0] ?? byShare[0]);

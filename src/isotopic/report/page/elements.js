@@ -1,5 +1,5 @@
 "use strict";
-// Making elements. Text of the data only ever becomes text nodes; no markup is made of strings.
+// Making elements and formatting numbers. Text from the data only becomes text nodes, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,16 +16,16 @@ const make = (tag, attributes, ...children) => fill(document.createElement(tag),
 const makeSvg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 const byId = (id) => document.getElementById(id);
 
-/** An element whose CSS properties are set one by one: the page's policy has no inline styles. */
+/** Set CSS properties one by one: the content security policy forbids inline styles. */
 function styled(node, properties) {
   for (const [name, value] of Object.entries(properties)) node.style.setProperty(name, value);
   return node;
 }
 
-/** A name or text from the data, whatever its direction. */
+/** A name or text from the data, isolated because it may be written from right to left. */
 const said = (text, className) => make("bdi", { class: className, dir: "auto" }, text.trim() ? text : "(no name)");
 
-/** One choice of several, as radio buttons. */
+/** A group of radio buttons. */
 function segmented(container, name, options, chosen, choose) {
   container.replaceChildren(
     ...options.map(({ value, label, title }) => {
@@ -38,7 +38,7 @@ function segmented(container, name, options, chosen, choose) {
   );
 }
 
-/** Arrow keys, Home and End choose from a list that has the focus. */
+/** Let arrow keys, Home and End select from a list that has the focus. */
 function listKeys(container, keys, current, choose) {
   container.addEventListener("keydown", (event) => {
     const list = keys();
@@ -50,7 +50,7 @@ function listKeys(container, keys, current, choose) {
   });
 }
 
-/** Scroll a list, and not the page, so that one of its entries is seen. */
+/** Scroll the list, not the page, until an entry is visible. */
 function reveal(container, entry) {
   if (!entry) return;
   const top = entry.offsetTop - container.offsetTop;
@@ -59,7 +59,7 @@ function reveal(container, entry) {
     container.scrollTop = top + entry.offsetHeight - container.clientHeight;
 }
 
-// The tip follows the pointer.
+/** Show a tooltip next to the pointer. */
 function showTip(event, ...lines) {
   const tip = byId("tip");
   tip.replaceChildren(...lines.map((line) => make("div", {}, line)));
@@ -72,14 +72,14 @@ function showTip(event, ...lines) {
 
 const hideTip = () => { byId("tip").hidden = true; };
 
-// Numbers for people.
+// Formatting numbers.
 const whole = (value) => Math.round(value).toLocaleString("en");
 function percent(value) {
   if (value >= 0.0995) return `${(100 * value).toFixed(0)}%`;
   return value >= 0.001 || value === 0 ? `${(100 * value).toFixed(1)}%` : `${Number((100 * value).toPrecision(2))}%`;
 }
 
-/** A number where there is little space. */
+/** A number in little space. */
 const brief = (value) => (value < 1e5 ? number(value) : value.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 }));
 
 function number(value) {

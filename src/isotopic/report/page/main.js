@@ -1,5 +1,5 @@
 "use strict";
-// Everything starts here.
+// Draw the page: the theme, then every panel.
 
 function startTheme() {
   const button = byId("theme");
@@ -12,12 +12,5 @@ function startTheme() {
 }
 
 startTheme();
-startAbout();
-startTerms();
-startTopics();
-startMap();
-startReadings();
-startStructure();
-startSamples();
-startConvergence();
+for (const start of panels) start();
 document.documentElement.dataset.ready = "";

@@ -1,7 +1,10 @@
 "use strict";
-// What is chosen on the page, and who wants to know.
+// The selection (topic, sample, sort order, ...) and the functions that redraw when it changes.
 
-// The reading that is the model itself, else one that is equivalent to it, else the first.
+/** The panels of the page: each script in panels/ adds one function, which main.js calls. */
+const panels = [];
+
+// Begin with the fitted model itself, else with an exactly equivalent one, else with the first.
 const ownReading = report.readings.findIndex((reading) => reading.own);
 const exactReading = report.readings.findIndex((reading) => !reading.why_not);
 
@@ -18,12 +21,13 @@ const state = {
 };
 const watchers = [];
 
-/** Call a function now, and again whenever one of these changes. */
+/** Call a function now, and again whenever one of these parts of the state changes. */
 function watch(names, draw) {
   watchers.push({ names, draw });
   draw();
 }
 
+/** Change the state and redraw what depends on it. */
 function choose(changes) {
   const changed = Object.keys(changes).filter((name) => state[name] !== changes[name]);
   Object.assign(state, changes);

@@ -1,14 +1,14 @@
 "use strict";
-// Where the numbers come from: data, settings, what was left out, how to cite.
+// The heading, and the section About: data, parameters, what was left out, how to cite.
 
 const definitions = (id, pairs) => byId(id).replaceChildren(
   ...pairs.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, said(String(value)))]));
 
-function startAbout() {
+panels.push(() => {
   const { data, model, convergence } = report;
   byId("page-title").textContent = report.title;
   byId("subtitle").textContent = `${model.name} with ${nTopics} ${nTopics === 1 ? "topic" : "topics"}` +
-    (data.fitted ? "" : ", reporting on other samples than those it was fitted to") +
+    (data.fitted ? "" : ", applied to samples it was not fitted to") +
     (convergence.converged ? ", converged." : ".");
   byId("facts").replaceChildren(...[
     ["samples", whole(data.samples)], ["features", whole(data.features)], ["counts", whole(data.counts)],
@@ -17,12 +17,12 @@ function startAbout() {
 
   definitions("data-table", [
     ["samples × features", `${whole(data.samples)} × ${whole(data.features)}`],
-    ["counts in all", number(data.counts)],
-    ["entries that are not zero", `${whole(data.nonzeros)} (${(100 * data.density).toPrecision(3)}%)`],
+    ["sum of all counts", number(data.counts)],
+    ["nonzero entries", `${whole(data.nonzeros)} (${(100 * data.density).toPrecision(3)}%)`],
     ["missing entries", whole(data["missing entries"])],
     ["samples without counts", whole(data["empty samples"])],
-    ["features never seen", whole(data["features never seen"])],
-    ...Object.entries(data.totals).map(([name, value]) => [`counts of a sample, ${name}`, number(value)]),
+    ["features without counts", whole(data["features never seen"])],
+    ...Object.entries(data.totals).map(([name, value]) => [`counts per sample, ${name}`, number(value)]),
   ]);
   definitions("parameter-table", [
     ["model", model.name], ["prior of the weights", model.weights], ["prior of the topics", model.topics],
@@ -30,4 +30,4 @@ function startAbout() {
   ]);
   byId("left-out").replaceChildren(...report.left_out.map((text) => make("li", {}, text)));
   byId("cite").replaceChildren(...model.cite.map((entry) => make("pre", { tabindex: 0 }, entry)));
-}
+});

@@ -1,5 +1,5 @@
 "use strict";
-// The terms of the chosen topic, by a relevance that a slider sets.
+// The terms of the selected topic, ordered by relevance; the slider sets lambda.
 
 function termRow({ term, inTopic, overall }, largest) {
   const width = (value) => `${(100 * Math.min(1, value / largest)).toFixed(2)}%`;
@@ -7,7 +7,7 @@ function termRow({ term, inTopic, overall }, largest) {
     id: `term-${term}`, role: "option",
     onpointerenter: () => choose({ term }), onpointerleave: () => { hideTip(); choose({ term: null }); },
     onpointermove: (event) => showTip(event, said(termName(term), "term-name"),
-      `${number(inTopic)} of ${number(overall)} counts are of this topic`,
+      `${number(inTopic)} of ${number(overall)} counts belong to this topic`,
       whereabouts(term).sort((a, b) => b.share - a.share).slice(0, 4).map(({ topic, share }) => `topic ${topic}: ${percent(share)}`).join(", ")),
   },
   said(termName(term), "term-name"),
@@ -17,7 +17,7 @@ function termRow({ term, inTopic, overall }, largest) {
   make("span", { class: "amount" }, brief(inTopic)));
 }
 
-function startTerms() {
+panels.push(() => {
   const slider = byId("lambda"), list = byId("terms");
   let terms = [];
   slider.value = state.lambda;
@@ -40,7 +40,7 @@ function startTerms() {
     byId("terms-title").replaceChildren(swatch(state.topic), `Topic ${state.topic}`, make("span", { class: "hint" }, ` ${percent(share(state.topic))} of all counts`));
     document.documentElement.style.setProperty("--topic", colour(state.topic));
   });
-}
+});
 
-/** The mark of a topic: its number on its colour. */
+/** The badge of a topic: its number on its colour. */
 const swatch = (k) => styled(make("span", { class: "swatch", title: `Topic ${k}` }, String(k)), { background: colour(k), color: inkOn(k) });

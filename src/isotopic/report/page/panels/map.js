@@ -1,9 +1,9 @@
 "use strict";
-// The map: topics at their distances, as large as what they explain.
+// The map: topics at their distances; the area of a circle is the share of its topic.
 
 const MAP = { width: 460, height: 470, margin: 12 };
 
-/** Fit the topics into the map with one scale for both directions, so that distances compare. */
+/** Place the topics on the map, with the same scale for both axes. */
 function mapPlaces() {
   const radius = range(nTopics).map((k) => Math.max(8, Math.sqrt(share(k)) * Math.min(84, 24 * Math.sqrt(nTopics))));
   const { x, y } = report.topics;
@@ -20,7 +20,7 @@ function mapPlaces() {
   })));
 }
 
-/** Move circles that cover each other apart, a little at a time, until every number can be read. */
+/** Move overlapping circles apart, step by step, until every number is legible. */
 function apart(places) {
   for (let round = 0; round < 200; round += 1) {
     let moved = false;
@@ -43,7 +43,7 @@ function apart(places) {
   return places;
 }
 
-/** Write a distinctive term of topics next to their circles, the largest first, where there is room. */
+/** Write a distinctive term next to each circle where there is room, largest topics first. */
 function mapLabels(places) {
   const taken = places.map(({ x, y, r }) => ({ left: x - r, right: x + r, top: y - r, bottom: y + r }));
   const labels = [];
@@ -62,7 +62,7 @@ function mapLabels(places) {
   return labels;
 }
 
-function startMap() {
+panels.push(() => {
   const places = mapPlaces();
   const circles = [];
   const marks = [...places].sort((a, b) => b.r - a.r).map(({ k, x, y, r }) => {
@@ -86,7 +86,7 @@ function startMap() {
   byId("map").append(svg);
   listKeys(svg, () => byShare, () => state.topic, (topic) => choose({ topic }));
   byId("map-note").textContent =
-    `Hellinger distances between topics in two dimensions, which show ${percent(report.topics.shown)} of them (squared); circles that would cover each other are moved apart. Areas: shares of all counts.`;
+    `Hellinger distances between topics, projected to two dimensions that keep ${percent(report.topics.shown)} of the squared distances. Overlapping circles are moved apart. The area of a circle is the share of the topic.`;
 
   watch(["topic"], () => {
     const { near, near_distances: far } = report.topics;
@@ -105,13 +105,13 @@ function startMap() {
   watch(["term"], () => {
     const found = state.term === null ? null : whereabouts(state.term);
     const largest = Math.sqrt(Math.max(...report.topics.counts) / explained);
-    byId("map-hint").replaceChildren(...(found ? ["where ", said(termName(state.term), "term-name"), " occurs"] : []));
+    byId("map-hint").replaceChildren(...(found ? ["topics of ", said(termName(state.term), "term-name")] : []));
     svg.classList.toggle("term", found !== null);
     circles.forEach(({ circle, r }, k) => {
       const part = found ? (found.find(({ topic }) => topic === k) || { share: 0 }).share : null;
-      // The area is the share of the term, on the scale that the largest topic has.
+      // While a term is shown, the area is the topic's share of it, on the scale of the largest topic.
       const size = part === null ? r : Math.sqrt(part) * Math.max(...circles.map((c) => c.r)) / Math.max(largest, 0.45);
       circle.setAttribute("r", size.toFixed(2));
     });
   });
-}
+});

@@ -1,5 +1,5 @@
 "use strict";
-// The list of all topics, in the order one likes.
+// The list of all topics, in a selectable order.
 
 const ORDERS = {
   share: () => byShare,
@@ -14,7 +14,7 @@ function topicRow(k) {
     make("span", { class: "amount" }, percent(share(k))));
 }
 
-function startTopics() {
+panels.push(() => {
   const list = byId("topic-list");
   segmented(byId("sort"), "sort", [
     { value: "share", label: "Share" }, { value: "number", label: "Number" }, { value: "terms", label: "Terms" },
@@ -26,4 +26,4 @@ function startTopics() {
     for (const row of list.children) row.setAttribute("aria-selected", row.id === `topic-${state.topic}`);
     reveal(list, byId(`topic-${state.topic}`));
   });
-}
+});

@@ -1,9 +1,9 @@
 "use strict";
-// The course of the fit, drawn by uPlot.
+// The convergence of the fit, drawn by uPlot.
 
 const AGAINST = { iteration: "iterations", passes: "passes over the data", seconds: "seconds" };
 
-// Of a logarithmic axis only the powers of ten are marked, and written as such.
+// A logarithmic axis has ticks at powers of ten only, written as such.
 const exponent = (tick) => Math.log10(tick);
 const decades = (plot, ticks) => ticks.map((tick) => (Math.abs(exponent(tick) - Math.round(exponent(tick))) < 1e-6 ? tick : null));
 const raised = (power) => String(power).replace(/./g, (sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] || "⁻");
@@ -31,7 +31,7 @@ function curve(container, title, xs, ys, line) {
   }, data, container);
 }
 
-function startConvergence() {
+panels.push(() => {
   const fit = report.convergence;
   const positive = (value) => (value !== null && value > 0 ? value : null);
   const last = fit.objective === null ? 0 : Math.min(fit.objective, ...fit.by_objective.filter((value) => value !== null));
@@ -39,17 +39,17 @@ function startConvergence() {
     state.against, (against) => choose({ against }));
   const reached = fit.by_residual.at(-1);
   const seconds = fit.by_seconds.at(-1);
-  byId("verdict").textContent = fit.iterations === 0 ? "No iteration was made." :
+  byId("verdict").textContent = fit.iterations === 0 ? "The model was fitted without iterations." :
     `${whole(fit.iterations)} iterations, ${whole(fit.by_passes.at(-1))} passes over the data, ${number(seconds)} s. ` +
-    (reached === null ? "The residual of the last iterate is not finite: something is still being learned." : fit.converged ? `Converged: an update would move ${number(reached)} of all counts, at most tol = ${number(fit.tol)}.`
-      : `An update would still move ${number(reached)} of all counts${fit.tol > 0 ? `, more than tol = ${number(fit.tol)}: not converged` : ""}.`) +
+    (reached === null ? "The residual of the last iterate is not finite: the priors were still learning their hyperparameters." : fit.converged ? `Converged: one more update would move a fraction of ${number(reached)} of all counts (tol = ${number(fit.tol)}).`
+      : `${fit.tol > 0 ? "Not converged: one" : "One"} more update would move a fraction of ${number(reached)} of all counts${fit.tol > 0 ? ` (tol = ${number(fit.tol)})` : ""}.`) +
     ` Objective: ${number(fit.objective)}.`;
   let plots = [];
   const draw = () => {
     for (const plot of plots) plot.destroy();
     const xs = fit[`by_${state.against}`];
     plots = [
-      curve(byId("objective"), "objective − last", xs, fit.by_objective.map((value) => (value === null ? null : positive(value - last))), null),
+      curve(byId("objective"), "objective − final", xs, fit.by_objective.map((value) => (value === null ? null : positive(value - last))), null),
       curve(byId("residual"), "residual", xs, fit.by_residual.map(positive), positive(fit.tol)),
     ];
   };
@@ -57,4 +57,4 @@ function startConvergence() {
   watch(["against", "theme"], draw);
   new ResizeObserver(() => plots.forEach((plot) =>
     plot.setSize({ width: Math.max(200, plot.root.parentElement.clientWidth), height: 230 }))).observe(byId("objective"));
-}
+});

@@ -1,5 +1,5 @@
 "use strict";
-// One fit, read as each of four models: the switch.
+// The switch between NMF, PLSA, LDA and Gamma-Poisson weights of the same fit.
 
 function formula(reading) {
   const n = make("i", {}, "n"), w = make("i", {}, "w");
@@ -9,10 +9,10 @@ function formula(reading) {
     LDA: [" = (α", index("k"), " + ", n, index("dk"), ") ∕ Σ", index("j"), " (α", index("j"), " + ", n.cloneNode(true), index("dj"), ")"],
     "Gamma-Poisson": [" = (shape", index("k"), " + ", n, index("dk"), ") ∕ (1 + rate", index("k"), ")"] };
   return [w, index("dk"), ...parts[reading.name], make("span", { class: "hint" }, reading.setting ? `   with ${reading.setting}` : ""),
-    make("span", { class: "hint" }, "   where "), make("i", {}, "n"), index("dk"), make("span", { class: "hint" }, " are the counts of sample d that topic k explains")];
+    make("span", { class: "hint" }, "   where "), make("i", {}, "n"), index("dk"), make("span", { class: "hint" }, " is the number of counts of sample d that topic k explains")];
 }
 
-function startReadings() {
+panels.push(() => {
   segmented(byId("readings"), "reading", report.readings.map((reading, i) => ({ value: i, label: reading.name })),
     state.reading, (reading) => choose({ reading }));
   watch(["reading"], () => {
@@ -21,8 +21,8 @@ function startReadings() {
     badge.textContent = reading.own ? "the fitted model" : reading.why_not ? "not equivalent" : "exactly equivalent";
     badge.className = `badge ${reading.why_not ? "no" : "yes"}`;
     byId("meaning").textContent = reading.meaning + (reading.why_not
-      ? ` This is not an exact relation of this fit: ${reading.why_not}. What you see is where ${reading.name} would start from this model, not its optimum.`
-      : reading.own ? "" : " The relation is exact: it is the same fit, with its weights on another scale.");
+      ? ` This is not an exact conversion of the fit: ${reading.why_not}. The weights shown are where a fit of ${reading.name} would start (init=model), not its optimum.`
+      : reading.own ? "" : " The conversion is exact: this is the same fit with its weights on another scale.");
     byId("formula").replaceChildren(...formula(reading));
   });
-}
+});

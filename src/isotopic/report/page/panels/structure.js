@@ -1,17 +1,17 @@
 "use strict";
-// The structure plot: every sample a column of its topics. A canvas, for there may be thousands.
+// The structure plot: each sample is a column, stacked by topic. A canvas, since there may be thousands.
 
 const STRUCTURE_HEIGHT = 220;
 const spread = range(nSamples).filter((sample) => report.samples.spread[sample]);
 
-/** The samples in order: as given, or by their main topic and how much they have of it. */
+/** The order of the samples: as in the data, or by main topic and its share. */
 function structureOrder(order) {
   if (order === "given") return spread;
   const most = (sample) => shares[sample][mainTopic[sample]];
   return [...spread].sort((a, b) => rank[mainTopic[a]] - rank[mainTopic[b]] || most(b) - most(a) || a - b);
 }
 
-/** Add the weights of a sample to a column: `weights` of data.js, in steps as few as its topics. */
+/** Add the weights of a sample to a column: `weights` of data.js, but only over its listed topics. */
 function addWeights(column, sample, reading) {
   const topics = slice(report.samples.mixtures, "topics", sample);
   const counts = slice(report.samples.mixtures, "counts", sample);
@@ -21,7 +21,7 @@ function addWeights(column, sample, reading) {
   return scale;
 }
 
-/** A row of weights for each column of pixels: the mean of the samples that fall into it. */
+/** The mean weights of the samples that share a column of pixels. */
 function structureColumns(order, reading, width) {
   const n = Math.min(width, order.length);
   return range(n).map((at) => {
@@ -34,14 +34,14 @@ function structureColumns(order, reading, width) {
   });
 }
 
-/** The height of the plot: all of a proportion; of amounts what nine of ten columns stay below. */
+/** The height of the plot: 1 for proportions, the 90 % quantile of the columns for amounts. */
 function structureHeight(columns, reading) {
   if (reading.normalize) return 1;
   const sums = columns.map((row) => row.reduce((a, b) => a + b, 0)).sort((a, b) => a - b);
   return Math.max(sums[Math.floor(0.9 * (sums.length - 1))], 1e-300);
 }
 
-/** Paint the columns on a canvas of their own, a topic at a time, the largest at the bottom. */
+/** Paint the columns on a separate canvas, topic by topic, the largest topic at the bottom. */
 function paintColumns(columns, tallest, width, height) {
   const canvas = make("canvas", { width, height });
   const pen = canvas.getContext("2d");
@@ -70,7 +70,7 @@ function drawMarker(pen, x, height, ratio, ink) {
   pen.fill();
 }
 
-function startStructure() {
+panels.push(() => {
   const canvas = byId("structure");
   let order = [], columns = [], tallest = 1, painted = null;
   const draw = () => {
@@ -93,15 +93,15 @@ function startStructure() {
     columns = structureColumns(order, reading, Math.max(1, canvas.clientWidth));
     tallest = structureHeight(columns, reading);
     paint();
-    byId("structure-hint").textContent = `${whole(spread.length)} samples; the chosen topic stands out. ` +
-      (reading.normalize ? "" : `The height is ${number(tallest)}; taller columns are cut. `) + "Click, or use the arrow keys.";
+    byId("structure-hint").textContent = `${whole(spread.length)} samples; the selected topic is highlighted. ` +
+      (reading.normalize ? "" : `The axis ends at ${number(tallest)}; taller columns are cut off. `) + "Click a sample or use the arrow keys.";
   };
   const under = (event) => {
     const { left, width } = canvas.getBoundingClientRect();
     return order[Math.max(0, Math.min(order.length - 1, Math.floor(((event.clientX - left) / width) * order.length)))];
   };
   segmented(byId("order"), "order", [
-    { value: "topic", label: "By main topic" }, { value: "given", label: "As given" },
+    { value: "topic", label: "Main topic" }, { value: "given", label: "Data order" },
   ], state.order, (value) => choose({ order: value }));
   canvas.addEventListener("click", (event) => choose({ sample: under(event) }));
   canvas.addEventListener("pointermove", (event) => {
@@ -121,4 +121,4 @@ function startStructure() {
     canvas.setAttribute("aria-valuetext", report.samples.names[state.sample]);
   });
   new ResizeObserver(measure).observe(canvas);
-}
+});

@@ -1,10 +1,10 @@
 "use strict";
-// Finding samples, and looking at one.
+// Search for samples, and show one.
 
 const MOST_RESULTS = 200;
 const MOST_WEIGHTS = 10;
 
-/** What a sample is found by: its name, its terms and its text. */
+/** The text that is searched for each sample: its name, its terms and its document. */
 const searchable = new Array(nSamples).fill(null);
 function haystack(sample) {
   if (searchable[sample] === null) {
@@ -15,7 +15,7 @@ function haystack(sample) {
   return searchable[sample];
 }
 
-/** The samples in which every word that was asked for occurs; those named so come first. */
+/** The samples that contain every word of the query; matches of the name come first. */
 function search(asked) {
   const words = asked.toLowerCase().split(/\s+/).filter(Boolean);
   const named = (sample) => report.samples.names[sample].toLowerCase().includes(asked.trim().toLowerCase());
@@ -23,7 +23,7 @@ function search(asked) {
   return words.length ? [...found.filter(named), ...found.filter((sample) => !named(sample))] : found;
 }
 
-/** The mixture of a sample as a thin strip. */
+/** The topics of a sample as a thin strip. */
 function strip(sample) {
   const parts = byShare.filter((k) => shares[sample][k] > 0.01);
   return make("span", { class: "strip", "aria-hidden": "true" },
@@ -49,8 +49,8 @@ function startSearch() {
     results = search(field.value);
     list.replaceChildren(...results.slice(0, MOST_RESULTS).map(resultRow));
     list.scrollTop = 0;
-    byId("found").textContent = results.length > MOST_RESULTS
-      ? `${whole(results.length)} found, the first ${MOST_RESULTS} listed` : `${whole(results.length)} found`;
+    const noun = !field.value.trim() ? "samples" : results.length === 1 ? "match" : "matches";
+    byId("found").textContent = `${whole(results.length)} ${noun}` + (results.length > MOST_RESULTS ? `, showing the first ${MOST_RESULTS}` : "");
     mark();
   };
   field.addEventListener("input", () => {
@@ -78,7 +78,7 @@ function weightRow(sample, reading, value, largest, k) {
     make("span", { class: "amount" }, shown));
 }
 
-/** The text of a sample, with the terms that tell it from others marked by their topics. */
+/** The document of a sample, its distinctive terms underlined in the colours of their topics. */
 function markedText(sample) {
   const text = report.samples.documents[sample];
   const own = report.samples.own;
@@ -102,9 +102,9 @@ function drawSample(card) {
       make("span", { class: "hint" }, `row ${report.samples.rows[sample]}, ${number(report.samples.totals[sample])} counts`)),
     make("h4", {}, `Weights as ${reading.name} `, make("span", { class: "hint" }, reading.unit + (reading.bayesian && !reading.why_not ? " ± standard deviation" : ""))),
     make("div", { id: "weights" }, listed.map((k) => weightRow(sample, reading, values[k], largest, k)),
-      topics.length > listed.length ? make("p", { class: "hint" }, `and ${topics.length - listed.length} topics with less`) : null,
-      listed.length ? null : make("p", { class: "hint" }, "No counts, so no topics.")),
-    make("h4", {}, "Its own terms ", make("span", { class: "hint" }, "with the topic that explains most of each")),
+      topics.length > listed.length ? make("p", { class: "hint" }, `and ${topics.length - listed.length} smaller topics`) : null,
+      listed.length ? null : make("p", { class: "hint" }, "This sample has no counts.")),
+    make("h4", {}, "Distinctive terms ", make("span", { class: "hint" }, "each with the topic that explains most of it")),
     make("div", { class: "chips" }, entries(own, sample).map((i) =>
       make("button", { type: "button", class: "chip", onclick: () => choose({ topic: own.topics[i] }) },
         swatch(own.topics[i]), said(termName(own.terms[i]), "cut"), make("span", { class: "hint" }, number(own.counts[i]))))),
@@ -112,7 +112,7 @@ function drawSample(card) {
   );
 }
 
-function startSamples() {
+panels.push(() => {
   startSearch();
   watch(["sample", "reading"], () => drawSample(byId("sample")));
-}
+});
