@@ -80,7 +80,7 @@ class DaskEngine:
         self.client, self.room, self.token = client, memory_limit, uuid4().hex
         self.watch: Callable[[int, int], None] | None = None
 
-    def together(self, n_blocks: int) -> int:
+    def concurrent_blocks(self, n_blocks: int) -> int:
         """Tell how many blocks may be worked on at a time: the threads of workers are for tasks."""
         return max(2, n_blocks)
 
@@ -171,7 +171,7 @@ class DaskEngine:
 
     def blocks(self, pieces: Sequence[PlacedBlock]) -> Iterator[tuple[PlacedBlock, CountMatrix]]:
         """Load one block after the other, here: steps that follow each other cannot be shared."""
-        yield from LocalEngine(room=0).blocks(pieces)
+        yield from LocalEngine(cache_size=0).blocks(pieces)
 
     def check_sees(self, folder: str) -> None:
         """Raise if a worker does not see the folder."""

@@ -171,7 +171,7 @@ class BlockedProblem(Problem):
                     continue
                 if name not in made:
                     shape = (self.X.shape[0], rows.shape[1])
-                    made[name] = self.memory.kept(name, shape, rows.dtype)
+                    made[name] = self.memory.new_weights(name, shape, rows.dtype)
                 made[name][piece.rows] = rows
         made.setdefault("effective", made["mean"])
         return Posterior(**made)

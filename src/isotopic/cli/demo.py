@@ -17,7 +17,8 @@ from isotopic.cli.topics import topic_facts, topic_lines
 from isotopic.cli.writing import write_fit
 from isotopic.datasets import load_kjv
 from isotopic.estimators import LDA
-from isotopic.io.data import Content, CountData, finished
+from isotopic.io.data import CountData, as_count_data
+from isotopic.io.source import loaded
 from isotopic.threads import available_cores
 
 # How the demonstration fits: as the paper does (Algorithm 5), until an update moves this share of
@@ -60,7 +61,7 @@ def demo(
     """Fit LDA to the chapters of the King James Bible, print its topics and write a report."""
     check_folder(output, force)
     corpus = load_kjv()
-    data = finished(Content(corpus.data, corpus.sample_names, corpus.feature_names), "bundled")
+    data = as_count_data(loaded(corpus.data, corpus.sample_names, corpus.feature_names), "bundled")
     model = LDA(
         components,
         alpha=_ALPHA,

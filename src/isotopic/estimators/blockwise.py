@@ -38,7 +38,7 @@ def over_blocks(model: Any, counts: BlockedCounts, task: Callable[[Any], Task[A]
     for name in _OF_SAMPLES:
         setattr(other, name, None)
     with use_threads(model.n_jobs):
-        if engine.together(len(pieces)) > 1:  # the threads are for the blocks
+        if engine.concurrent_blocks(len(pieces)) > 1:  # the threads are for the blocks
             other.n_jobs = 1
         return engine.total(task(other), pieces)
 

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from scipy import sparse
 
-from isotopic.io.data import Content
 from isotopic.io.options import Options
-from isotopic.io.tables import Chunk, Table, counts_of, open_table
+from isotopic.io.source import LoadedSource, loaded
+from isotopic.io.tables import Chunk, Table, open_table, read_chunk_counts
 
 # As SigProfiler writes them, with or without the strand: A[C>A]G, T:AC[C>A]GT, AC>CA, 1:Del:C:0;
 # and as the PCAWG consortium does: DEL_C_1_0, INS_repeats_5+_0.
@@ -31,7 +32,7 @@ def looks_like_catalogue(table: Table) -> bool:
     return bool(table.head) and _label_columns(table.head) is not None
 
 
-def read(path: Path, options: Options) -> Content:
+def read(path: Path, options: Options) -> LoadedSource:
     """Read a catalogue; its columns become the samples."""
     table = open_table(path, options)
     labels = _label_columns(table.head)
@@ -45,12 +46,13 @@ def read(path: Path, options: Options) -> Content:
     columns = list(range(labels, len(table.names)))
     if not columns:
         raise ValueError("the table has no column of counts")
-    parts, types = [], []
+    parts: list[Any] = []
+    types: list[str] = []
     for chunk in table.chunks():
-        parts.append(sparse.csr_array(counts_of(chunk, columns)))
+        parts.append(sparse.csr_array(read_chunk_counts(chunk, columns)))
         types += _types(chunk, labels)
-    counts = sparse.vstack(parts, format="csr")
-    return Content(counts, types, [table.names[i] for i in columns]).transposed()
+    counts = sparse.vstack(parts, format="csr").T
+    return loaded(counts, [table.names[i] for i in columns], types)
 
 
 def _types(chunk: Chunk, labels: int) -> list[str]:

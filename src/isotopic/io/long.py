@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.io.data import Content
 from isotopic.io.options import Options
-from isotopic.io.tables import Table, counts_of, is_numeric, open_table
+from isotopic.io.source import LoadedSource, loaded
+from isotopic.io.tables import Table, is_numeric, open_table, read_chunk_counts
 
 # The usual names of the three columns.
 _SAMPLE = ("sample", "sample_id", "doc", "doc_id", "document", "cell", "barcode", "tumour", "row")
@@ -31,7 +31,7 @@ def looks_long(table: Table) -> bool:
     return [is_numeric(table, column) for column in range(3)] == [False, False, True]
 
 
-def read(path: Path, options: Options) -> Content:
+def read(path: Path, options: Options) -> LoadedSource:
     """Read samples and features in the order in which they come; what stands twice is summed."""
     table = open_table(path, options)
     if len(table.names) < 3:
@@ -45,7 +45,7 @@ def read(path: Path, options: Options) -> Content:
             (
                 _numbered(chunk.text(columns[0]), samples),
                 _numbered(chunk.text(columns[1]), features),
-                counts_of(chunk, columns[2:])[:, 0],
+                read_chunk_counts(chunk, columns[2:])[:, 0],
             )
         )
     if not parts:
@@ -53,7 +53,7 @@ def read(path: Path, options: Options) -> Content:
     rows, places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     shape = (len(samples), len(features))
     counts: Any = sparse.coo_array((values, (rows, places)), shape=shape).tocsr()
-    return Content(counts, samples, features)
+    return loaded(counts, samples, features)
 
 
 def _numbered(names: Iterable[str], known: dict[str, int]) -> Array:

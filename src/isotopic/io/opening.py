@@ -36,6 +36,13 @@ _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 _HEAD = 2**16
 
 
+def is_plain_file(path: Path) -> bool:
+    """Whether a file is stored as it is, not compressed."""
+    with path.open("rb") as file:
+        start = file.read(6)
+    return not any(start.startswith(magic) for magic in _COMPRESSIONS)
+
+
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file, decompressing it if its first bytes say so."""
     with path.open("rb") as file:

@@ -51,7 +51,7 @@ def open_table(path: Path, options: Options) -> Table:
     return DelimitedTable(path, options.encoding)
 
 
-def counts_of(chunk: Chunk, columns: Sequence[int]) -> Array:
+def read_chunk_counts(chunk: Chunk, columns: Sequence[int]) -> Array:
     """Give columns as counts; raise for what is negative, infinite or not a number."""
     found = chunk.numbers(columns)
     bad = ~((found >= 0) & (found < float("inf")))

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from isotopic.io.data import Content
 from isotopic.io.options import Options
+from isotopic.io.source import LoadedSource, loaded
 
 
-def count_words(documents: Iterable[str], options: Options, names: list[str] | None) -> Content:
+def count_words(documents: Iterable[str], options: Options, names: list[str] | None) -> LoadedSource:
     """Count the words of documents that are looked at one by one."""
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - slow to load
 
@@ -23,7 +23,7 @@ def count_words(documents: Iterable[str], options: Options, names: list[str] | N
         documents = _noted(documents, options.keep_text, kept)
     counts = vectorizer.fit_transform(documents)
     features = vectorizer.get_feature_names_out()
-    return Content(counts, names, features, kept if options.keep_text else None)
+    return loaded(counts, names, features, kept if options.keep_text else None)
 
 
 def _noted(documents: Iterable[str], length: int, kept: list[str]) -> Iterator[str]:
