@@ -167,7 +167,7 @@ def test_fit_stops_at_its_time_limit_and_can_go_on(counts, tmp_path, capsys):
     assert manifest["stopped"] == "time limit of 1e-09 s"
     assert manifest["result"]["iterations"] == 1
     assert main([*command, "--force"]) == 0
-    assert "going on from" in capsys.readouterr().err
+    assert "Continuing from" in capsys.readouterr().err
     model = isotopic.load(tmp_path / "o" / "model.isotopic")
     same = isotopic.NMF(3, tol=1e-6, random_state=0).fit(sparse.csr_array(COUNTS))
     np.testing.assert_array_equal(model.components_, same.components_)
@@ -190,13 +190,13 @@ def test_an_interrupted_fit_can_go_on(counts, tmp_path, sent, capsys):
         process.send_signal(sent)
         said = process.stderr.read()
     assert process.returncode == 128 + sent
-    made = int(re.search(r"interrupted after (\d+) iterations", said)[1])
-    assert f"to go on: isotopic fit {counts} " in said
+    made = int(re.search(r"Interrupted after (\d+) iterations", said)[1])
+    assert f"To continue: isotopic fit {counts} " in said
     assert f"-o '{out}'" in said
     assert os.listdir(out) == ["checkpoint.isotopic"]
     enough = ["--max-iter", str(made + 5)]
     assert main([*fit, *enough, "-o", str(out)]) == 0
-    assert "going on from" in capsys.readouterr().err
+    assert "Continuing from" in capsys.readouterr().err
     assert main([*fit, *enough, "-o", str(tmp_path / "at once")]) == 0
     ours, theirs = (isotopic.load(tmp_path / name / "model.isotopic") for name in (out, "at once"))
     np.testing.assert_array_equal(ours.components_, theirs.components_)
@@ -266,7 +266,7 @@ def test_transform_finds_features_by_name(fitted, counts, tmp_path, capsys):
     error = error_of(
         capsys, "transform", fitted, tmp_path / "nameless.npz", "-o", tmp_path / "v.csv"
     )
-    assert "none of the 4 features is among the 12" in error
+    assert "None of the 4 features is among the 12" in error
     error = error_of(capsys, "transform", fitted, counts, "-o", tmp_path / "w.xls")
     assert ".csv or .parquet" in error
 
@@ -435,22 +435,28 @@ def test_unusable_data_are_one_line_on_stderr(write, message, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fit", "DATA", "--alpha", "0.1", "-o", "OUT"], "NMF has no alpha; these have it: LDA"),
+        (
+            ["fit", "DATA", "--alpha", "0.1", "-o", "OUT"],
+            "NMF has no parameter 'alpha'. Models that have it: LDA",
+        ),
         (["fit", "DATA", "-k", "99", "-o", "OUT"], "n_components=99 is larger than the data"),
         (["fit", "DATA", "--model", "LDA", "--alpha", "-1", "-o", "OUT"], "concentration"),
-        (["fit", "DATA", "--model", "LDA", "--alpha", "0.1,x", "-o", "OUT"], "is not a number"),
+        (["fit", "DATA", "--model", "LDA", "--alpha", "0.1,x", "-o", "OUT"], "is neither a number"),
         (["fit", "DATA", "--model", "LDA", "--alpha", "x", "-o", "OUT"], "'alpha' parameter"),
         (["fit", "DATA", "--model", "SVD", "-o", "OUT"], "SVD"),
-        (["fit", "DATA", "--set", "colour=1", "-o", "OUT"], "NMF has no colour"),
-        (["fit", "DATA", "--set", "tol=1", "-o", "OUT"], "tol has an option of its own"),
+        (["fit", "DATA", "--set", "colour=1", "-o", "OUT"], "NMF has no parameter 'colour'"),
+        (["fit", "DATA", "--set", "tol=1", "-o", "OUT"], "--set cannot change 'tol'"),
         (["fit", "DATA", "--set", "normalize=5", "-o", "OUT"], "'normalize' parameter"),
-        (["fit", "DATA", "--set", "normalize", "-o", "OUT"], "'normalize' is not NAME=VALUE"),
+        (
+            ["fit", "DATA", "--set", "normalize", "-o", "OUT"],
+            "'normalize' is not of the form NAME=VALUE",
+        ),
         (["fit", "DATA", "--layer", "x", "-o", "OUT"], "layer is for h5ad"),
-        (["fit", "DATA", "--min-df", "1.5", "-o", "OUT"], "--min-df is a number of documents"),
+        (["fit", "DATA", "--min-df", "1.5", "-o", "OUT"], "--min-df must be a number of documents"),
         (["fit", "DATA", "-o", "DATA"], "is a file"),
         (["fit", "DATA"], "Missing option '-o'"),
         (["fit", "DATA", "-o", "OUT", "--open", "--no-report"], "--open needs the report"),
-        (["select", "DATA", "-k", "5-9"], "--components is FIRST:LAST"),
+        (["select", "DATA", "-k", "5-9"], "--components must be FIRST:LAST"),
         (["select", "DATA", "-k", "99", "--repeats", "2"], "larger than the data"),
         (["demo", "--components", "0"], "--components"),
         (["nonsense"], "No such command 'nonsense'"),
@@ -505,7 +511,7 @@ def test_python_dash_m_and_without_the_libraries(tmp_path):
     )
     assert without.returncode == 2
     assert without.stderr == (
-        "isotopic: error: the command line needs click: pip install 'isotopic[cli]'\n"
+        "isotopic: error: The command line needs click. Install it with: pip install 'isotopic[cli]'\n"
     )
 
 

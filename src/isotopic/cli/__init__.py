@@ -1,4 +1,4 @@
-"""The command line: a file here for each command."""
+"""The command line: one file for each command."""
 
 import sys
 from collections.abc import Sequence
@@ -15,22 +15,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str or None, default=None
-        The arguments; ``None`` takes those of the process.
+        The arguments; ``None`` uses those of the process.
 
     Returns
     -------
     code : int
-        0 if all is well; 1 if a claim does not hold; 2 if the command or its data cannot be used,
-        or something would be overwritten; 130 if it was interrupted, 143 if terminated.
+        0 on success; 1 if ``verify`` finds a claim that does not hold; 2 if an option or the data
+        cannot be used, or a file would be overwritten; 130 if interrupted, 143 if terminated.
     """
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         print(
-            f"isotopic: error: the command line needs {' and '.join(missing)}: "
+            f"isotopic: error: The command line needs {' and '.join(missing)}. Install it with: "
             "pip install 'isotopic[cli]'",
             file=sys.stderr,
         )
         return 2
-    from isotopic.cli.app import run  # noqa: PLC0415 - the libraries are there
+    from isotopic.cli.app import run  # noqa: PLC0415 - only now are the libraries known to exist
 
     return run(argv)

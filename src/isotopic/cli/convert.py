@@ -6,20 +6,19 @@ from typing import Any
 import click
 
 import isotopic
-from isotopic.cli.folder import Fit, check_folder, read_folder
-from isotopic.cli.help import Examples
-from isotopic.cli.options import force_option, json_option
+from isotopic.cli.errors import library_errors_as_messages
+from isotopic.cli.folder import Fit, check_folder, read_folder, write_fit
+from isotopic.cli.help import CommandWithExamples
+from isotopic.cli.options import MODEL_NAMES, force_option, json_option
 from isotopic.cli.output import as_json, printable
-from isotopic.cli.problems import in_one_line
-from isotopic.cli.writing import write_fit
 from isotopic.estimators.persistence import MODELS
 
 
 @click.command(
-    cls=Examples,
-    short_help="Turn a fit into another, exactly equivalent model.",
+    cls=CommandWithExamples,
+    short_help="Convert a fit to an exactly equivalent model.",
     examples="""
-    isotopic convert out --to PLSA -o out-plsa            proportions instead of NMF's weights
+    isotopic convert out --to PLSA -o out-plsa            proportions instead of amounts
     isotopic convert out-lda --to GammaPoisson -o out-gap
     """,
 )
@@ -27,20 +26,24 @@ from isotopic.estimators.persistence import MODELS
 @click.option(
     "--to",
     required=True,
-    type=click.Choice([name for name in MODELS if name != "TopicModel"], case_sensitive=False),
+    type=click.Choice(MODEL_NAMES, case_sensitive=False),
+    metavar="NAME",
+    help=f"Model to convert to: {', '.join(MODEL_NAMES)}.",
 )
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write."
+)
 @click.option("--no-report", is_flag=True, help="Do not write the HTML report.")
 @force_option
 @json_option
 def convert(folder: Path, to: str, output: Path, no_report: bool, force: bool, json_: bool) -> int:
-    """Turn the fit of FOLDER into another model that is exactly equivalent, without a second fit.
+    """Convert the fit in FOLDER to an exactly equivalent model, without fitting again.
 
-    Models that are not equivalent are refused; the error says how to fit the other one instead.
+    If the models are not equivalent, the error explains how to use this fit as a warm start.
     """
     check_folder(output, force)
     source = read_folder(folder)
-    with in_one_line():
+    with library_errors_as_messages():
         model: Any = isotopic.convert(source.model, to=MODELS[to])
     kept = ("source", "format", "reading")
     facts = {
@@ -52,5 +55,5 @@ def convert(folder: Path, to: str, output: Path, no_report: bool, force: bool, j
     if json_:
         click.echo(as_json({"output": str(output), **manifest}))
     else:
-        click.echo(printable(f"wrote {output}: {type(source.model).__name__} as {to}"))
+        click.echo(printable(f"Wrote {output}: {type(source.model).__name__} converted to {to}"))
     return 0

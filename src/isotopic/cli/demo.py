@@ -1,6 +1,5 @@
 """``isotopic demo``."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,35 +7,49 @@ import click
 import numpy as np
 
 from isotopic._core import native
-from isotopic.cli.folder import REPORT, Fit, check_folder
-from isotopic.cli.help import Examples
+from isotopic.cli.folder import REPORT, Fit, check_folder, write_fit
+from isotopic.cli.help import CommandWithExamples
 from isotopic.cli.options import force_option, json_option, open_option, threads_option
 from isotopic.cli.output import as_json, printable
 from isotopic.cli.report import open_in_browser
 from isotopic.cli.topics import topic_facts, topic_lines
-from isotopic.cli.writing import write_fit
 from isotopic.datasets import load_kjv
 from isotopic.estimators import LDA
 from isotopic.io.data import CountData, as_count_data
 from isotopic.io.source import loaded
 from isotopic.threads import available_cores
 
-# How the demonstration fits: as the paper does (Algorithm 5), until an update moves this share of
-# the counts; and how much it shows.
-_ALPHA, _MAX_ITER, _SETTLED, _TRACE = 0.1, 600, 1e-4, 12
+# The paper's LDA (Algorithm 5) until an update moves less than this fraction of the counts.
+_ALPHA, _MAX_ITER, _TOL = 0.1, 600, 1e-4
+
+# Lines of the history that are printed.
+_HISTORY_LINES = 12
 
 
 @click.command(
-    cls=Examples,
-    short_help="Fit the bundled corpus, print its topics, write a report.",
+    cls=CommandWithExamples,
+    short_help="Fit the bundled corpus, print its topics and write a report.",
     examples="""
     isotopic demo --open
     isotopic demo --components 10 --seed 7 -o ten-topics
     """,
 )
-@click.option("-k", "--components", type=click.IntRange(1), default=20, show_default=True)
 @click.option(
-    "--seed", type=click.IntRange(0), default=5, show_default=True, help="Of the random start."
+    "-k",
+    "--components",
+    type=click.IntRange(1),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="Number of components (topics).",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    default=5,
+    show_default=True,
+    help="Seed of the random start.",
 )
 @click.option(
     "-o",
@@ -44,6 +57,7 @@ _ALPHA, _MAX_ITER, _SETTLED, _TRACE = 0.1, 600, 1e-4, 12
     type=click.Path(path_type=Path),
     default=Path("isotopic-demo"),
     show_default=True,
+    help="Folder to write.",
 )
 @threads_option
 @open_option
@@ -69,7 +83,7 @@ def demo(
         estimate="variational",
         init="random",
         max_iter=_MAX_ITER,
-        tol=_SETTLED,
+        tol=_TOL,
         random_state=seed,
         n_jobs=threads,
     ).fit(data.counts)
@@ -79,36 +93,32 @@ def demo(
         topics = topic_facts(model, data.feature_names)
         click.echo(as_json({"output": str(output), **manifest, "topics": topics}))
     else:
-        lines = [*_heading(data, model), "", *_trace(model), ""]
+        lines = [*_heading_lines(data, model), "", *_history_lines(model), ""]
         lines += topic_lines(model, data.feature_names, data.sample_names)
-        click.echo("\n".join([*lines, "", printable(f"look at {output / REPORT}")]))
+        click.echo("\n".join([*lines, "", printable(f"Report: {output / REPORT}")]))
     if open_:
         open_in_browser(output / REPORT)
     return 0
 
 
-def _heading(data: CountData, model: Any) -> Iterator[str]:
+def _heading_lines(data: CountData, model: Any) -> list[str]:
     samples, features = data.counts.shape
-    words = data.counts.sum()
-    yield f"The King James Bible: {samples:,} chapters, {features:,} terms, {words:,} words"
-    yield (
-        f"LDA with {model.n_components} topics: {model.n_iter_} iterations in "
-        f"{model.history_['seconds'][-1]:.1f} s on {_machine()}"
-    )
-
-
-def _machine() -> str:
     cores = available_cores()
-    return f"{cores} core{'s' if cores > 1 else ''}, instruction set {native.level()}"
+    return [
+        f"The King James Bible: {samples:,} chapters, {features:,} terms, "
+        f"{data.counts.sum():,} words",
+        f"LDA with {model.n_components} topics: {model.n_iter_} iterations in "
+        f"{model.history_['seconds'][-1]:.1f} s on {cores} core{'s' if cores > 1 else ''}, "
+        f"instruction set {native.level()}",
+    ]
 
 
-def _trace(model: Any) -> Iterator[str]:
-    """Give a dozen lines of the history: many of its beginning, few of its end."""
+def _history_lines(model: Any) -> list[str]:
+    """Return a dozen iterations of the history at geometric steps: more of its beginning."""
     history = model.history_
-    lines = np.geomspace(1, len(history), _TRACE).round().astype(int)
-    yield "iteration  seconds      objective  residual"
-    for row in history[np.unique(lines) - 1]:
-        yield (
-            f"{row['iteration']:9d}  {row['seconds']:7.2f}  {row['objective']:13,.1f}  "
-            f"{row['residual']:8.1e}"
-        )
+    chosen = np.unique(np.geomspace(1, len(history), _HISTORY_LINES).round().astype(int)) - 1
+    return ["iteration  seconds      objective  residual"] + [
+        f"{row['iteration']:9d}  {row['seconds']:7.2f}  {row['objective']:13,.1f}  "
+        f"{row['residual']:8.1e}"
+        for row in history[chosen]
+    ]

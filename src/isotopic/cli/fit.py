@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from isotopic import Checkpoint
-from isotopic.cli.folder import CHECKPOINT, REPORT, Fit, check_folder
-from isotopic.cli.help import Examples
-from isotopic.cli.interrupts import terminated_as_interrupted
+from isotopic.cli.errors import library_errors_as_messages, warnings_as_messages
+from isotopic.cli.folder import CHECKPOINT, REPORT, Fit, check_folder, write_fit
+from isotopic.cli.help import CommandWithExamples
+from isotopic.cli.interrupts import sigterm_as_interrupt
 from isotopic.cli.options import (
     force_option,
     json_option,
@@ -22,43 +23,54 @@ from isotopic.cli.options import (
     reading_settings,
     seed_option,
 )
-from isotopic.cli.output import as_json, printable, say
-from isotopic.cli.problems import in_one_line, warnings_as_lines
+from isotopic.cli.output import as_json, print_message, printable
 from isotopic.cli.progress import shown_progress
 from isotopic.cli.report import open_in_browser
 from isotopic.cli.topics import topic_facts, topic_lines
-from isotopic.cli.writing import write_fit
 from isotopic.io import CountData
 from isotopic.io.read import TEXT_FORMATS
 
-# Characters of each document that are kept for the report.
+# Characters of each document that the report shows.
 _TEXT_KEPT = 1000
 
 
 @click.command(
-    cls=Examples,
-    short_help="Fit a model and write a folder with all that was found.",
+    cls=CommandWithExamples,
+    short_help="Fit a model and write the results to a folder.",
     examples="""
     isotopic fit texts/ -k 20 -o out                       a folder of .txt files
     isotopic fit news.csv --text-column body --min-df 5 -k 20 -o out
-    isotopic fit filtered_feature_bc_matrix/ -k 10 -o out  cells of 10x Genomics
+    isotopic fit filtered_feature_bc_matrix/ -k 10 -o out  10x Genomics
     isotopic fit cells.h5ad --layer counts --model LDA --alpha 0.1 -k 10 -o out
     isotopic fit tumours.SBS96.all -k 8 --n-init 10 -o out --open
     isotopic fit big.npz -k 100 --time-limit 600 -o out    stop after ten minutes
     """,
 )
 @click.argument("data", type=click.Path(exists=True))
-@click.option("-k", "--components", type=click.IntRange(1), default=10, show_default=True)
 @click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write."
+    "-k",
+    "--components",
+    type=click.IntRange(1),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="Number of components (topics).",
+)
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write."
 )
 @model_options
 @seed_option
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Stop fitting after this time and write what was found.",
+)
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path, dir_okay=False),
-    help=f"Where an interrupted fit goes on from.  [default: OUTPUT/{CHECKPOINT}]",
+    help=f"File from which an interrupted fit continues.  [default: OUTPUT/{CHECKPOINT}]",
 )
 @click.option("--no-report", is_flag=True, help="Do not write the HTML report.")
 @open_option
@@ -66,21 +78,21 @@ _TEXT_KEPT = 1000
 @json_option
 @reading_options
 def fit(data: str, output: Path, **given: Any) -> int:
-    """Fit a model to DATA, a file or folder, and write a folder with all that was found.
+    """Fit a model to DATA, a file or folder, and write the results to a folder.
 
-    The folder holds the model, topics and weights as Parquet and CSV, a manifest in JSON and a
-    report. An interrupted fit (Ctrl-C, SIGTERM) leaves a checkpoint: the same command goes on.
+    The folder holds the model, the topics and weights as Parquet and CSV, a JSON manifest and an
+    HTML report. To continue an interrupted fit (Ctrl-C, SIGTERM), run the same command again.
     """
     if given["open_"] and given["no_report"]:
-        raise click.UsageError("--open needs the report that --no-report leaves out")
+        raise click.UsageError("--open needs the report: leave out --no-report.")
     settings = reading_settings(given)
     model = make_model(given, n_components=given["components"], random_state=given["seed"])
     check_folder(output, given["force"])
     began = time.perf_counter()
     counts = read_data(data, settings | {"keep_text": _TEXT_KEPT})
     seconds = {"reading": time.perf_counter() - began}
-    say(_described(data, counts, settings))
-    with in_one_line():
+    print_message(_describe_data(data, counts, settings))
+    with library_errors_as_messages():
         output.mkdir(parents=True, exist_ok=True)
     checkpoint: Path = given["checkpoint"] or output / CHECKPOINT
     runner = _Runner(checkpoint, given["time_limit"])
@@ -97,16 +109,16 @@ def fit(data: str, output: Path, **given: Any) -> int:
     manifest = write_fit(output, Fit(model, counts, facts), report=not given["no_report"])
     if given["checkpoint"] is None and not runner.stopped:
         checkpoint.unlink(missing_ok=True)
-    _tell(output, model, counts, manifest, json_=given["json_"])
+    _print_result(output, model, counts, manifest, json_=given["json_"])
     if runner.stopped:
-        say(f"stopped by the time limit; to go on: {_this_command(force=True)}")
+        print_message(f"Stopped by the time limit. To continue: {_this_command(force=True)}")
     if given["open_"]:
         open_in_browser(output / REPORT)
     return 0
 
 
 class _Runner:
-    """Fits within a time limit; an interruption leaves a checkpoint."""
+    """Fit within a time limit; an interrupted fit leaves a checkpoint."""
 
     def __init__(self, checkpoint: Path, limit: float | None) -> None:
         self.checkpoint, self.limit = checkpoint, limit
@@ -114,61 +126,61 @@ class _Runner:
         self.stopped: str | None = None
 
     def run(self, model: Any, data: CountData) -> int:
-        """Fit; give an exit code."""
+        """Fit the model and return an exit code."""
         if self.checkpoint.exists():
-            say(f"going on from {self.checkpoint}")
+            print_message(f"Continuing from {self.checkpoint}")
         began = time.perf_counter()
 
-        def late(_: Any) -> bool:
+        def is_too_late(_: Any) -> bool:
             if self.limit is not None and time.perf_counter() - began >= self.limit:
                 self.stopped = f"time limit of {self.limit:g} s"
             return bool(self.stopped)
 
-        with terminated_as_interrupted() as interruption:
+        with sigterm_as_interrupt() as interruption:
             try:
                 with (
-                    in_one_line(),
-                    warnings_as_lines(),
+                    library_errors_as_messages(),
+                    warnings_as_messages(),
                     shown_progress(model.max_iter, model.tol) as progress,
                 ):
-                    model.set_params(callbacks=[progress, late])
+                    model.set_params(callbacks=[progress, is_too_late])
                     model.fit(data.counts, checkpoint=Checkpoint(self.checkpoint))
             except KeyboardInterrupt:
-                self._tell_interrupted(model)
+                self._print_interruption(model)
                 return interruption.exit_code
             finally:
                 model.set_params(callbacks=None)
         self.seconds = time.perf_counter() - began
         return 0
 
-    def _tell_interrupted(self, model: Any) -> None:
+    def _print_interruption(self, model: Any) -> None:
         if self.checkpoint.exists():
-            made = getattr(model, "n_iter_", "some")
-            say(f"interrupted after {made} iterations, which {self.checkpoint} keeps")
-            say(f"to go on: {_this_command()}")
+            done = getattr(model, "n_iter_", "some")
+            print_message(f"Interrupted after {done} iterations, saved in {self.checkpoint}.")
+            print_message(f"To continue: {_this_command()}")
         else:
-            say("interrupted before the first iteration; nothing was written")
+            print_message("Interrupted before the first iteration. Nothing was written.")
 
 
-def _described(path: str, data: CountData, settings: dict[str, Any]) -> str:
+def _describe_data(path: str, data: CountData, settings: dict[str, Any]) -> str:
     samples, features = data.counts.shape
     return (
         f"{path}: {samples:,} samples x {features:,} features, {data.counts.nnz:,} nonzeros, "
-        f"read as {data.format}{_left_out(settings) if data.format in TEXT_FORMATS else ''}"
+        f"read as {data.format}{_describe_filters(settings) if data.format in TEXT_FORMATS else ''}"
     )
 
 
-def _left_out(settings: dict[str, Any]) -> str:
-    """Say which words of documents were not counted."""
+def _describe_filters(settings: dict[str, Any]) -> str:
+    """Return the part of the message that says which words were not counted."""
     words, least, most = (settings[name] for name in ("stop_words", "min_df", "max_df"))
-    said = [] if words is None else ["English" if words == "english" else "your", "stop words,"]
-    said += [f"terms in fewer than {least}" + (" of all documents" if least < 1 else " documents")]
-    if most != 1.0:
-        said += [f"or in more than {most}"]
-    return f" without {' '.join(said)}"
+    stop_words = "English stop words, " if words == "english" else "your stop words, "
+    unit = "of all documents" if least < 1 else "documents"
+    upper = "" if most == 1.0 else f" or in more than {most}"
+    ignored = "" if words is None else stop_words
+    return f" without {ignored}terms in fewer than {least} {unit}{upper}"
 
 
-def _tell(
+def _print_result(
     output: Path, model: Any, data: CountData, manifest: dict[str, Any], *, json_: bool
 ) -> None:
     if json_:
@@ -181,8 +193,8 @@ def _tell(
         f"in {manifest['seconds']['fitting']:.1f} s, {result}\n"
     )
     click.echo("\n".join(topic_lines(model, data.feature_names, data.sample_names)))
-    report = f"; look at {output / REPORT}" if REPORT in manifest["files"] else ""
-    click.echo("\n" + printable(f"wrote {output}{report}"))
+    report = f"\nReport: {output / REPORT}" if REPORT in manifest["files"] else ""
+    click.echo(printable(f"\nWrote {output}{report}"))
 
 
 def _this_command(*, force: bool = False) -> str:

@@ -1,7 +1,9 @@
-"""The folder of a fit: what is in it, written and read."""
+"""The folder that ``isotopic fit`` writes: its files, and how they are written and read."""
 
 import json
 import os
+import platform
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,30 +12,34 @@ from typing import Any
 
 import numpy as np
 import pyarrow
+import scipy
+import sklearn
 from pyarrow import csv, parquet
 
 import isotopic
+from isotopic._core import native
+from isotopic.cli.errors import InputError, library_errors_as_messages
 from isotopic.cli.output import as_json
-from isotopic.cli.problems import Unusable, in_one_line
-from isotopic.cli.software import software
+from isotopic.cli.progress import waiting
 from isotopic.io import CountData, read_counts, write_counts
+from isotopic.report import write_report
+from isotopic.threads import available_cores
 
-MODEL, COUNTS, MANIFEST, REPORT = (
-    "model.isotopic",
-    "counts.isotopic",
-    "manifest.json",
-    "report.html",
-)
+MODEL = "model.isotopic"
+COUNTS = "counts.isotopic"
+MANIFEST = "manifest.json"
+REPORT = "report.html"
 CHECKPOINT = "checkpoint.isotopic"
 
+# The files of a fit and what the manifest says about them.
 FILES = {
-    MODEL: "the fitted model; isotopic.load reads it",
-    COUNTS: "the data with its names; isotopic.read_counts reads it",
+    MODEL: "the fitted model; read it with isotopic.load",
+    COUNTS: "the data with its names; read it with isotopic.read_counts",
     "topics.parquet": "features x topics",
-    "topics.csv": "the same",
+    "topics.csv": "the same as CSV",
     "weights.parquet": "samples x topics",
-    "weights.csv": "the same",
-    REPORT: "the report, for a browser",
+    "weights.csv": "the same as CSV",
+    REPORT: "the report; open it in a browser",
     MANIFEST: "this file",
 }
 _FORMAT_VERSION = 1
@@ -41,7 +47,7 @@ _FORMAT_VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model, its data, and what is known of how it was made."""
+    """A fitted model, its data, and facts about how it was made."""
 
     model: Any
     data: CountData
@@ -49,44 +55,66 @@ class Fit:
 
 
 def check_free(paths: Iterable[Path], force: bool) -> None:
-    """Raise if a file is there, unless it may be overwritten."""
-    taken = [path for path in paths if path.exists()]
-    if taken and not force:
-        others = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
-        raise Unusable(f"{taken[0]}{others} would be overwritten; --force allows it")
+    """Raise if a file exists, unless it may be overwritten."""
+    existing = [path for path in paths if path.exists()]
+    if existing and not force:
+        others = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+        raise InputError(f"{existing[0]}{others} would be overwritten. Use --force to allow it.")
 
 
 def check_folder(folder: Path, force: bool) -> None:
-    """Raise if the folder cannot take a fit."""
+    """Raise if a fit cannot be written to the folder."""
     if folder.exists() and not folder.is_dir():
-        raise Unusable(f"{folder} is a file; the output is a folder")
-    check_free((folder / name for name in FILES), force)
+        raise InputError(f"{folder} is a file, but the output must be a folder.")
+    check_free([folder / name for name in FILES], force)
 
 
-def write_results(folder: Path, fit: Fit) -> None:
-    """Write the model, the data, topics and weights."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / MANIFEST).unlink(missing_ok=True)  # a folder with a manifest is whole
-    fit.model.save(folder / MODEL)
-    write_counts(folder / COUNTS, fit.data)
-    tables = {
-        "topics": named_table("feature", fit.data.feature_names, fit.model.components_.T),
-        "weights": named_table("sample", fit.data.sample_names, fit.model.weights_),
-    }
-    for name, table in tables.items():
-        write_table(table, folder / f"{name}.parquet")
-        write_table(table, folder / f"{name}.csv")
+def write_fit(
+    folder: Path, fit: Fit, *, report: bool = True, title: str | None = None
+) -> dict[str, Any]:
+    """Write the folder of a fit and return its manifest, which is written last."""
+    start = time.perf_counter()
+    with library_errors_as_messages():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / MANIFEST).unlink(missing_ok=True)  # a folder with a manifest is complete
+        fit.model.save(folder / MODEL)
+        write_counts(folder / COUNTS, fit.data)
+        topics = topic_table("feature", fit.data.feature_names, fit.model.components_.T)
+        weights = topic_table("sample", fit.data.sample_names, fit.model.weights_)
+        for suffix in ("parquet", "csv"):
+            write_table(topics, folder / f"topics.{suffix}")
+            write_table(weights, folder / f"weights.{suffix}")
+    written = time.perf_counter()
+    if report:
+        write_fit_report(fit, folder / REPORT, title=title)
+    seconds = {"writing": written - start, "report": time.perf_counter() - written}
+    manifest = describe_fit(fit)
+    manifest["seconds"] = manifest.get("seconds", {}) | seconds
+    manifest["files"] = {name: FILES[name] for name in FILES if report or name != REPORT}
+    with library_errors_as_messages():  # complete or not at all: written aside, then renamed
+        temporary = folder / f"{MANIFEST}.new"
+        temporary.write_text(as_json(manifest) + "\n", encoding="utf-8")
+        os.replace(temporary, folder / MANIFEST)
+    return manifest
 
 
-def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest, whole or not at all."""
-    aside = folder / f"{MANIFEST}.new"
-    aside.write_text(as_json(manifest) + "\n", encoding="utf-8")
-    os.replace(aside, folder / MANIFEST)
+def write_fit_report(fit: Fit, path: Path, *, title: str | None = None) -> None:
+    """Write the HTML report of a fit."""
+    with library_errors_as_messages(), waiting("writing the report"):
+        write_report(
+            fit.model,
+            fit.data.counts,
+            path,
+            feature_names=fit.data.feature_names,
+            sample_names=fit.data.sample_names,
+            documents=fit.data.documents,
+            title=title,
+            overwrite=True,  # the command has checked that it may
+        )
 
 
-def manifest_of(fit: Fit, files: dict[str, str]) -> dict[str, Any]:
-    """Say what was fitted, how, to what, and with which result."""
+def describe_fit(fit: Fit) -> dict[str, Any]:
+    """Return the manifest: data, model, settings, result and software of a fit."""
     model, counts = fit.model, fit.data.counts
     facts = dict(fit.facts)
     return {
@@ -111,13 +139,26 @@ def manifest_of(fit: Fit, files: dict[str, str]) -> dict[str, Any]:
             "residual": model.history_["residual"][-1] if len(model.history_) else None,
         },
         **facts,
-        "software": software(),
-        "files": files,
+        "software": describe_software(),
     }
 
 
-def named_table(kind: str, names: Any, values: Any) -> Any:
-    """Make a table with a row for each name, and a column for each topic."""
+def describe_software() -> dict[str, str]:
+    """Return versions, platform, instruction set and number of threads."""
+    return {
+        "isotopic": isotopic.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "platform": platform.platform(),
+        "core": f"{native.level()} (available: {', '.join(native.levels())})",
+        "threads": str(available_cores()),
+    }
+
+
+def topic_table(kind: str, names: Any, values: Any) -> Any:
+    """Return an Arrow table with a row for each name and a column for each topic."""
     arrays = [pyarrow.array(list(names), pyarrow.string())]
     arrays += [pyarrow.array(np.ascontiguousarray(column)) for column in values.T]
     topics = [f"topic_{k}" for k in range(values.shape[1])]
@@ -125,25 +166,25 @@ def named_table(kind: str, names: Any, values: Any) -> Any:
 
 
 def write_table(table: Any, path: Path) -> None:
-    """Write Parquet or CSV, as the name says."""
+    """Write Parquet or CSV, depending on the suffix of the path."""
     if path.suffix == ".parquet":
         parquet.write_table(table, path)
     elif path.suffix == ".csv":
         csv.write_csv(table, path)
     else:
-        raise Unusable(f"{path.name} must end with .csv or .parquet")
+        raise InputError(f"The name of the output must end with .csv or .parquet: {path.name}")
 
 
 def read_folder(folder: Path) -> Fit:
-    """Read a fit."""
+    """Return the fit in a folder."""
     if not (folder / MANIFEST).is_file():
-        raise Unusable(f"{folder} is not the folder of a fit: it has no {MANIFEST}")
-    with in_one_line():
+        raise InputError(f"{folder} was not written by isotopic fit: it has no {MANIFEST}.")
+    with library_errors_as_messages():
         facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         model = isotopic.load(folder / MODEL)
         data = read_counts(folder / COUNTS, format="isotopic")
     if not isinstance(facts, dict):
-        raise Unusable(f"{folder / MANIFEST} is not a manifest")
+        raise InputError(f"{folder / MANIFEST} is not a manifest: it must hold a JSON object.")
     if data.counts.shape != (len(model.weights_), model.components_.shape[1]):
-        raise Unusable(f"the model and the counts in {folder} do not belong together")
+        raise InputError(f"The model and the counts in {folder} have different shapes.")
     return Fit(model, data, facts)

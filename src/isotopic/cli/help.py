@@ -1,4 +1,4 @@
-"""Help that ends with examples."""
+"""Help texts that end with examples."""
 
 from inspect import cleandoc
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import click
 
 
-class Examples(click.Command):
-    """A command whose help shows how it is used."""
+class CommandWithExamples(click.Command):
+    """A command whose ``--help`` ends with examples of its use."""
 
     def __init__(self, *args: Any, examples: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.examples = cleandoc(examples)
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples as they are."""
+        """Write the examples without rewrapping their lines."""
         if self.examples:
             formatter.write("\nExamples:\n")
             formatter.write("".join(f"  {line}\n" for line in self.examples.splitlines()))

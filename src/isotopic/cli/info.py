@@ -5,32 +5,32 @@ from typing import Any
 
 import click
 
-from isotopic.cli.folder import MANIFEST, read_folder
-from isotopic.cli.help import Examples
+from isotopic.cli.folder import MANIFEST, describe_software, read_folder
+from isotopic.cli.help import CommandWithExamples
 from isotopic.cli.options import json_option, read_data, reading_options, reading_settings
-from isotopic.cli.output import as_json, columns, printable, short
-from isotopic.cli.software import software
+from isotopic.cli.output import align_columns, as_json, printable, short
 from isotopic.io import CountData
 
-_SHOWN = 5
+# Names that are printed of each kind.
+_NAMES = 5
 
 
 @click.command(
-    cls=Examples,
-    short_help="Describe this installation, a file of counts, or a fit.",
+    cls=CommandWithExamples,
+    short_help="Describe this installation, a data file or a fit.",
     examples="""
     isotopic info               versions, instruction set, threads
-    isotopic info counts.mtx    what is in a file of counts, and how it would be read
-    isotopic info out           a fit
+    isotopic info counts.mtx    what a file holds and how it would be read
+    isotopic info out           a fit and its data
     """,
 )
 @click.argument("data", required=False, type=click.Path(exists=True))
 @json_option
 @reading_options
 def info(data: str | None, **given: Any) -> int:
-    """Describe this installation, or DATA: a file of counts, or the folder of a fit."""
+    """Describe this installation, or DATA: a count file or the folder of a fit."""
     if data is None:
-        facts: dict[str, Any] = dict(software())
+        facts: dict[str, Any] = dict(describe_software())
     elif (Path(data) / MANIFEST).is_file():
         facts = _fit_facts(Path(data))
     else:
@@ -38,8 +38,8 @@ def info(data: str | None, **given: Any) -> int:
     if given["json_"]:
         click.echo(as_json(facts))
     else:
-        rows = [(name, _cell(value)) for name, value in facts.items()]
-        click.echo("\n".join(columns(rows)))
+        rows = [(name, _format(value)) for name, value in facts.items()]
+        click.echo("\n".join(align_columns(rows)))
     return 0
 
 
@@ -53,7 +53,7 @@ def _fit_facts(folder: Path) -> dict[str, Any]:
         "iterations": model.n_iter_,
         "converged": model.converged_,
         "seed": fit.facts.get("seed"),
-        "made with": f"isotopic {fit.facts.get('isotopic')}",
+        "written by": f"isotopic {fit.facts.get('isotopic')}",
         "created": fit.facts.get("created"),
         **_data_facts(fit.data),
         "format": fit.facts.get("data", {}).get("format"),
@@ -71,13 +71,13 @@ def _data_facts(data: CountData) -> dict[str, Any]:
         "density": counts.nnz / (samples * features),
         "total": counts.sum().item(),
         "type": str(counts.dtype),
-        "sample names": data.sample_names[:_SHOWN].tolist(),
-        "feature names": data.feature_names[:_SHOWN].tolist(),
+        "sample names": data.sample_names[:_NAMES].tolist(),
+        "feature names": data.feature_names[:_NAMES].tolist(),
         "fingerprint": data.fingerprint(),
     }
 
 
-def _cell(value: Any) -> str:
+def _format(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(short(str(item), 30) for item in value) + ", ..."
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM."""
+"""Treat SIGTERM like Ctrl-C."""
 
 import signal
 import threading
@@ -10,21 +10,21 @@ from typing import Any
 
 @dataclass
 class Interruption:
-    """What interrupted the block, if anything."""
+    """The exit code of a command that was interrupted: 130 for Ctrl-C, 143 for SIGTERM."""
 
     exit_code: int = 130
 
 
 @contextmanager
-def terminated_as_interrupted() -> Iterator[Interruption]:
-    """Let SIGTERM do what Ctrl-C does: raise ``KeyboardInterrupt``."""
+def sigterm_as_interrupt() -> Iterator[Interruption]:
+    """Let SIGTERM raise ``KeyboardInterrupt`` as Ctrl-C does, and record which of them came."""
     interruption = Interruption()
 
     def terminate(*_: Any) -> None:
         interruption.exit_code = 128 + signal.SIGTERM
         raise KeyboardInterrupt
 
-    if threading.current_thread() is not threading.main_thread():  # which alone gets signals
+    if threading.current_thread() is not threading.main_thread():  # only it receives signals
         yield interruption
         return
     before = signal.signal(signal.SIGTERM, terminate)

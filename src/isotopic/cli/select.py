@@ -8,8 +8,9 @@ from typing import Any
 import click
 import pyarrow
 
+from isotopic.cli.errors import InputError, library_errors_as_messages, warnings_as_messages
 from isotopic.cli.folder import check_free, write_table
-from isotopic.cli.help import Examples
+from isotopic.cli.help import CommandWithExamples
 from isotopic.cli.options import (
     force_option,
     json_option,
@@ -20,16 +21,15 @@ from isotopic.cli.options import (
     reading_settings,
     seed_option,
 )
-from isotopic.cli.output import as_json, printable, say
-from isotopic.cli.problems import Unusable, in_one_line, warnings_as_lines
+from isotopic.cli.output import as_json, print_message, printable
 from isotopic.select import Selection, select_components
 
 _TABLE, _PLOT = "selection.csv", "selection.png"
 
 
 @click.command(
-    cls=Examples,
-    short_help="Find out how many components there should be.",
+    cls=CommandWithExamples,
+    short_help="Choose the number of components.",
     examples="""
     isotopic select counts.npz -k 5:50:5             5, 10, 15, ... 50
     isotopic select texts/ -k 10,20,50 --repeats 5 -o selection
@@ -37,18 +37,33 @@ _TABLE, _PLOT = "selection.csv", "selection.png"
 )
 @click.argument("data", type=click.Path(exists=True))
 @click.option(
-    "-k", "--components", required=True, metavar="FIRST:LAST[:STEP]|K,K...", help="Numbers to try."
+    "-k",
+    "--components",
+    required=True,
+    metavar="FIRST:LAST[:STEP]|K,K...",
+    help="Numbers of components to try.",
 )
-@click.option("--repeats", type=click.IntRange(2), default=3, show_default=True)
+@click.option(
+    "--repeats",
+    type=click.IntRange(2),
+    metavar="N",
+    default=3,
+    show_default=True,
+    help="Fits for each number of components.",
+)
 @click.option(
     "--test-size",
+    metavar="X",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.1,
     show_default=True,
-    help="Share of the samples that are held out.",
+    help="Fraction of the samples to hold out.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help=f"Folder for {_TABLE} and {_PLOT}."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help=f"Folder to write {_TABLE} and {_PLOT} to.",
 )
 @model_options
 @seed_option
@@ -56,11 +71,12 @@ _TABLE, _PLOT = "selection.csv", "selection.png"
 @json_option
 @reading_options
 def select(data: str, output: Path | None, **given: Any) -> int:
-    """Try numbers of components on DATA by held-out likelihood and stability.
+    """Compare numbers of components on DATA by held-out likelihood and stability.
 
-    Each is fitted several times to a part of the samples. The held-out ones are completed: weights
-    from half of a sample's counts, the score (mean log-likelihood of a count) from the other half.
-    Stability is the mean cosine of the matched topics of two repetitions.
+    Each model is fitted several times, each time without a part of the samples. The score is the
+    mean log-likelihood of a held-out count: weights are inferred from one half of a held-out
+    sample's counts and predict the other half. Stability is the mean cosine similarity of matched
+    topics between repetitions.
     """
     numbers = component_numbers(given["components"])
     if output is not None:
@@ -68,10 +84,10 @@ def select(data: str, output: Path | None, **given: Any) -> int:
     model = make_model(given)
     counts = read_data(data, reading_settings(given)).counts
 
-    def told(number: int, repeat: int, score: float) -> None:
-        say(f"{number} components, repetition {repeat + 1}: score {score:.5f}")
+    def print_score(number: int, repeat: int, score: float) -> None:
+        print_message(f"{number} components, repetition {repeat + 1}: score {score:.5f}")
 
-    with in_one_line(), warnings_as_lines():
+    with library_errors_as_messages(), warnings_as_messages():
         selection = select_components(
             model,
             counts,
@@ -79,15 +95,15 @@ def select(data: str, output: Path | None, **given: Any) -> int:
             n_repeats=given["repeats"],
             test_size=given["test_size"],
             random_state=given["seed"],
-            callback=told,
+            callback=print_score,
         )
-    written = [] if output is None else _write(output, selection)
-    _tell(selection, written, json_=given["json_"])
+    written = [] if output is None else _write_files(output, selection)
+    _print_result(selection, written, json_=given["json_"])
     return 0
 
 
 def component_numbers(text: str) -> list[int]:
-    """Read ``5:50:5`` or ``5,10,20``."""
+    """Return the numbers of ``5:50:5`` or ``5,10,20``."""
     steps = re.fullmatch(r"(\d+):(\d+)(?::(\d+))?", text)
     if steps:
         first, last, step = (int(part or 1) for part in steps.groups())
@@ -97,12 +113,15 @@ def component_numbers(text: str) -> list[int]:
     else:
         found = []
     if not found or min(found) < 1:
-        raise Unusable(f"--components is FIRST:LAST, FIRST:LAST:STEP or K,K,..., not {text!r}")
+        raise InputError(
+            f"--components must be FIRST:LAST, FIRST:LAST:STEP or K,K,... with numbers of at least "
+            f"1, but is {text!r}."
+        )
     return found
 
 
-def _write(output: Path, selection: Selection) -> list[Path]:
-    with in_one_line():
+def _write_files(output: Path, selection: Selection) -> list[Path]:
+    with library_errors_as_messages():
         output.mkdir(parents=True, exist_ok=True)
         write_table(pyarrow.table(dict(selection.table)), output / _TABLE)
         plot = import_module("isotopic.plot")  # matplotlib is an extra
@@ -110,7 +129,7 @@ def _write(output: Path, selection: Selection) -> list[Path]:
     return [output / _TABLE, output / _PLOT]
 
 
-def _tell(selection: Selection, written: list[Path], *, json_: bool) -> None:
+def _print_result(selection: Selection, written: list[Path], *, json_: bool) -> None:
     if json_:
         table = {name: column.tolist() for name, column in selection.table.items()}
         facts = {"best": selection.best, "simplest": selection.simplest, "table": table}
@@ -118,4 +137,4 @@ def _tell(selection: Selection, written: list[Path], *, json_: bool) -> None:
         return
     click.echo(repr(selection))
     for path in written:
-        click.echo(printable(f"wrote {path}"))
+        click.echo(printable(f"Wrote {path}"))

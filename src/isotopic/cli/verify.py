@@ -4,34 +4,44 @@ from typing import Any
 
 import click
 
-from isotopic.cli.help import Examples
+from isotopic.cli.errors import library_errors_as_messages
+from isotopic.cli.help import CommandWithExamples
 from isotopic.cli.options import json_option, read_data, reading_options, reading_settings
 from isotopic.cli.output import as_json
-from isotopic.cli.problems import in_one_line
 from isotopic.verify import VerificationTable
 from isotopic.verify import verify as verify_claims
 from isotopic.verify.evidence import read_counts as read_evidence
 
 
 @click.command(
-    cls=Examples,
-    short_help="Check the paper's claims on data.",
+    cls=CommandWithExamples,
+    short_help="Check the claims of the paper on data.",
     examples="""
     isotopic verify                     on the bundled corpus
-    isotopic verify counts.npz --json   on your counts, for a machine
+    isotopic verify counts.npz --json   on your counts, as JSON
     """,
 )
 @click.argument("data", required=False, type=click.Path(exists=True))
-@click.option("-k", "--components", type=click.IntRange(1), default=5, show_default=True)
+@click.option(
+    "-k",
+    "--components",
+    type=click.IntRange(1),
+    metavar="N",
+    default=5,
+    show_default=True,
+    help="Number of components of the fits that check the claims.",
+)
 @json_option
 @reading_options
 def verify(data: str | None, **given: Any) -> int:
-    """Check every algorithm, lemma, corollary and theorem of the paper on DATA.
+    """Check the algorithms, lemmas, corollaries and theorems of the paper on DATA.
 
-    The exit code is 0 if all of them hold and 1 otherwise.
+    Without DATA, the bundled corpus is used.
+
+    The exit code is 0 if all claims hold and 1 otherwise.
     """
     X = None if data is None else read_data(data, reading_settings(given)).counts
-    with in_one_line():
+    with library_errors_as_messages():
         X = None if X is None else read_evidence(X)
     table = verify_claims(X, given["components"])
     click.echo(as_json(_facts(table)) if given["json_"] else str(table))
