@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import unicodedata
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.io import mmwrite
 
 import isotopic
 from isotopic.cli import main
@@ -141,6 +143,70 @@ def test_fit_to_texts(tmp_path, capsys):
     weights = pd.read_csv(tmp_path / "w.csv")
     assert weights["sample"].tolist() == ["line 1", "line 2"]
     assert weights.iloc[0, 1:].argmax() != weights.iloc[1, 1:].argmax()
+
+
+@pytest.mark.parametrize("form", ["csv", "npz", "parquet", "h5ad", "mtx"])
+def test_fit_and_transform_within_a_memory_limit(counts, tmp_path, capsys, form):
+    """The files are opened in row blocks; nothing but the results is written."""
+    frame = pd.read_csv(counts, index_col=0)
+    X = sparse.csr_array(np.vstack([COUNTS] * 40))
+    names = [f"s{i}" for i in range(1200)]
+    features = frame.columns.tolist()
+    file = tmp_path / f"big.{form}"
+    wide = pd.DataFrame(X.toarray(), index=names, columns=features)
+    if form == "csv":
+        wide.to_csv(file)
+    elif form == "parquet":
+        wide.to_parquet(file, row_group_size=100)
+    elif form == "npz":
+        sparse.save_npz(file, X)
+        (tmp_path / "rows.txt").write_text("\n".join(names))
+        (tmp_path / "vocab.txt").write_text("\n".join(features))
+    elif form == "mtx":
+        mmwrite(file, sparse.coo_array(X))
+        (tmp_path / "big.mtx_rows").write_text("\n".join(names))
+        (tmp_path / "big.mtx_cols").write_text("\n".join(features))
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            anndata = pytest.importorskip("anndata")
+            data = anndata.AnnData(sparse.csr_matrix(X.astype(float)))
+            data.obs_names, data.var_names = names, features
+            data.write_h5ad(file)
+    out = tmp_path / "o"
+    limit = ["--memory-limit", "230MB"]
+    found = run_json(capsys, "fit", file, "-k", 3, "-o", out, "--tol", "1e-3", *limit)
+    assert sorted(found["files"]) == sorted(os.listdir(out))
+    assert not {"counts.isotopic", "report.html"} & set(found["files"])
+    data = found["data"]
+    assert (data["samples"], data["features"], data["is_copied"]) == (1200, 12, False)
+    assert data["source"] == str(file)
+    assert data["total"] == X.sum()
+    model = isotopic.load(out / "model.isotopic")
+    whole = isotopic.NMF(3, tol=1e-3, random_state=0).fit(X)
+    np.testing.assert_allclose(model.components_, whole.components_, rtol=1e-5, atol=1e-6)
+    for table in (pd.read_parquet(out / "weights.parquet"), pd.read_csv(out / "weights.csv")):
+        assert table.iloc[:, 0].tolist() == names
+        np.testing.assert_allclose(table.iloc[:, 1:], model.weights_, rtol=1e-5)
+    assert pd.read_csv(out / "topics.csv")["feature"].tolist() == features
+    new = tmp_path / "w.csv"
+    shape = run_json(capsys, "transform", out, file, "-o", new, *limit)
+    assert (shape["samples"], shape["counts_left_out"]) == (1200, 0)
+    table = pd.read_csv(new)
+    assert table["sample"].tolist() == names
+    np.testing.assert_allclose(table.iloc[:, 1:], model.transform(X), rtol=1e-4, atol=1e-6)
+    assert run_json(capsys, "info", out)["samples"] == 1200
+    assert "--memory-limit" in error_of(capsys, "report", out)
+    assert sorted(os.listdir(out)) == sorted(found["files"])
+
+
+def test_memory_limits_that_are_refused(counts, tmp_path, capsys):
+    fit = ["fit", counts, "-k", "3", "-o", tmp_path / "o", "--memory-limit"]
+    assert "2 GB" in error_of(capsys, *fit, "much")
+    assert main([*map(str, fit), "1MB"]) == 2
+    assert "memory_limit=1,000,000 bytes is too small" in capsys.readouterr().err
+    assert "report" in error_of(capsys, *fit, "1GB", "--open")
+    assert os.listdir(tmp_path / "o") == []
 
 
 def test_nothing_is_overwritten_without_force(counts, fitted, tmp_path, capsys):

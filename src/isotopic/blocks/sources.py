@@ -23,7 +23,7 @@ from isotopic.io.npy import memory_map_source
 from isotopic.io.options import Options
 from isotopic.io.recognise import recognise
 from isotopic.io.source import LoadedSource, NamedSource, named
-from isotopic.io.triplets import has_triplets
+from isotopic.io.triplets import looks_like_triplets
 
 # A block costs as much as some entries for each feature, for sums of the size of the topics. So it
 # should have many more entries; but blocks are also what is read ahead, and what workers share.
@@ -156,7 +156,7 @@ def _blocks_of_path(
     reading = Options(key=options.key, n_features=options.n_features)
     try:
         format = options.format or recognise(path, reading)
-        if options.format is None and format in ("wide", "long") and has_triplets(path):
+        if options.format is None and format in ("wide", "long") and looks_like_triplets(path):
             format = "triplets"
         if format in TEXT_FORMATS:
             raise ValueError(

@@ -53,11 +53,17 @@ class TripletsSource(Source):
 
 def has_triplets(path: Path) -> bool:
     """Whether the first two columns of a Parquet table are whole numbers and the third numbers."""
-    if head_of(path)[:4] != b"PAR1":
-        return False
     with open_parquet(path) as file:
         kinds = [_kind(field.type) for field in list(file.schema_arrow)[:3]]
     return len(kinds) == 3 and kinds[:2] == ["whole", "whole"] and kinds[2] != "other"
+
+
+def looks_like_triplets(path: Path) -> bool:
+    """Whether a Parquet table has these three columns and no others."""
+    if head_of(path)[:4] != b"PAR1":
+        return False
+    with open_parquet(path) as file:
+        return len(file.schema_arrow.names) == 3 and has_triplets(path)
 
 
 def open_triplets(path: Path, options: Options) -> Source:
