@@ -35,10 +35,10 @@ from isotopic import (
     open_blocks,
 )
 from isotopic.blocks import BlockedCounts, BlockedProblem, Blocks, memory
+from isotopic.blocks.block import SourceRows, Stack, can_load_in_place, load_in_place, load_raw
 from isotopic.blocks.buffers import Buffers
 from isotopic.blocks.engine import LocalEngine
 from isotopic.blocks.memory import Memory
-from isotopic.blocks.block import SourceRows, Stack, can_load_in_place, load_in_place, load_raw
 from isotopic.blocks.tasks import BlockFacts, PlacedBlock, TreeSum
 from isotopic.io import open_source
 from isotopic.priors import CollapsedDirichlet
@@ -738,7 +738,9 @@ def test_threads_have_blocks_of_their_own_only_where_topics_are_small(X):
         Memory(many, 3, Free())
         assert many.engine.concurrent_blocks(40) == 4  # each block is a small part of all
         Memory(many, 400, Free())
-        assert many.engine.concurrent_blocks(40) == 1  # copies of the topics would be more than the data
+        assert (
+            many.engine.concurrent_blocks(40) == 1
+        )  # copies of the topics would be more than the data
 
 
 def test_no_two_threads_work_with_the_same_memory():

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.row_store import Rows, Stored
+from isotopic.blocks.row_store import BlockRows, StoredRows
 from isotopic.blocks.tasks import PlacedBlock
 from isotopic.counts import CountMatrix
 from isotopic.kernels import one_pass
@@ -22,7 +22,7 @@ class Recipe:
     ----------
     prior : Prior
         Of the weights of all samples, as it was when they were made: it may learn later.
-    rows : Rows
+    rows : BlockRows
         Expected counts; or the factor itself, or its parameters, if it was ``given``.
     totals : float or ndarray of shape (components,)
         Of the topics.
@@ -30,7 +30,7 @@ class Recipe:
     """
 
     prior: Prior
-    rows: Rows
+    rows: BlockRows
     totals: Totals
     given: bool = False
 
@@ -89,7 +89,7 @@ class Sweep:
         Of these topics.
     weights_only : bool
         Whether the topics' counts are left out.
-    to : Stored
+    to : StoredRows
         Where the weights' counts go.
     """
 
@@ -97,7 +97,7 @@ class Sweep:
     topics: Array
     totals: Totals
     weights_only: bool
-    to: Stored
+    to: StoredRows
 
     def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Sums:
         """Do it for one block."""

@@ -8,9 +8,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks.tasks import PlacedBlock
-from isotopic.counts import CountMatrix
-
-INDEX_BYTES = 6  # of an entry in the index by feature: a short and a long whole number
+from isotopic.counts import INDEX_BYTES, CountMatrix
 
 
 class BlockCache:

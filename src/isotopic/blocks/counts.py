@@ -12,7 +12,8 @@ from isotopic.blocks.engine import Engine, LocalEngine
 from isotopic.blocks.opening import Blocks
 from isotopic.blocks.row_store import EqualShares
 from isotopic.blocks.tasks import PlacedBlock
-from isotopic.counts import CountMatrix, check_shares, check_total
+from isotopic.count_checks import check_shares, check_total
+from isotopic.counts import CountMatrix
 
 
 @dataclass

@@ -8,10 +8,10 @@ from uuid import uuid4
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.cache import INDEX_BYTES
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.engine import MIN_CONCURRENT, LocalEngine
 from isotopic.blocks.row_store import FolderStore, MemoryStore, Store
+from isotopic.counts import INDEX_BYTES
 from isotopic.priors import Prior
 from isotopic.threads import current_threads
 

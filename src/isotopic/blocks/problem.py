@@ -10,7 +10,7 @@ from isotopic.blocks.block_pass import Recipe, Sums, Sweep
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.hyperparameters import BlockedEvidence, Squares, Tally
 from isotopic.blocks.memory import Memory
-from isotopic.blocks.row_store import Extrapolated, Stored, Table, Whole
+from isotopic.blocks.row_store import Extrapolated, RowsByNumber, RowsInMemory, StoredRows
 from isotopic.counts import CountMatrix
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
@@ -44,8 +44,9 @@ class BlockedProblem(Problem):
     """A problem whose data is in row blocks.
 
     All that solvers ask of the weights are expected counts, which they hand back to be absorbed,
-    and sums. So here the counts are :class:`~isotopic.blocks.row_store.Rows` in a store, and
-    weights are a recipe that is followed block by block during a pass: no array has a row for each sample.
+    and sums. So here the counts are :class:`~isotopic.blocks.row_store.BlockRows` in a store, and
+    weights are a recipe that is followed block by block during a pass: no array has a row for each
+    sample.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ class BlockedProblem(Problem):
         weights_only: bool = False,
     ) -> Counts:
         """Share out the counts at this point: a pass over the data."""
-        to = Stored.new(self.memory.store)
+        to = StoredRows.new(self.memory.store)
         sweep = Sweep(
             self._settled(weights.recipe),
             topics.effective,
@@ -99,11 +100,11 @@ class BlockedProblem(Problem):
         prior, topic_squares, table = self.weights.with_self_contribution(None), None, None
         if self.weights.needs_squares or self.topics.needs_squares:
             recipe, of_topics = self._settled(state.weights.recipe), state.topics.effective
-            to, entries = Stored.new(store), Stored.new(store)
+            to, entries = StoredRows.new(store), StoredRows.new(store)
             squares = Squares(prior, recipe, of_topics, evidence, to, entries)
             topic_squares = np.asfortranarray(self.X.engine.total(squares, pieces).values)
             evidence = replace(evidence, squares=to)
-            table = Table(entries, tuple(piece.start for piece in pieces))
+            table = RowsByNumber(entries, tuple(piece.start for piece in pieces))
         topics = self.topics.with_updated_hyperparameters(
             Evidence(counts.topics, topic_squares, self.weights_totals(state.weights))
         )
@@ -123,10 +124,10 @@ class BlockedProblem(Problem):
 
     def weights_at(self, values: Array, totals: Totals) -> Any:
         """Take ``values`` as the weights, or as their posterior's parameters."""
-        return BlockedWeights(Recipe(self.weights, Whole(values), totals, given=True))
+        return BlockedWeights(Recipe(self.weights, RowsInMemory(values), totals, given=True))
 
     def _weights_of(self, counts: Any, totals: Totals) -> Any:
-        rows = Whole(counts) if isinstance(counts, np.ndarray) else counts
+        rows = RowsInMemory(counts) if isinstance(counts, np.ndarray) else counts
         return BlockedWeights(Recipe(self.weights, rows, totals))
 
     def extrapolated_weights(

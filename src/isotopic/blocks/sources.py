@@ -18,7 +18,7 @@ from isotopic.blocks.block import Block, BlockError, InMemory, SourceRows, Stack
 from isotopic.io import TEXT_FORMATS, Source, open_source
 from isotopic.io.csr_folder import open_csr_folder
 from isotopic.io.hdf5 import is_zarr, open_hdf5, stored_source
-from isotopic.io.names import find_names
+from isotopic.io.names import find_name_files
 from isotopic.io.npy import memory_map_source
 from isotopic.io.options import Options
 from isotopic.io.recognise import recognise
@@ -92,26 +92,30 @@ def find_blocks(source: Any, options: BlockOptions) -> Sequence[Block]:
     """Return the blocks of a source of any kind."""
     if isinstance(source, (str, os.PathLike)):
         return _blocks_of_path(Path(source), options)
-    if isinstance(source, Source):
-        return cut(source, options)
     if is_dask(source) or is_dask_list(source):
         from isotopic.dask import blocks_of  # noqa: PLC0415 - an extra
 
         return blocks_of(source)
-    library = module_of(source)
-    if library == "anndata":
-        if getattr(source, "isbacked", False):
-            path = Path(source.filename)
-            with errors_that_name(str(path)):
-                return cut(open_hdf5(path, Options(key="X")), options)
-        return [InMemory("X", source.X)]
-    if library in ("h5py", "zarr"):
-        return cut(stored_source(source), options)
-    if isinstance(source, np.memmap) and isinstance(source.filename, (str, os.PathLike)):
-        return cut(memory_map_source(source), options)
-    if sparse.issparse(source) or isinstance(source, np.ndarray):
-        return [InMemory("X", source)]
+    stored = source if isinstance(source, Source) else _stored_source(source)
+    if stored is not None:
+        return cut(stored, options)
+    matrix = source.X if module_of(source) == "anndata" else source
+    if sparse.issparse(matrix) or isinstance(matrix, np.ndarray):
+        return [InMemory("X", matrix)]
     return _blocks_of_list(source, options)
+
+
+def _stored_source(source: Any) -> Source | None:
+    """Return the file of an open array or backed AnnData; ``None`` if it is in memory."""
+    library = module_of(source)
+    if library in ("h5py", "zarr"):
+        return stored_source(source)
+    if library == "anndata" and getattr(source, "isbacked", False):
+        with errors_that_name(str(source.filename)):
+            return open_hdf5(Path(source.filename), Options(key="X"))
+    if isinstance(source, np.memmap) and isinstance(source.filename, (str, os.PathLike)):
+        return memory_map_source(source)
+    return None
 
 
 def _blocks_of_list(source: Any, options: BlockOptions) -> Sequence[Block]:
@@ -205,8 +209,8 @@ def _blocks_of_folder(
     if format == "triplets" and options.n_features is None:  # a file may lack the last features
         width = max(source.shape[1] for source in sources)
         sources = [replace(source, shape=(source.shape[0], width)) for source in sources]
-    vocabulary = find_names(folder / "-", "utf-8", sources[0].shape[1], "vocab.txt")
-    sources = [named(source, None, vocabulary, "utf-8") for source in sources]
+    _, vocabulary = find_name_files(folder / "-", sources[0].shape, Options())
+    sources = [named(source, None, vocabulary) for source in sources]
     if format in ("triplets", "h5ad"):
         return [block for source in sources for block in cut(source, options)]
     return [whole_block(source) for source in sources]
@@ -268,12 +272,12 @@ def _write_by_rows(source: Source, scratch: str) -> Source:
         try:
             source.write_arrays(Path(folder))
             written = open_csr_folder(Path(folder), Options())
-            names = source.sample_names(), source.feature_names()
+            samples, features = source.sample_names(), source.feature_names()
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
     weakref.finalize(written, shutil.rmtree, folder, ignore_errors=True)
-    return named(written, *names, "utf-8")
+    return named(written, samples, features)
 
 
 def join_small(blocks: Sequence[Block], options: BlockOptions) -> Iterator[Block]:

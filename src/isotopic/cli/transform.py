@@ -68,9 +68,13 @@ def transform(folder: Path, data: str, output: Path, **given: Any) -> int:
         with library_errors_as_messages(), warnings_as_messages():
             write_table(result.add(*part), output)
     else:
-        with opened_data(data, settings, given["memory_limit"], output.parent) as (blocks, large):
-            with library_errors_as_messages(), warnings_as_messages():
-                write_tables(result.add_blocks(blocks, large), output)
+        limit = given["memory_limit"]
+        with (
+            opened_data(data, settings, limit, output.parent) as (blocks, large),
+            library_errors_as_messages(),
+            warnings_as_messages(),
+        ):
+            write_tables(result.add_blocks(blocks, large), output)
     if result.left_out:
         print_message(
             f"warning: ignored {result.left_out:,} counts of features that the fit does not have"

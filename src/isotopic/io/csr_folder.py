@@ -9,7 +9,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.io.csr_arrays import CsrArrays, StoredArray, file_status, stored_array
-from isotopic.io.names import find_names
+from isotopic.io.names import find_name_files
 from isotopic.io.options import Options
 from isotopic.io.source import Source, check_plausible, named
 
@@ -63,11 +63,8 @@ def open_csr_folder(path: Path, options: Options) -> Source:
     status = file_status(data.path, indices.path, indptr.path)
     arrays = CsrArrays(data, indices, indptr, shape[1], status)
     source = CsrFolderSource(os.fspath(path), shape, data.size, arrays)
-    files = [
-        find_names(path / "-", options.encoding, count, name)
-        for count, name in zip(shape, ("rows.txt", "vocab.txt"), strict=True)
-    ]
-    return named(source, *files, options.encoding)
+    rows, columns = find_name_files(path / "-", shape, options)
+    return named(source, rows, columns, options.encoding)
 
 
 def _array(path: Path) -> StoredArray:

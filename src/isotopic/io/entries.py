@@ -72,7 +72,9 @@ def _is_valid(part: Array, shape: tuple[int, int], names: Sequence[str]) -> Arra
     return np.asarray(inside.all(axis=1) & counts.all(axis=1))
 
 
-def _raise_for_bad_line(lines: list[str], first: int, shape: tuple[int, int], names: Sequence[str]) -> None:
+def _raise_for_bad_line(
+    lines: list[str], first: int, shape: tuple[int, int], names: Sequence[str]
+) -> None:
     for number, text in enumerate(lines, first):
         if text.isspace():
             continue

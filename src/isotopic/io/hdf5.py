@@ -59,8 +59,8 @@ class Hdf5Source(Source):
                 return np.asarray(node[start:stop])
             if self.layout == "csr":
                 return self._csr_rows(node, start, stop)
-            parts = tuple(np.asarray(node[part][:]) for part in _PARTS)
-        whole = sparse.csc_array(parts, shape=self.shape)
+            data, indices, indptr = (np.asarray(node[part][:]) for part in _PARTS)
+        whole = sparse.csc_array((data, indices, indptr), shape=self.shape)
         check_structure(whole)
         return whole.tocsr()[start:stop]
 
@@ -133,7 +133,9 @@ def open_h5ad(path: Path, options: Options) -> Source:
             key = options.key or "X"
             if key not in root:
                 raise ValueError(f"the file has no {key}; {known}")
-        return _describe(path, root, key, has_names=not key.startswith(("obs", "var", "uns", "raw")))
+        return _describe(
+            path, root, key, has_names=not key.startswith(("obs", "var", "uns", "raw"))
+        )
 
 
 def open_hdf5(path: Path, options: Options) -> Source:
@@ -142,8 +144,8 @@ def open_hdf5(path: Path, options: Options) -> Source:
         if options.key:
             key = options.key
             if hasattr(root, "shape") or key not in root:
-                names = "an array" if hasattr(root, "shape") else ", ".join(root)
-                raise ValueError(f"the file has no {key!r}; it has {names or 'nothing'}")
+                found = "an array" if hasattr(root, "shape") else ", ".join(root)
+                raise ValueError(f"the file has no {key!r}; it has {found or 'nothing'}")
             return _describe(path, root, key, has_names="obs" in root and "var" in root)
         if hasattr(root, "shape") or "indptr" in root:
             return _describe(path, root, "", has_names=False)
@@ -180,7 +182,9 @@ def _describe(path: Path, root: Any, key: str, *, has_names: bool) -> Source:
     kind = str(attributes.get("encoding-type", attributes.get("h5sparse_format", "?")))
     layout = next((known for known in ("csr", "csc") if known in kind), None)
     if layout is None or any(part not in node for part in _PARTS):
-        raise ValueError(f"{key or 'the root'} is stored as {kind}, not as a dense or sparse matrix")
+        raise ValueError(
+            f"{key or 'the root'} is stored as {kind}, not as a dense or sparse matrix"
+        )
     given: Any = attributes.get("shape", attributes.get("h5sparse_shape"))
     if given is None or len(given) != 2 or min(given) < 0:
         raise ValueError(f"{key or 'the root'} does not have a shape of two numbers")

@@ -55,8 +55,8 @@ class MatrixMarketSource(Source):
 
 def open_mtx(path: Path, options: Options) -> Source:
     """Open a file; the names of its rows and columns may be in files beside it."""
-    names = [_find_names(path, kind) for kind in ("row", "col")]
-    return named(open_matrix(path, options), *names, options.encoding)
+    rows, columns = _find_names(path, "row"), _find_names(path, "col")
+    return named(open_matrix(path, options), rows, columns, options.encoding)
 
 
 def open_matrix(path: Path, options: Options) -> Source:

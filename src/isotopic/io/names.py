@@ -9,6 +9,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.io.opening import beside, open_text
+from isotopic.io.options import Options
 
 
 def as_names(names: Iterable[str]) -> Array:
@@ -36,13 +37,26 @@ def read_names(path: Path, encoding: str, start: int = 0, stop: int | None = Non
         return [line.rstrip("\r\n").partition("\t")[0] for line in lines]
 
 
-def find_names(path: Path, encoding: str, count: int, *names: str) -> str | None:
-    """Find a file of ``count`` names beside another file.
+def find_name_files(
+    path: Path, shape: tuple[int, int], options: Options
+) -> tuple[str | None, str | None]:
+    """Return the files beside a matrix that name its rows and its columns.
 
-    The name of such a file does not say which matrix it belongs to, so that a file with another
-    number of lines is ignored.
+    ``rows.txt`` names samples and ``vocab.txt`` features. They do not say which matrix they belong
+    to, so that a file with another number of lines is ignored.
     """
-    found = beside(path, *names)
+    if not options.has_names_beside:
+        return None, None
+    names = ("vocab.txt", "rows.txt") if options.transpose else ("rows.txt", "vocab.txt")
+    rows, columns = (
+        _file_of_names(path, name, count, options.encoding)
+        for name, count in zip(names, shape, strict=True)
+    )
+    return rows, columns
+
+
+def _file_of_names(path: Path, name: str, count: int, encoding: str) -> str | None:
+    found = beside(path, name)
     if found is None or len(read_names(found, encoding)) != count:
         return None
     return os.fspath(found)

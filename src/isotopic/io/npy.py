@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from isotopic.io.csr_arrays import read_array_header
-from isotopic.io.names import find_names
+from isotopic.io.names import find_name_files
 from isotopic.io.opening import is_plain_file
 from isotopic.io.options import Options
 from isotopic.io.source import Source, named
@@ -59,16 +59,8 @@ def open_npy(path: Path, options: Options) -> Source:
     order: Literal["C", "F"] = "F" if is_fortran else "C"
     entries = shape[0] * shape[1]
     source = NpySource(os.fspath(path), (shape[0], shape[1]), entries, dtype.str, offset, order)
-    if not options.has_names_beside:
-        return source
-    counts = shape[::-1] if options.transpose else shape
-    files = [
-        find_names(path, options.encoding, count, name)
-        for count, name in zip(counts, ("rows.txt", "vocab.txt"), strict=True)
-    ]
-    if options.transpose:  # these files name samples and features, whatever the rows are
-        files.reverse()
-    return named(source, *files, options.encoding)
+    rows, columns = find_name_files(path, source.shape, options)
+    return named(source, rows, columns, options.encoding)
 
 
 def memory_map_source(mapped: Any) -> Source:

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.io.csr_arrays import CsrArrays, file_status, read_array_header, stored_array
-from isotopic.io.names import as_names, find_names
+from isotopic.io.names import as_names, find_name_files
 from isotopic.io.opening import DAMAGED, is_plain_file, open_seekable
 from isotopic.io.options import Options
 from isotopic.io.source import Source, check_plausible, check_structure, named
@@ -111,17 +111,12 @@ def open_npz(path: Path, options: Options) -> Source:
         members = set(archive.files)
         arrays = _find_arrays(path, archive, shape) if is_plain_file(path) else None
     source = NpzSource(os.fspath(path), shape, entries, arrays)
-    if not options.has_names_beside:
-        return source
-    if options.transpose:
-        shape = shape[::-1]
-    files = [
-        None if name in members else find_names(path, options.encoding, count, file)
-        for name, count, file in zip(_NAMES, shape, ("rows.txt", "vocab.txt"), strict=True)
-    ]
-    if options.transpose:  # these files name samples and features, whatever the rows are
-        files.reverse()
-    return named(source, *files, options.encoding)
+    rows, columns = find_name_files(path, shape, options)
+    if "sample_names" in members:
+        rows = None
+    if "feature_names" in members:
+        columns = None
+    return named(source, rows, columns, options.encoding)
 
 
 @contextmanager
@@ -181,7 +176,7 @@ def _read_matrix(archive: Any, stream: IO[bytes]) -> Any:
         _header(archive, name)
     if "format" in members:
         stream.seek(0)
-        matrix = sparse.load_npz(stream)
+        matrix: Any = sparse.load_npz(stream)
         if matrix.format != "csr":
             check_structure(matrix)
             matrix = matrix.tocsr()

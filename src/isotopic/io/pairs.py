@@ -48,7 +48,9 @@ def read_pairs(path: Path, encoding: str, *, comments: bool) -> Iterator[Pairs]:
     with open_text(path, encoding) as stream:
         while lines := list(islice(stream, _LINES)):
             if comments:  # lines that are nothing else are no samples
-                kept = [(i, text) for i, text in enumerate(map(_without_comment, lines), line) if text]
+                kept = [
+                    (i, text) for i, text in enumerate(map(_without_comment, lines), line) if text
+                ]
             else:
                 kept = list(enumerate(map(str.strip, lines), line))
             yield _read_lines(kept)

@@ -144,20 +144,23 @@ def read_counts(
     >>> data.counts.toarray().tolist()
     [[2, 1], [0, 3]]
     """
-    file, options = Path(path), make_options(
-        transpose=transpose,
-        sample_names=sample_names,
-        feature_names=feature_names,
-        layer=layer,
-        text_column=text_column,
-        name_column=name_column,
-        stop_words=stop_words,
-        min_df=min_df,
-        max_df=max_df,
-        max_features=max_features,
-        vocabulary=vocabulary,
-        encoding=encoding,
-        keep_text=keep_text,
+    file, options = (
+        Path(path),
+        make_options(
+            transpose=transpose,
+            sample_names=sample_names,
+            feature_names=feature_names,
+            layer=layer,
+            text_column=text_column,
+            name_column=name_column,
+            stop_words=stop_words,
+            min_df=min_df,
+            max_df=max_df,
+            max_features=max_features,
+            vocabulary=vocabulary,
+            encoding=encoding,
+            keep_text=keep_text,
+        ),
     )
     with errors_that_name(file):
         name = recognise(file, options) if format is None else format
@@ -207,8 +210,8 @@ def _open(file: Path, format: str, options: Options) -> Source:
     source = _OPENERS[format](file, options)
     if options.transpose:
         source = transposed(source)
-    names = given_names(options.sample_names), given_names(options.feature_names)
-    return named(source, *names, options.encoding)
+    samples, features = given_names(options.sample_names), given_names(options.feature_names)
+    return named(source, samples, features, options.encoding)
 
 
 @contextmanager

@@ -49,11 +49,9 @@ def recognise(path: Path, options: Options) -> str:
         return _recognise_archive(path)
     if is_hdf5(head):
         return "h5ad" if suffix == ".h5ad" or has_annotations(path) else "hdf5"
-    for magic, name in _BY_MAGIC.items():
-        if head.startswith(magic):
-            return name
-    if suffix in _BY_SUFFIX:
-        return _BY_SUFFIX[suffix]
+    known = [name for magic, name in _BY_MAGIC.items() if head.startswith(magic)]
+    if known or suffix in _BY_SUFFIX:
+        return known[0] if known else _BY_SUFFIX[suffix]
     if suffix in _TABLES or head.startswith(b"PAR1"):
         return _recognise_table(path, options)
     return _recognise_lines(path, head, options)

@@ -72,10 +72,9 @@ class Source:
 
     def write_arrays(self, folder: Path) -> None:
         """Write the matrix to a folder as the arrays of a CSR matrix, which are read by rows."""
-        whole = self.rows(0, self.shape[0])
-        if sparse.issparse(whole):
-            check_structure(whole)
-        whole = sparse.csr_array(whole)
+        rows = self.rows(0, self.shape[0])
+        check_structure(rows)
+        whole = sparse.csr_array(rows)
         for name in ("data", "indices", "indptr"):
             np.save(folder / f"{name}.npy", getattr(whole, name))
         np.save(folder / "shape.npy", whole.shape)
@@ -109,7 +108,8 @@ class LoadedSource(Source):
 
     def row_starts(self) -> Array | None:
         """Return where the entries of each row start."""
-        return self.counts.indptr if sparse.issparse(self.counts) else None
+        starts: Array | None = getattr(self.counts, "indptr", None)
+        return starts
 
     def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
         """Return the names of the rows ``start:stop``."""
@@ -121,18 +121,18 @@ class LoadedSource(Source):
 
 
 def loaded(
-    counts: Any,
+    given: Any,
     samples: Iterable[str] | None = None,
     features: Iterable[str] | None = None,
     documents: Iterable[str] | None = None,
 ) -> LoadedSource:
     """Return a source for counts that are in memory; sparse ones become CSR."""
-    if sparse.issparse(counts):
-        check_structure(counts)
-        counts = counts.tocsr()
-    names = [None if given is None else as_names(given) for given in (samples, features, documents)]
-    entries = counts.nnz if sparse.issparse(counts) else counts.size
-    return LoadedSource("data in memory", counts.shape, int(entries), counts, *names)
+    is_sparse = sparse.issparse(given)
+    check_structure(given)
+    counts = sparse.csr_array(given) if is_sparse else given
+    names = [None if part is None else as_names(part) for part in (samples, features, documents)]
+    # The size of a sparse matrix is the number of its entries.
+    return LoadedSource("data in memory", counts.shape, int(counts.size), counts, *names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,10 +211,10 @@ class TransposedSource(WrappedSource):
 
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop`` of the transposed matrix."""
-        whole = self.inner.rows(0, self.inner.shape[0])
-        if sparse.issparse(whole):
-            check_structure(whole)
-        turned = sparse.csr_array(whole.T) if sparse.issparse(whole) else whole.T
+        whole: Any = self.inner.rows(0, self.inner.shape[0])
+        is_sparse = sparse.issparse(whole)
+        check_structure(whole)
+        turned: Any = whole.T.tocsr() if is_sparse else whole.T
         return turned if (start, stop) == (0, self.shape[0]) else turned[start:stop]
 
     def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
@@ -228,7 +228,10 @@ class TransposedSource(WrappedSource):
 
 
 def named(
-    source: Source, samples: str | Array | None, features: str | Array | None, encoding: str
+    source: Source,
+    samples: str | Array | None,
+    features: str | Array | None,
+    encoding: str = "utf-8",
 ) -> Source:
     """Return a source with other names; ``None`` keeps those of the source."""
     if samples is None and features is None:

@@ -17,7 +17,7 @@ def find_10x(folder: Path) -> Path | None:
 
 
 def open_10x(path: Path, options: Options) -> Source:
-    """Open a folder with matrix, features (or genes) and barcodes; the matrix is features x cells."""
+    """Open a folder with a matrix of features x cells, features (or genes) and barcodes."""
     matrix = find_10x(path)
     if matrix is None:
         raise ValueError("there is no matrix.mtx or matrix.mtx.gz in the folder")

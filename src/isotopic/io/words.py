@@ -6,7 +6,9 @@ from isotopic.io.options import Options
 from isotopic.io.source import LoadedSource, loaded
 
 
-def count_words(documents: Iterable[str], options: Options, names: list[str] | None) -> LoadedSource:
+def count_words(
+    documents: Iterable[str], options: Options, names: list[str] | None
+) -> LoadedSource:
     """Count the words of documents that are looked at one by one."""
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - slow to load
 

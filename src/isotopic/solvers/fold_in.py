@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.counts import CountMatrix, Rows
+from isotopic.counts import CountMatrix, RowView
 from isotopic.kernels import (
     ReadyTopics,
     extrapolated,
@@ -80,7 +80,7 @@ class Given:
 
     Attributes
     ----------
-    X : Rows
+    X : RowView
     prior : Prior
         Of their weights.
     topics : ReadyTopics
@@ -88,7 +88,7 @@ class Given:
         The sums of the topics, as these samples see them.
     """
 
-    X: Rows
+    X: RowView
     prior: Prior
     topics: ReadyTopics
     totals: Totals
@@ -319,7 +319,7 @@ def _with_others(problem: Problem, state: FoldInState) -> FoldInState:
 
 
 def _taken_further(
-    X: Rows, swept: ActiveRows, counts: Array, moved: Array, failed: Array
+    X: RowView, swept: ActiveRows, counts: Array, moved: Array, failed: Array
 ) -> ActiveRows:
     """Take each sample's counts further along their way, but those whose last step failed."""
     momentum, floor = _SCHEDULE.after_success(swept.momentum, swept.floor, moved)
