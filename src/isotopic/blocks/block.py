@@ -42,13 +42,14 @@ class InMemory:
     ----------
     name : str
     X : array or sparse matrix
-    names : ndarray of str objects or None
-        The names of the samples.
+    samples, features : ndarray of str objects or None
+        The names of the samples and of the features.
     """
 
     name: str
     X: Any
-    names: Array | None = None
+    samples: Array | None = None
+    features: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -210,7 +211,7 @@ def _parts_in_place(block: Block) -> Sequence[SourceRows] | None:
 def sample_names(block: Block) -> Array | None:
     """Return the names of the samples of a block, or ``None`` if it has none."""
     if isinstance(block, InMemory):
-        return block.names
+        return block.samples
     if isinstance(block, SourceRows):
         return block.source.sample_names(block.start, block.stop)
     if isinstance(block, Stack):

@@ -220,7 +220,8 @@ def whole_block(source: Source) -> Block:
     """Return a source as one block."""
     inner = source.inner if isinstance(source, NamedSource) else source
     if isinstance(inner, LoadedSource):
-        return InMemory(source.name, inner.counts, source.sample_names())
+        names = source.sample_names(), source.feature_names()
+        return InMemory(source.name, inner.counts, *names)
     return SourceRows(source, 0, source.shape[0], source.entries)
 
 
@@ -307,17 +308,20 @@ def feature_names(blocks: Sequence[Block]) -> Array | None:
     seen: set[Any] = set()
     for block in blocks:
         for part in block.parts if isinstance(block, Stack) else (block,):
-            if not isinstance(part, SourceRows):
-                continue
-            source = part.source
-            shared = source.features if isinstance(source, NamedSource) else None
-            key = shared if isinstance(shared, str) else id(source)
-            if key in seen:
-                continue
-            seen.add(key)
-            with errors_that_name(source.name):
-                found = source.feature_names()
+            if isinstance(part, InMemory):
+                found = part.features
+            elif isinstance(part, SourceRows):
+                source = part.source
+                shared = source.features if isinstance(source, NamedSource) else None
+                key = shared if isinstance(shared, str) else id(source)
+                if key in seen:
+                    continue
+                seen.add(key)
+                with errors_that_name(source.name):
+                    found = source.feature_names()
+            else:
+                found = None
             if found is not None and names is not None and not np.array_equal(found, names):
-                raise BlockError(f"The feature names of {source.name} differ from those before it.")
+                raise BlockError(f"The feature names of {part.name} differ from those before it.")
             names = found if names is None else names
     return names

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from isotopic.io.npz import open_npz
 from isotopic.io.opening import DAMAGED
 from isotopic.io.options import Options
 from isotopic.io.recognise import recognise
-from isotopic.io.source import Source, named, transposed
+from isotopic.io.source import LoadedSource, Source, named, transposed
 from isotopic.io.tenx import open_10x
 from isotopic.io.triplets import open_triplets
 from isotopic.io.wide import open_wide
@@ -208,6 +209,8 @@ def _open(file: Path, format: str, options: Options) -> Source:
     if options.layer is not None and format != "h5ad":
         raise ValueError(f"layer is for h5ad; this is {format}")
     source = _OPENERS[format](file, options)
+    if isinstance(source, LoadedSource):
+        source = replace(source, path=os.fspath(file))
     if options.transpose:
         source = transposed(source)
     samples, features = given_names(options.sample_names), given_names(options.feature_names)
