@@ -16,7 +16,7 @@ from isotopic.io import Source
 
 
 class Block(Protocol):
-    """Some rows of the data, somewhere. It is sent to where it is loaded, so it must be small."""
+    """A block of rows. It is sent to where it is loaded, so it must be small."""
 
     @property
     def name(self) -> str:
@@ -223,7 +223,7 @@ def sample_names(block: Block) -> Array | None:
 
 @contextmanager
 def errors_that_name(name: str) -> Iterator[None]:
-    """Say which block an error is about."""
+    """Add the name of a block to errors."""
     try:
         yield
     except FileNotFoundError:

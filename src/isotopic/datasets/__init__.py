@@ -1,4 +1,4 @@
-"""Counts that come with the package."""
+"""Data sets that come with the package."""
 
 from importlib.resources import files
 
@@ -12,7 +12,7 @@ _KJV_DESCR = """\
 The King James Bible, by chapter
 --------------------------------
 
-How often each of 4,346 terms stands in each of the 1,189 chapters of the King James Version
+How often each of 4,346 terms occurs in each of the 1,189 chapters of the King James Version
 (the Old and the New Testament, 31,102 verses; the text is in the public domain).
 
 Words are runs of letters in lower case; a possessive counts as its noun ("king's" as "king") and
@@ -33,13 +33,13 @@ def load_kjv() -> Bunch:
         With the fields
 
         data : scipy.sparse.csr_array of shape (1189, 4346), int32
-            How often each term stands in each chapter.
+            How often each term occurs in each chapter.
         feature_names : ndarray of str, shape (4346,)
             The terms, in alphabetical order.
         sample_names : ndarray of str, shape (1189,)
             The chapters, in the order of the book: ``"Genesis 1"``, ``"Genesis 2"``, ...
         DESCR : str
-            What was counted, and how.
+            A description of what was counted.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def load_kjv() -> Bunch:
         np.load(file, allow_pickle=False) as stored,
     ):
         return Bunch(
-            # The file holds the smallest types; everyone else expects signed ones.
+            # The file holds the smallest types; users expect signed ones.
             data=sparse.csr_array(
                 (
                     stored["data"].astype(np.int32),

@@ -61,12 +61,12 @@ def _types(chunk: Chunk, labels: int) -> list[str]:
     for number, name in enumerate(found):
         if name is None:
             where = chunk.where(number, 0)
-            raise ValueError(f"{where}: {' '.join(rows[number])[:50]!r} is no type of mutation")
+            raise ValueError(f"{where}: {' '.join(rows[number])[:50]!r} is not a type of mutation")
     return [name for name in found if name is not None]
 
 
 def _label_columns(head: Sequence[Sequence[str]]) -> int | None:
-    """Tell how many columns name the type; ``None`` if they do not."""
+    """Return how many columns name the type, or ``None`` if they do not."""
     for labels in (1, 2):
         if all(len(row) >= labels and _type(row[:labels]) is not None for row in head):
             return labels if head else None
@@ -74,7 +74,7 @@ def _label_columns(head: Sequence[Sequence[str]]) -> int | None:
 
 
 def _type(cells: Sequence[str]) -> str | None:
-    """Name the type of mutation that a row is about; ``None`` if it is not about one."""
+    """Return the type of mutation that cells name, or ``None`` if they do not."""
     if len(cells) == 1:
         return cells[0] if _TYPE.fullmatch(cells[0]) else None
     first, second = cells

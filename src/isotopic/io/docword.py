@@ -20,7 +20,7 @@ def looks_like_docword(lines: list[str]) -> bool:
 
 
 def read(path: Path, options: Options) -> LoadedSource:
-    """Read documents x words; the vocabulary stands beside the file."""
+    """Read documents x words; the vocabulary is in a file beside it."""
     with open_text(path, options.encoding) as stream:
         documents, words, promised = (_header(stream, i) for i in range(3))
         counts, found = read_entries(stream, 4, (documents, words), ("document", "word", "count"))

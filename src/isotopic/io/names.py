@@ -31,7 +31,7 @@ def given_names(given: Iterable[str] | str | os.PathLike[str] | None) -> str | A
 
 
 def read_names(path: Path, encoding: str, start: int = 0, stop: int | None = None) -> list[str]:
-    """Return the names in the lines ``start:stop``: what stands before the first tab."""
+    """Return the names in the lines ``start:stop``, up to the first tab."""
     with open_text(path, encoding) as stream:
         lines = islice(stream, start, stop)
         return [line.rstrip("\r\n").partition("\t")[0] for line in lines]

@@ -1,4 +1,4 @@
-"""How a file is to be read."""
+"""Options: the settings for reading a file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -20,7 +20,7 @@ _QUERY = re.compile(r"\bqid:\S+")
 
 
 class Pairs(NamedTuple):
-    """Some lines: what each begins with, its number of pairs, and all pairs."""
+    """Some lines: their first cells, their numbers of pairs, and all pairs."""
 
     heads: list[str]
     lengths: list[int]
@@ -47,7 +47,7 @@ def read_pairs(path: Path, encoding: str, *, comments: bool) -> Iterator[Pairs]:
     line = 1
     with open_text(path, encoding) as stream:
         while lines := list(islice(stream, _LINES)):
-            if comments:  # lines that are nothing else are no samples
+            if comments:  # lines of comments alone are not samples
                 kept = [
                     (i, text) for i, text in enumerate(map(_without_comment, lines), line) if text
                 ]

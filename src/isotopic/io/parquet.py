@@ -18,7 +18,7 @@ _HEAD = 20
 
 @dataclass(frozen=True)
 class ParquetChunk:
-    """Some rows, the first of which has the given number in the file."""
+    """Rows of a table, the first of which has the number ``first``."""
 
     batch: Any
     first: int
@@ -28,18 +28,18 @@ class ParquetChunk:
         return int(self.batch.num_rows)
 
     def where(self, row: int, column: int) -> str:
-        """Say where a cell is."""
+        """Return the place of a cell, for errors."""
         return f"row {self.first + row}, column {self.names[column]!r}"
 
     def text(self, column: int) -> list[str]:
-        """Give a column as text."""
+        """Return a column as text."""
         cells = self.batch.column(column).to_pylist()
         if None in cells:
             raise ValueError(f"{self.where(cells.index(None), column)} is missing")
         return [cell if isinstance(cell, str) else str(cell) for cell in cells]
 
     def numbers(self, columns: Sequence[int]) -> Array:
-        """Give columns as numbers (rows x columns)."""
+        """Return columns as numbers (rows x columns)."""
         found = np.empty((len(self), len(columns)))
         for place, column in enumerate(columns):
             cells = self.batch.column(column)

@@ -96,28 +96,27 @@ def read_counts(
     format : str or None, default=None
         One of :data:`isotopic.io.FORMATS`; ``None`` looks at the content and the name.
     transpose : bool, default=False
-        Whether the rows of a matrix or wide table are the features. (Where a format says which
-        way round it is, as folders of 10x Genomics and catalogues of mutations do, this is not
-        needed.)
+        Whether the rows of a matrix or wide table are the features. Formats that define what the
+        samples are, such as 10x Genomics and catalogues of mutations, do not need it.
     sample_names, feature_names : path, sequence of str or None, default=None
-        Names instead of those of the file, or a file with a name in each line.
+        Names to use instead of those of the file, or a file with a name in each line.
     layer : str or None, default=None
         The layer of an AnnData file; ``None`` is its ``X``.
     text_column, name_column : str or None, default=None
         The columns (of JSON: the keys) that hold the documents and the names of the rows.
     stop_words : {"english"}, sequence of str or None, default="english"
-        Words of documents that are not counted.
+        Words of documents to ignore.
     min_df, max_df : int or float, default=2, 1.0
-        Terms that are in fewer, or in more, documents are left out: a number of documents, or a
-        share of them if it is a float.
+        Ignore terms in fewer, or in more, documents: a number of documents, or a fraction of them
+        if it is a float.
     max_features : int or None, default=None
-        Keep only so many terms, the most frequent.
+        Keep only this many of the most frequent terms.
     vocabulary : sequence of str or None, default=None
-        Count these terms of documents and no others; the four limits above do not apply.
+        Count only these terms of documents; the four limits above do not apply.
     encoding : str, default="utf-8"
-        Of files of text.
+        The encoding of text files.
     keep_text : int, default=0
-        How many characters of each document are kept, as ``documents``.
+        How many characters of each document to keep in ``documents``.
 
     Returns
     -------
@@ -128,7 +127,7 @@ def read_counts(
     Raises
     ------
     ValueError
-        If the content is not what it should be; the message says in which line or entry.
+        If the content is not valid; the message names the file and the line or entry.
     OSError
         If the file cannot be opened.
 

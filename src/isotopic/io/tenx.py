@@ -32,7 +32,7 @@ def open_10x(path: Path, options: Options) -> Source:
 
 
 def _gene_names(path: Path, encoding: str) -> list[str]:
-    """Read the names of genes, with their identifiers where a name stands for several genes."""
+    """Return the names of genes; a name of several genes gets the identifier of each."""
     with open_text(path, encoding) as stream:
         rows = [line.rstrip("\r\n").split("\t") for line in stream]
     names = [row[1] if len(row) > 1 else row[0] for row in rows]

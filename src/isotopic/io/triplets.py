@@ -34,7 +34,7 @@ class TripletsSource(Source):
         if np.any(np.diff(sample) < 0):
             raise ValueError(f"the samples of {self.path} do not ascend: sort the table by them")
         here = slice(*np.searchsorted(sample, (start, stop)))
-        if count.dtype.kind in "biu":  # entries that stand twice are summed, which may overflow
+        if count.dtype.kind in "biu":  # sums of duplicates must not overflow
             count = count.astype(np.int64)
         places = (sample[here] - start, feature[here])
         return sparse.coo_array((count[here], places), shape=(stop - start, self.shape[1]))
