@@ -6,15 +6,17 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 import unicodedata
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from processes import LIMIT, run_python, started_python
 from scipy import sparse
+from scipy.io import mmwrite
 
 import isotopic
 from isotopic.cli import main
@@ -97,8 +99,7 @@ def test_fit_prints_topics(counts, tmp_path, capsys):
     assert sum(shares) == pytest.approx(100, abs=0.2)
     assert str(tmp_path / "o" / "report.html") in out
     assert "30 samples x 12 features" in err
-    line = r"^iteration +1 .* objective \S+  residual \S+  at most .* left, \S+ tokens/s$"
-    assert re.search(line, err, flags=re.MULTILINE)
+    assert re.search(r"^iteration +1 .* objective \S+  residual \S+$", err, flags=re.MULTILINE)
     assert "\x1b" not in out + err  # no terminal, no colours
 
 
@@ -144,6 +145,70 @@ def test_fit_to_texts(tmp_path, capsys):
     assert weights.iloc[0, 1:].argmax() != weights.iloc[1, 1:].argmax()
 
 
+@pytest.mark.parametrize("form", ["csv", "npz", "parquet", "h5ad", "mtx"])
+def test_fit_and_transform_within_a_memory_limit(counts, tmp_path, capsys, form):
+    """The files are opened in row blocks; nothing but the results is written."""
+    frame = pd.read_csv(counts, index_col=0)
+    X = sparse.csr_array(np.vstack([COUNTS] * 40))
+    names = [f"s{i}" for i in range(1200)]
+    features = frame.columns.tolist()
+    file = tmp_path / f"big.{form}"
+    wide = pd.DataFrame(X.toarray(), index=names, columns=features)
+    if form == "csv":
+        wide.to_csv(file)
+    elif form == "parquet":
+        wide.to_parquet(file, row_group_size=100)
+    elif form == "npz":
+        sparse.save_npz(file, X)
+        (tmp_path / "rows.txt").write_text("\n".join(names))
+        (tmp_path / "vocab.txt").write_text("\n".join(features))
+    elif form == "mtx":
+        mmwrite(file, sparse.coo_array(X))
+        (tmp_path / "big.mtx_rows").write_text("\n".join(names))
+        (tmp_path / "big.mtx_cols").write_text("\n".join(features))
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            anndata = pytest.importorskip("anndata")
+            data = anndata.AnnData(sparse.csr_matrix(X.astype(float)))
+            data.obs_names, data.var_names = names, features
+            data.write_h5ad(file)
+    out = tmp_path / "o"
+    limit = ["--memory-limit", "230MB"]
+    found = run_json(capsys, "fit", file, "-k", 3, "-o", out, "--tol", "1e-3", *limit)
+    assert sorted(found["files"]) == sorted(os.listdir(out))
+    assert not {"counts.isotopic", "report.html"} & set(found["files"])
+    data = found["data"]
+    assert (data["samples"], data["features"], data["is_copied"]) == (1200, 12, False)
+    assert data["source"] == str(file)
+    assert data["total"] == X.sum()
+    model = isotopic.load(out / "model.isotopic")
+    whole = isotopic.NMF(3, tol=1e-3, random_state=0).fit(X)
+    np.testing.assert_allclose(model.components_, whole.components_, rtol=1e-5, atol=1e-6)
+    for table in (pd.read_parquet(out / "weights.parquet"), pd.read_csv(out / "weights.csv")):
+        assert table.iloc[:, 0].tolist() == names
+        np.testing.assert_allclose(table.iloc[:, 1:], model.weights_, rtol=1e-5)
+    assert pd.read_csv(out / "topics.csv")["feature"].tolist() == features
+    new = tmp_path / "w.csv"
+    shape = run_json(capsys, "transform", out, file, "-o", new, *limit)
+    assert (shape["samples"], shape["counts_left_out"]) == (1200, 0)
+    table = pd.read_csv(new)
+    assert table["sample"].tolist() == names
+    np.testing.assert_allclose(table.iloc[:, 1:], model.transform(X), rtol=1e-4, atol=1e-6)
+    assert run_json(capsys, "info", out)["samples"] == 1200
+    assert "--memory-limit" in error_of(capsys, "report", out)
+    assert sorted(os.listdir(out)) == sorted(found["files"])
+
+
+def test_memory_limits_that_are_refused(counts, tmp_path, capsys):
+    fit = ["fit", counts, "-k", "3", "-o", tmp_path / "o", "--memory-limit"]
+    assert "2 GB" in error_of(capsys, *fit, "much")
+    assert main([*map(str, fit), "1MB"]) == 2
+    assert "memory_limit=1,000,000 bytes is too small" in capsys.readouterr().err
+    assert "report" in error_of(capsys, *fit, "1GB", "--open")
+    assert os.listdir(tmp_path / "o") == []
+
+
 def test_nothing_is_overwritten_without_force(counts, fitted, tmp_path, capsys):
     before = {file.name: file.read_bytes() for file in fitted.iterdir()}
     commands = [
@@ -176,8 +241,8 @@ def test_fit_stops_at_its_time_limit_and_can_go_on(counts, tmp_path, capsys):
 
 
 def start(*arguments, **options):
-    command = ["-W", "error", "-m", "isotopic", *arguments]
-    return started_python(*command, stderr=subprocess.PIPE, text=True, **options)
+    command = [sys.executable, "-W", "error", "-m", "isotopic", *map(str, arguments)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
@@ -189,7 +254,7 @@ def test_an_interrupted_fit_can_go_on(counts, tmp_path, sent, capsys):
             if line.startswith("iteration    10"):
                 break
         process.send_signal(sent)
-        _, said = process.communicate(timeout=LIMIT)
+        said = process.stderr.read()
     assert process.returncode == 128 + sent
     made = int(re.search(r"Interrupted after (\d+) iterations", said)[1])
     assert f"To continue: isotopic fit {counts} " in said
@@ -215,9 +280,10 @@ def test_checkpoints_of_other_fits_are_refused(counts, tmp_path, capsys):
 def test_live_display_on_a_terminal(counts, tmp_path):
     terminal, end = pty.openpty()
     command = ["fit", counts, "-k", "3", "-o", tmp_path / "o", "--no-report"]
+    arguments = [sys.executable, "-m", "isotopic", *map(str, command)]
     environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"}
-    with started_python(
-        "-m", "isotopic", *command, stderr=end, stdout=subprocess.DEVNULL, env=environment
+    with subprocess.Popen(
+        arguments, stderr=end, stdout=subprocess.PIPE, env=environment
     ) as process:
         os.close(end)
         shown = b""
@@ -229,7 +295,7 @@ def test_live_display_on_a_terminal(counts, tmp_path):
             if not part:
                 break
             shown += part
-        assert process.wait(LIMIT) == 0
+        assert process.wait() == 0
     os.close(terminal)
     assert b"\x1b[" in shown
     assert re.search(rb"iteration +\d+ .*objective", shown)
@@ -282,7 +348,7 @@ def test_convert_is_exact_or_refused(fitted, tmp_path, capsys):
     assert manifest["converted_from"]["class"] == "NMF"
     capsys.readouterr()
     error = error_of(capsys, "convert", fitted, "--to", "LDA", "-o", tmp_path / "lda")
-    assert "Cannot convert" in error
+    assert "not an exact relation" in error
 
 
 def test_select_prints_a_table_and_draws_it(counts, tmp_path, capsys):
@@ -495,7 +561,8 @@ def test_help_and_version(capsys):
 
 def test_python_dash_m_and_without_the_libraries(tmp_path):
     def run(*code):
-        return run_python("-W", "error", *code, check=False, cwd=tmp_path)
+        command = [sys.executable, "-W", "error", *code]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
 
     missing = run("-m", "isotopic", "info", "missing.npz")
     assert missing.returncode == 2
@@ -510,8 +577,7 @@ def test_python_dash_m_and_without_the_libraries(tmp_path):
     )
     assert without.returncode == 2
     assert without.stderr == (
-        "isotopic: error: The command line needs click. "
-        "Install it with: pip install 'isotopic[cli]'\n"
+        "isotopic: error: The command line needs click. Install it with: pip install 'isotopic[cli]'\n"
     )
 
 
@@ -630,8 +696,8 @@ def test_a_terminal_without_unicode_is_no_error(hostile, tmp_path, encoding):
     browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
     browser.chmod(0o700)
     environment = os.environ | {"PYTHONIOENCODING": encoding, "BROWSER": f"{browser} %s"}
-    with start(*command, "--open", stdout=subprocess.DEVNULL, env=environment) as process:
-        _, said = process.communicate(timeout=LIMIT)
+    process = start(*command, "--open", stdout=subprocess.DEVNULL, env=environment)
+    _, said = process.communicate()
     assert process.returncode == 0, said
     assert "Traceback" not in said
     assert seen.read_text() == f"{(tmp_path / 'ö' / 'report.html').as_uri()}\n"

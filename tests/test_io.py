@@ -546,11 +546,11 @@ BAD = {
     "x.csv": [
         ("a,b\nr,1\ns,two\n", "line 3, column 'b': 'two' is not a number"),
         ("a,b\nr,1\ns,\n", "line 3, column 'b': an empty cell is not a number"),
-        ("a,b\nr,1\ns,-2\n", "line 3, column 'b': -2 is no count"),
-        ("a,b\nr,1\ns,inf\n", "line 3, column 'b': inf is no count"),
+        ("a,b\nr,1\ns,-2\n", "line 3, column 'b': -2 is not a count"),
+        ("a,b\nr,1\ns,inf\n", "line 3, column 'b': inf is not a count"),
         ("a,b\nr,1\ns,1,2\n", "line 3 has 3 cells; the header has 2"),
         ('a,b\n"r\nr",1\ns,?\n', "line 4, column 'b'"),
-        ("sample,feature,count\nA,x,1\nA,y,-1\n", "line 3, column 'count': -1 is no count"),
+        ("sample,feature,count\nA,x,1\nA,y,-1\n", "line 3, column 'count': -1 is not a count"),
         ("a,b\n", "no rows"),
         ("", "line 1 is empty"),
         ("a\nb\n", "no column of counts"),
@@ -613,7 +613,7 @@ def test_errors_in_parquet_say_where(tmp_path):
     with pytest.raises(ValueError, match="row 1, column 'b' is missing"):
         read_counts(file)
     pd.DataFrame({"a": [1, 2], "b": [1.0, -3.0]}).to_parquet(file)
-    with pytest.raises(ValueError, match="row 1, column 'b': -3 is no count"):
+    with pytest.raises(ValueError, match="row 1, column 'b': -3 is not a count"):
         read_counts(file)
 
 

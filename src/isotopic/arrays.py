@@ -1,4 +1,4 @@
-"""Numbers that users give, read and named if they are not good."""
+"""Arrays of numbers that users give, with errors that name the parameter."""
 
 from typing import Any, TypeAlias
 
@@ -9,13 +9,12 @@ Array: TypeAlias = NDArray[Any]
 
 
 def as_numbers(name: str, given: Any, *, copy: bool = True) -> Array:
-    """Read an array of real numbers, in float64; without ``copy`` it may be the given one.
+    """Return an array of real numbers in float64; without ``copy`` it may be the given one.
 
     Raises
     ------
     TypeError, ValueError
-        That name the parameter: text, complex numbers, ragged lists and masked arrays are no
-        numbers.
+        For text, complex numbers, ragged lists and masked arrays; the message names the parameter.
     """
     if isinstance(given, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be lost")
@@ -32,12 +31,12 @@ def as_numbers(name: str, given: Any, *, copy: bool = True) -> Array:
             raise TypeError(f"{name} must hold numbers, not {given!r:.100}") from None
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold numbers; its dtype is {array.dtype}")
-    with np.errstate(over="ignore"):  # longdouble: infinity is looked for by those who ask
+    with np.errstate(over="ignore"):  # longdouble: callers look for infinity
         return array.astype(np.float64, copy=copy)
 
 
 def first_not_finite(array: Array) -> tuple[int, ...] | None:
-    """Find the first entry that is negative, NaN or infinite."""
+    """Return the index of the first entry that is negative, NaN or infinite, or ``None``."""
     bad = ~((array >= 0) & (array < np.inf))
     if not bad.any():
         return None

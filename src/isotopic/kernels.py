@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from isotopic._core import native
 from isotopic.arrays import Array
-from isotopic.counts import CountMatrix, Rows
+from isotopic.counts import CountMatrix, RowView
 from isotopic.missing import fill_in
 from isotopic.threads import current_threads, one_blas_thread
 
@@ -140,7 +140,7 @@ def row_pass(
 
 
 def rows_pass(
-    X: Rows, weights: Array, topics: ReadyTopics, *, proportions: bool = False
+    X: RowView, weights: Array, topics: ReadyTopics, *, proportions: bool = False
 ) -> tuple[Array, Array]:
     """Compute :func:`row_pass` of some rows of sparse data, with topics that are ready."""
     _check_features(X.n_features, topics.topics.shape[1])
@@ -150,7 +150,7 @@ def rows_pass(
 
 def _pass(
     kernel: Callable[[Array, Array, Array], None],
-    X: CountMatrix | Rows,
+    X: CountMatrix | RowView,
     weights: Array,
     topics: Array,
     *,
@@ -188,7 +188,7 @@ def _check_features(of_counts: int, of_topics: int) -> None:
 
 
 def _rows_pass(
-    X: Rows, padded: Array, weights: Array, weight_counts: Array, log_likelihoods: Array
+    X: RowView, padded: Array, weights: Array, weight_counts: Array, log_likelihoods: Array
 ) -> None:
     native.row_pass(
         X.starts,

@@ -1,4 +1,4 @@
-r"""Missing entries: counts that were not seen.
+r"""Missing entries: counts that were not observed.
 
 Where the weights have a scale, an entry is a Poisson count, and what is not seen is left out: the
 weights of a sample see only the part of the topics that it can show, :math:`\sum_{v\,\text{seen}}
@@ -22,7 +22,7 @@ from isotopic.arrays import Array
 
 
 class Missing:
-    """Where entries are missing.
+    """The missing entries of a matrix.
 
     Parameters
     ----------
@@ -32,25 +32,27 @@ class Missing:
 
     def __init__(self, pattern: Any) -> None:
         self.pattern = pattern
-        self.unknown = np.diff(pattern.indptr) == pattern.shape[1]  # nothing is seen of these
+        self.unknown = (
+            np.diff(pattern.indptr) == pattern.shape[1]
+        )  # samples without any observed entry
         self._last: tuple[Array, Array] | None = None
 
     def rows(self, which: Array) -> "Missing":
-        """Select samples by index."""
+        """Return the missing entries of some samples."""
         part = Missing(self.pattern[which])
         if self._last is not None:
             part._last = self._last[0], self._last[1][which]
         return part
 
     def reach(self, topics: Array) -> Array:
-        """Give the part of each topic that each sample cannot show (samples x components)."""
-        if self._last is None or self._last[0] is not topics:  # asked for several times an update
+        """Return the part of each topic at the missing entries (samples x components)."""
+        if self._last is None or self._last[0] is not topics:  # used several times in an update
             wide = np.ascontiguousarray(topics.T, dtype=np.float64)
             self._last = topics, np.asarray(self.pattern @ wide)
         return self._last[1]
 
     def sums(self, weights: Array, copies: Array | None = None) -> Array:
-        """Sum the weights of the samples that do not show a feature (components x features)."""
+        """Return the weights summed over samples that miss a feature (components x features)."""
         wide = weights.astype(np.float64, copy=False)
         if copies is not None:
             wide = wide * copies[:, np.newaxis]
@@ -66,7 +68,7 @@ def fill_in(
     topic_counts: Array | None,
     log_likelihoods: Array,
 ) -> None:
-    """Add the draws of proportions that are expected among the missing entries, to all three sums.
+    """Add the counts that are expected at the missing entries to all three sums.
 
     Parameters
     ----------
@@ -82,7 +84,7 @@ def fill_in(
     """
     reach = missing.reach(topics)
     seen = 1 - np.einsum("dk,dk->d", weights, reach)
-    # Rounding cannot tell less from nothing; and without counts there is nothing to tell.
+    # Rounding cannot tell smaller shares from zero; samples without counts add nothing.
     seen = np.where(sample_totals > 0, np.maximum(seen, np.finfo(np.float64).eps), 1.0)
     log_likelihoods -= sample_totals * np.log(seen)
     draws = weights * (sample_totals / seen)[:, np.newaxis]

@@ -30,7 +30,7 @@ class Display(Protocol):
 
 @contextmanager
 def show_progress(
-    total: float,
+    total: float | None,
     max_iter: int,
     tol: float,
     *,
@@ -45,8 +45,8 @@ def show_progress(
 
     Parameters
     ----------
-    total : float
-        The sum of all counts.
+    total : float or None
+        The sum of all counts, if it is known.
     max_iter, tol : int, float
         When the fit ends.
     every : int or None, default=None
@@ -89,13 +89,13 @@ class Pace:
 
     Parameters
     ----------
-    total : float
+    total : float or None
         The sum of all counts: the number of tokens in a pass.
     max_iter : int
     tol : float
     """
 
-    def __init__(self, total: float, max_iter: int, tol: float) -> None:
+    def __init__(self, total: float | None, max_iter: int, tol: float) -> None:
         self.total, self.max_iter, self.tol = total, max_iter, tol
         self._residuals: list[float] = []
 
@@ -121,9 +121,11 @@ class Pace:
 
     def describe(self, at: Iteration[Any]) -> str:
         """Return the speed and the estimated time left as text."""
-        speed = self.total * at.passes / max(at.seconds, 1e-9)
         left = self.iterations_left(at.iteration) * at.seconds / at.iteration
-        return f"at most {_format_seconds(left)} left, {speed:.2g} tokens/s"
+        text = f"at most {_format_seconds(left)} left"
+        if self.total is None:
+            return text
+        return f"{text}, {self.total * at.passes / max(at.seconds, 1e-9):.2g} tokens/s"
 
 
 def _format_seconds(seconds: float) -> str:

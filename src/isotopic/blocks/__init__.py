@@ -1,14 +1,15 @@
-"""Data in row blocks: what does not fit into memory, or is on other machines.
+"""Data in row blocks, which does not fit into memory or is on other machines.
 
 Expected counts add up over rows. So a pass over the data is a task for each block and a sum in a
-fixed order, wherever the blocks are; and all solvers go on as if the data were one matrix.
+fixed order, wherever the blocks are, and all solvers work as if the data were one matrix. Files are
+read by :mod:`isotopic.io`.
 """
 
 from isotopic.blocks.block import Block, BlockError
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.opening import Blocks, is_blocks, open_blocks
 from isotopic.blocks.problem import BlockedProblem, BlockedWeights, make_problem
-from isotopic.blocks.sampling import picked
+from isotopic.blocks.sampling import load_rows
 from isotopic.blocks.tasks import PlacedBlock
 
 __all__ = [
@@ -20,7 +21,7 @@ __all__ = [
     "Blocks",
     "PlacedBlock",
     "is_blocks",
+    "load_rows",
     "make_problem",
     "open_blocks",
-    "picked",
 ]

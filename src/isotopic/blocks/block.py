@@ -1,129 +1,118 @@
-"""Row blocks: what they are called, how large they are, and how they are loaded."""
+"""Row blocks: where their rows are, and how they are loaded."""
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy import io, sparse
+from scipy import sparse
 
+from isotopic.arrays import Array
 from isotopic.blocks.buffers import Buffers
-from isotopic.blocks.containers import Container
-from isotopic.blocks.npz import can_read_again, look_at_npz, read_again, read_npz
 from isotopic.counts import CountMatrix
+from isotopic.io import Source
 
 
 class Block(Protocol):
-    """Some rows of the data, somewhere. It travels to where it is loaded, so it must be small."""
+    """A block of rows. It is sent to where it is loaded, so it must be small."""
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """What errors call the block."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Samples and features."""
+        """The numbers of samples and features."""
 
     @property
     def entries(self) -> int:
-        """About how many counts it has."""
+        """The approximate number of counts."""
 
     def load(self) -> Any:
-        """Read the rows: an array or a sparse matrix."""
+        """Return the rows as an array or a sparse matrix."""
 
 
 @dataclass(frozen=True)
 class InMemory:
-    """Rows that are here already.
+    """Rows that are in memory already.
 
     Parameters
     ----------
     name : str
     X : array or sparse matrix
+    samples, features : ndarray of str objects or None
+        The names of the samples and of the features.
     """
 
     name: str
     X: Any
+    samples: Array | None = None
+    features: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Samples and features."""
+        """The numbers of samples and features."""
         return (int(self.X.shape[0]), int(self.X.shape[1]))
 
     @property
     def entries(self) -> int:
-        """Stored values."""
+        """The number of stored values."""
         return int(self.X.size)  # of sparse matrices too
 
     def load(self) -> Any:
-        """Give the rows."""
+        """Return the rows."""
         return self.X
 
 
 @dataclass(frozen=True)
-class File:
-    """A file that holds a matrix of its own.
+class SourceRows:
+    """Some rows of a source, or all of them.
 
     Parameters
     ----------
-    path : str
-    shape : tuple of int
-    entries : int
-    """
-
-    path: str
-    shape: tuple[int, int]
-    entries: int
-
-    @property
-    def name(self) -> str:
-        """The path."""
-        return self.path
-
-    def load(self) -> Any:
-        """Read the file."""
-        return FILES[suffix_of(self.path)].read(self.path)
-
-
-@dataclass(frozen=True)
-class RowRange:
-    """Rows of something larger, which is read in parts.
-
-    Parameters
-    ----------
-    container : Container
+    source : Source
     start, stop : int
-    n_features : int
     entries : int
     """
 
-    container: Container
+    source: Source
     start: int
     stop: int
-    n_features: int
     entries: int
 
     @property
     def name(self) -> str:
-        """The container and the rows."""
-        return f"{self.container.name}, rows {self.start} to {self.stop}"
+        """The name of the source and the rows."""
+        if self.is_whole:
+            return self.source.name
+        return f"{self.source.name}, rows {self.start} to {self.stop}"
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Samples and features."""
-        return self.stop - self.start, self.n_features
+        """The numbers of samples and features."""
+        return self.stop - self.start, self.source.shape[1]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the block has all rows of its source."""
+        return (self.start, self.stop) == (0, self.source.shape[0])
+
+    @property
+    def can_load_in_place(self) -> bool:
+        """Whether the rows can be read straight into arrays, because the files are as they were."""
+        arrays = self.source.csr_arrays
+        return arrays is not None and arrays.is_unchanged
 
     def load(self) -> Any:
-        """Read the rows."""
-        return self.container.rows(self.start, self.stop, self.n_features)
+        """Return the rows."""
+        return self.source.rows(self.start, self.stop)
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Small blocks, one below the other, that are worth reading only together.
+    """Small neighbouring blocks that are loaded as one.
 
     Parameters
     ----------
@@ -134,138 +123,112 @@ class Stack:
 
     @property
     def name(self) -> str:
-        """The first and the last part."""
+        """The names of the first and the last part."""
         return f"{self.parts[0].name} to {self.parts[-1].name}"
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Samples and features."""
+        """The numbers of samples and features."""
         return sum(part.shape[0] for part in self.parts), self.parts[0].shape[1]
 
     @property
     def entries(self) -> int:
-        """Of all parts."""
+        """The number of stored values of all parts."""
         return sum(part.entries for part in self.parts)
 
     def load(self) -> Any:
-        """Read all parts; an error names the one that it is about."""
+        """Return the rows of all parts; an error names the part that it is about."""
         loaded = [load_raw(part) for part in self.parts]
         if any(sparse.issparse(part) for part in loaded):
             return sparse.vstack([sparse.csr_array(part) for part in loaded], format="csr")
         return np.concatenate(loaded)
 
 
+class BlockError(ValueError):
+    """A block cannot be used; the message names it."""
+
+
 def load_raw(block: Block) -> Any:
-    """Load a block; whatever goes wrong is said with its name.
+    """Return the rows of a block as they are stored.
 
     Raises
     ------
-    FileNotFoundError, ValueError
+    FileNotFoundError, BlockError
+        With the name of the block.
     """
-    with _naming(block):
+    with errors_that_name(block.name):
         loaded = block.load()
-    given: Any = loaded if sparse.issparse(loaded) else np.asarray(loaded)
-    _check_shape(block, given.shape)
-    return given
+    rows: Any = loaded if sparse.issparse(loaded) else np.asarray(loaded)
+    if rows.shape != block.shape:
+        raise BlockError(
+            f"The block {block.name} has shape {rows.shape}; {block.shape} was expected."
+        )
+    return rows
 
 
-def load_again(block: Block, dtype: DTypeLike, buffers: Buffers) -> CountMatrix | None:
-    """Load a block of which all is known to be good, if its files can be read faster then.
+def load_in_place(block: Block, dtype: DTypeLike, buffers: Buffers) -> CountMatrix | None:
+    """Return a block that was checked before, read straight into ``buffers``.
+
+    Checksums are not computed again, which would take longer than reading. ``None``: the block is
+    not stored as CSR arrays, or its files have changed.
 
     Parameters
     ----------
     block : Block
     dtype : dtype
-        Of the counts.
+        The type of the counts.
     buffers : Buffers
-        Whose memory the counts have.
     """
-    paths = _npz_files(block)
-    if paths is None:
+    parts = _parts_in_place(block)
+    if parts is None:
         return None
-    with _naming(block):
-        rows = read_again(paths, dtype, buffers)
-    if rows is None:
-        return None
-    _check_shape(block, rows.shape)
-    return CountMatrix.of_checked(*rows)
+    rows = np.cumsum([0, *(part.shape[0] for part in parts)]).tolist()
+    entries = np.cumsum([0, *(part.entries for part in parts)]).tolist()
+    starts = np.zeros(rows[-1] + 1, np.int64)
+    features = buffers.get("features", entries[-1], np.int32)
+    values = buffers.get("values", entries[-1], dtype)
+    for i, part in enumerate(parts):
+        own, here = starts[rows[i] : rows[i + 1] + 1], slice(entries[i], entries[i + 1])
+        arrays = part.source.csr_arrays
+        assert arrays is not None
+        with errors_that_name(part.name):
+            arrays.read_rows_into(part.start, part.stop, own, features[here], values[here])
+        own += entries[i]
+    return CountMatrix.of_checked(block.shape, starts, features, values)
 
 
-def can_load_again(block: Block) -> bool:
-    """Tell whether :func:`load_again` can load it, which takes no memory but that of the counts."""
-    paths = _npz_files(block)
-    return paths is not None and can_read_again(paths)
+def can_load_in_place(block: Block) -> bool:
+    """Whether :func:`load_in_place` can load a block, with no memory but that of its counts."""
+    return _parts_in_place(block) is not None
 
 
-def _npz_files(block: Block) -> list[str] | None:
+def _parts_in_place(block: Block) -> Sequence[SourceRows] | None:
     parts = block.parts if isinstance(block, Stack) else (block,)
-    paths = [part.path for part in parts if isinstance(part, File)]
-    sparse_files = len(paths) == len(parts) and all(suffix_of(path) == ".npz" for path in paths)
-    return paths if sparse_files else None
+    found = [part for part in parts if isinstance(part, SourceRows) and part.can_load_in_place]
+    return found if len(found) == len(parts) else None
+
+
+def sample_names(block: Block) -> Array | None:
+    """Return the names of the samples of a block, or ``None`` if it has none."""
+    if isinstance(block, InMemory):
+        return block.samples
+    if isinstance(block, SourceRows):
+        return block.source.sample_names(block.start, block.stop)
+    if isinstance(block, Stack):
+        names = [sample_names(part) for part in block.parts]
+        known = [part for part in names if part is not None]
+        return np.concatenate(known) if len(known) == len(names) else None
+    return None
 
 
 @contextmanager
-def _naming(block: Block) -> Iterator[None]:
-    """Say which block an error is about."""
+def errors_that_name(name: str) -> Iterator[None]:
+    """Add the name of a block to errors."""
     try:
         yield
     except FileNotFoundError:
-        raise FileNotFoundError(f"the block {block.name} is missing") from None
+        raise FileNotFoundError(f"The block {name} is missing.") from None
     except BlockError:
         raise
     except Exception as error:  # of whatever library reads the format
-        raise BlockError(f"the block {block.name} cannot be read: {error}") from error
-
-
-def _check_shape(block: Block, shape: tuple[int, ...]) -> None:
-    if shape != block.shape:
-        raise BlockError(f"the block {block.name} has shape {shape} and should have {block.shape}")
-
-
-class BlockError(ValueError):
-    """A block that cannot be used; the message names it."""
-
-
-class Format(NamedTuple):
-    """How a kind of file is looked at, and read."""
-
-    look: Callable[[str], tuple[tuple[int, int], int]]
-    read: Callable[[str], Any]
-
-
-def _look_at_npy(path: str) -> tuple[tuple[int, int], int]:
-    shape = np.load(path, mmap_mode="r").shape
-    if len(shape) != 2:
-        raise ValueError(f"it has {len(shape)} dimensions, not two")
-    return (shape[0], shape[1]), shape[0] * shape[1]
-
-
-def _look_at_mtx(path: str) -> tuple[tuple[int, int], int]:
-    rows, features, entries = io.mminfo(path)[:3]
-    return (int(rows), int(features)), int(entries)
-
-
-# Files that are read as a whole.
-FILES = {
-    ".npz": Format(look_at_npz, read_npz),
-    ".npy": Format(_look_at_npy, np.load),
-    ".mtx": Format(_look_at_mtx, io.mmread),
-    ".mtx.gz": Format(_look_at_mtx, io.mmread),
-}
-
-
-def suffix_of(path: str | os.PathLike[str]) -> str:
-    """Give the ending that tells the format of a file."""
-    name = os.fspath(path).lower()
-    return ".mtx.gz" if name.endswith(".mtx.gz") else os.path.splitext(name)[1]
-
-
-def file_block(path: str) -> File:
-    """Look at a file that holds a matrix of its own."""
-    try:
-        shape, entries = FILES[suffix_of(path)].look(path)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"the block {path} is missing") from None
-    except Exception as error:  # of whatever library reads the format
-        raise BlockError(f"the block {path} cannot be read: {error}") from error
-    return File(path, shape, entries)
+        raise BlockError(f"The block {name} cannot be read: {error}") from error

@@ -1,12 +1,12 @@
 """A pass over the data, a block at a time: weights are made, used and measured together."""
 
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.row_store import Rows, Stored
+from isotopic.blocks.row_store import BlockRows, StoredRows
 from isotopic.blocks.tasks import PlacedBlock
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence
@@ -22,7 +22,7 @@ class Recipe:
     ----------
     prior : Prior
         Of the weights of all samples, as it was when they were made: it may learn later.
-    rows : Rows
+    rows : BlockRows
         Expected counts; or with ``is_value`` the factor itself, or its posterior's parameters.
     totals : float or ndarray of shape (components,)
         Of the topics.
@@ -30,7 +30,7 @@ class Recipe:
     """
 
     prior: Prior
-    rows: Rows
+    rows: BlockRows
     totals: Totals
     is_value: bool = False
 
@@ -38,6 +38,22 @@ class Recipe:
         """Return the weights of a block, with the prior of its rows."""
         prior, values = self.prior.rows(piece.row_numbers), self.rows.of(piece, sample_totals)
         return prior.at(values, self.totals) if self.is_value else prior.absorb(values, self.totals)
+
+
+@dataclass(frozen=True)
+class RecipeRows(BlockRows):
+    """The weights that a recipe makes, as rows."""
+
+    recipe: Recipe
+
+    def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
+        """Return the weights of a block."""
+        return self.recipe.of(piece, sample_totals).mean
+
+    def stored(self, store: Any, pieces: Any) -> "RecipeRows":
+        """Return the same with the rows of the recipe in a store."""
+        rows = self.recipe.rows.stored(store, pieces)
+        return RecipeRows(replace(self.recipe, rows=rows))
 
 
 @dataclass
@@ -92,7 +108,7 @@ class BlockPass:
         Of these topics.
     weights_only, jointly, rescales : bool
         See :class:`~isotopic.divergences.base.Pass`.
-    to : Stored
+    to : StoredRows
         Where the weights' counts go.
     """
 
@@ -103,7 +119,7 @@ class BlockPass:
     weights_only: bool
     jointly: bool
     rescales: bool
-    to: Stored
+    to: StoredRows
 
     def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Sums:
         """Return the sums of one block."""

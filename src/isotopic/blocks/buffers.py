@@ -1,4 +1,4 @@
-"""Memory that one block after the other is read into."""
+"""Memory that is used again for the next block."""
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -7,16 +7,16 @@ from isotopic.arrays import Array
 
 
 class Buffers:
-    """Lend arrays by name, always the same memory: a block may have it once the last one is done.
+    """Arrays by name that use the same memory for one block after the other.
 
-    The system clears memory before it gives it away, which takes as long as reading into it.
+    The system clears new memory, which takes as long as reading numbers into it.
     """
 
     def __init__(self) -> None:
         self._arrays: dict[str, Array] = {}
 
-    def lend(self, name: str, size: int, dtype: DTypeLike) -> Array:
-        """Give an array of any content."""
+    def get(self, name: str, size: int, dtype: DTypeLike) -> Array:
+        """Return an array with arbitrary content."""
         kept = self._arrays.get(name)
         if kept is None or kept.dtype != dtype or len(kept) < size:
             kept = self._arrays[name] = np.empty(size, dtype)

@@ -1,4 +1,4 @@
-"""Which blocks, and which indexes of blocks, stay in memory."""
+"""BlockCache: the blocks, and indexes of blocks, that stay in memory between passes."""
 
 from collections.abc import Sequence
 from threading import Lock
@@ -8,18 +8,15 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks.tasks import PlacedBlock
-from isotopic.counts import CountMatrix
-
-INDEX_BYTES = 6  # of an entry in the index by feature: a short and a long whole number
+from isotopic.counts import INDEX_BYTES, CountMatrix
 
 
 class BlockCache:
-    """Memory for blocks between passes.
+    """A cache for blocks between passes.
 
-    The totals of samples always stay. Then the indexes by feature come first, because they take
-    longer to make than the counts to read, and less room. If there is room for all of them, the
-    rest is for the first blocks: every pass goes through all, so that those that were used last
-    would always be gone when their turn comes.
+    The totals of samples always stay. Indexes by feature come next, because they take longer to
+    make than the counts to read, and less memory. If all of them fit, the first blocks stay too.
+    Every pass goes through all blocks, so that a cache of those used last would never be hit.
 
     Parameters
     ----------
@@ -36,22 +33,24 @@ class BlockCache:
         self._lock = Lock()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove everything."""
         self._blocks, self._indexes, self._sample_totals = {}, {}, {}
         self._used = self._reserved = 0
 
     def expect(self, pieces: Sequence[PlacedBlock]) -> None:
-        """Get ready for a pass over these blocks."""
-        new = (p for p in pieces if p.number not in self._blocks and p.number not in self._indexes)
-        forms = (piece.form for piece in new)
-        self._reserved = sum(INDEX_BYTES * form.entries for form in forms if form is not None)
+        """Reserve memory for the indexes that a pass over these blocks will make."""
+        self._reserved = 0
+        for piece in pieces:
+            is_new = piece.number not in self._blocks and piece.number not in self._indexes
+            if is_new and piece.facts is not None:
+                self._reserved += INDEX_BYTES * piece.facts.entries
 
-    def block(self, piece: PlacedBlock) -> CountMatrix | None:
-        """Give a block that stayed."""
+    def get(self, piece: PlacedBlock) -> CountMatrix | None:
+        """Return a block, or ``None`` if it is not in the cache."""
         return self._blocks.get(piece.number)
 
-    def complete(self, piece: PlacedBlock, X: CountMatrix) -> None:
-        """Give a block that was read again what is known of it, or find it out."""
+    def attach_index(self, piece: PlacedBlock, X: CountMatrix) -> None:
+        """Set the index and the totals of a block that was read again, or compute them."""
         if X.is_sparse:
             index = self._indexes.get(piece.number)
             X.by_feature = X.by_feature if index is None else index
@@ -59,27 +58,27 @@ class BlockCache:
         X.sample_totals = X.sample_totals if totals is None else totals
         self._sample_totals[piece.number] = X.sample_totals
 
-    def has_room_for(self, piece: PlacedBlock) -> bool:
-        """Tell whether a block that is sparse would stay."""
-        if piece.form is None:
+    def would_keep(self, piece: PlacedBlock) -> bool:
+        """Whether a sparse block would stay."""
+        if piece.facts is None:
             return False
-        entry = np.dtype(piece.form.dtype).itemsize + np.dtype(np.int32).itemsize
-        index, known = INDEX_BYTES * piece.form.entries, piece.number in self._indexes
-        more = entry * piece.form.entries + (0 if known else index)
+        entry = np.dtype(piece.facts.dtype).itemsize + np.dtype(np.int32).itemsize
+        index, known = INDEX_BYTES * piece.facts.entries, piece.number in self._indexes
+        more = entry * piece.facts.entries + (0 if known else index)
         return self._fits(more + self._reserved - (0 if known else index))
 
-    def offer(self, piece: PlacedBlock, X: CountMatrix, *, lent: bool) -> None:
-        """Keep a block, or only its index if the block's memory is ``lent``, if there is room."""
+    def put(self, piece: PlacedBlock, X: CountMatrix, *, in_buffers: bool) -> None:
+        """Keep a block if it fits, or only its index if its counts are ``in_buffers``."""
         with self._lock:
-            self._offer(piece, X, lent)
+            self._put(piece, X, in_buffers)
 
-    def _offer(self, piece: PlacedBlock, X: CountMatrix, lent: bool) -> None:
+    def _put(self, piece: PlacedBlock, X: CountMatrix, in_buffers: bool) -> None:
         index = INDEX_BYTES * len(X.values) if X.is_sparse else 0
         known = piece.number in self._indexes
         if not known:
             self._reserved = max(0, self._reserved - index)
         more = X.nbytes - (index if known else 0)
-        if not lent and self._fits(more + self._reserved):
+        if not in_buffers and self._fits(more + self._reserved):
             self._used += more
             self._indexes.pop(piece.number, None)
             self._blocks[piece.number] = X

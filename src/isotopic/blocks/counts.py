@@ -1,4 +1,4 @@
-"""BlockedCounts: data in row blocks, every one of which was checked."""
+"""BlockedCounts: data in row blocks, all of which were checked."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,18 +12,19 @@ from isotopic.blocks.engine import Engine, LocalEngine
 from isotopic.blocks.opening import Blocks
 from isotopic.blocks.row_store import EqualShares
 from isotopic.blocks.tasks import PlacedBlock
-from isotopic.counts import CountMatrix, check_shares, check_total
+from isotopic.count_checks import check_shares, check_total
+from isotopic.counts import CountMatrix
 
 
 @dataclass
-class Summary:
-    """What a first look at some blocks finds.
+class BlockTotals:
+    """What is known of some blocks after they were checked.
 
     Attributes
     ----------
     pieces : list of PlacedBlock
     sample_totals : list of ndarray
-        Of each block.
+        One for each block.
     feature_totals : ndarray of shape (features,)
     saturated_divergence : float
     largest : int
@@ -37,7 +38,7 @@ class Summary:
     largest: int
 
     def plus(self, later: Self) -> Self:
-        """Add what was found in blocks that come later."""
+        """Return the totals with those of later blocks."""
         return type(self)(
             self.pieces + later.pieces,
             self.sample_totals + later.sample_totals,
@@ -48,12 +49,12 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Look:
-    """The task of the first look."""
+class CheckBlocks:
+    """The task that checks blocks and computes their totals."""
 
-    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Summary:
-        """Find out about one block."""
-        return Summary(
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> BlockTotals:
+        """Return the totals of one block."""
+        return BlockTotals(
             [piece],
             [X.sample_totals],
             X.feature_totals,
@@ -65,7 +66,7 @@ class Look:
 class BlockedCounts:
     """Counts in row blocks that are loaded when they are worked on.
 
-    It stands for a :class:`~isotopic.counts.CountMatrix` where only sums are asked for. Making one
+    It replaces a :class:`~isotopic.counts.CountMatrix` where only sums are needed. The constructor
     loads and checks every block.
 
     Parameters
@@ -84,6 +85,8 @@ class BlockedCounts:
     engine : Engine
     sample_totals, feature_totals : ndarray
     total, saturated_divergence : float
+    entries : int
+        The number of stored counts.
     """
 
     missing = None
@@ -92,12 +95,17 @@ class BlockedCounts:
         self.blocks, self.copies = blocks, copies
         self.shape = blocks.shape
         self.engine: Engine = _engine(blocks)
-        found = self.engine.total(Look(), _pieces(blocks, copies))
+        found = self.engine.total(CheckBlocks(), _place(blocks, copies))
         if blocks.memory_limit is not None:
-            native.release_memory()  # what was read and is not needed counts as used otherwise
-        precisions = {piece.form.dtype for piece in found.pieces if piece.form is not None}
+            native.release_memory()  # otherwise the allocator holds what was read
+        facts = [piece.facts for piece in found.pieces if piece.facts is not None]
+        precisions = {block.dtype for block in facts}
         self.dtype = np.dtype(np.float32 if precisions == {"float32"} else np.float64)
-        self.pieces = tuple(_of_precision(piece, str(self.dtype)) for piece in found.pieces)
+        self.pieces = tuple(
+            replace(piece, facts=block._replace(dtype=str(self.dtype)))
+            for piece, block in zip(found.pieces, facts, strict=True)
+        )
+        self.entries = sum(block.entries for block in facts)
         self.sample_totals: Array = np.concatenate(found.sample_totals)
         self.feature_totals: Array = found.feature_totals
         self.saturated_divergence: float = found.saturated_divergence
@@ -108,45 +116,41 @@ class BlockedCounts:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"{name}: what was asked for needs the whole matrix in memory, but X is in row blocks. "
-            "Choose another solver or start"
+            f"{name} needs the whole matrix in memory, but X is in row blocks. Choose another "
+            "solver or init, or read X into memory."
         )
 
     def repeated(self, copies: Array) -> "BlockedCounts":
-        """Let each sample count as often as ``copies`` (positive, whole or not) says."""
+        """Return the data with each sample counted ``copies`` times (positive, whole or not)."""
         return BlockedCounts(self.blocks, copies)
 
     def loaded(self) -> Iterator[tuple[PlacedBlock, CountMatrix]]:
-        """Give one block after the other, here."""
+        """Yield one block after the other with its counts, in this process."""
         yield from self.engine.blocks(self.pieces)
 
     def identity(self) -> list[Array]:
-        """Give the arrays that tell it from other data."""
+        """Return arrays that differ for different data."""
         return [self.sample_totals, self.feature_totals, np.array(self.saturated_divergence)]
 
     def equal_shares(self, n_components: int) -> EqualShares:
-        """Share each sample's total equally."""
+        """Return each sample's total, divided equally among the components."""
         return EqualShares(n_components, str(self.dtype))
 
 
 def _engine(blocks: Blocks) -> Engine:
     if blocks.client is None:
-        return LocalEngine(room=0)  # a fit finds out how much there is
+        return LocalEngine(cache_size=0)  # a fit finds out how much memory there is
     from isotopic.dask import DaskEngine  # noqa: PLC0415 - an extra
 
     return DaskEngine(blocks.client, blocks.memory_limit)
 
 
-def _pieces(blocks: Blocks, copies: Array | None) -> Sequence[PlacedBlock]:
-    ends = np.cumsum([block.shape[0] for block in blocks.blocks]).tolist()
-    return [
-        PlacedBlock(i, start, stop, block, copies=None if copies is None else copies[start:stop])
-        for i, (start, stop, block) in enumerate(
-            zip([0, *ends[:-1]], ends, blocks.blocks, strict=True)
-        )
-    ]
-
-
-def _of_precision(piece: PlacedBlock, dtype: str) -> PlacedBlock:
-    assert piece.form is not None
-    return replace(piece, form=piece.form._replace(dtype=dtype))
+def _place(blocks: Blocks, copies: Array | None) -> Sequence[PlacedBlock]:
+    """Return the blocks with their places in the data."""
+    placed, start = [], 0
+    for number, block in enumerate(blocks.blocks):
+        stop = start + block.shape[0]
+        own = None if copies is None else copies[start:stop]
+        placed.append(PlacedBlock(number, start, stop, block, copies=own))
+        start = stop
+    return placed

@@ -1,4 +1,4 @@
-"""Going through the blocks on this machine: some are read while others are worked on."""
+"""Engines: running a task on every block; here on this machine, reading blocks ahead."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -16,81 +16,80 @@ from isotopic.threads import current_threads, use_threads
 
 T = TypeVar("T")
 
-# Blocks that are in memory at a time in any case: one that is worked on, and one that is read.
-FEWEST_TOGETHER = 2
+# Blocks that are always in memory at the same time: one that is worked on, and one that is read.
+MIN_CONCURRENT = 2
 
 
 class Engine(Protocol):
-    """Who does a task with every block, and adds up what comes of it.
+    """Runs a task on every block, and adds up the results.
 
     Attributes
     ----------
     watch : callable or None
-        Told after each block how many are done, and of how many.
+        Called after each block with the number of blocks that are done, and of all blocks.
     """
 
     watch: Callable[[int, int], None] | None
 
     @property
     def shared(self) -> bool:
-        """Whether tasks run in other processes, which see files only."""
+        """Whether tasks run in other processes, which share files but no memory."""
 
-    def together(self, n_blocks: int) -> int:
-        """Tell how many of so many blocks are worked on at a time, each by one thread then."""
+    def concurrent_blocks(self, n_blocks: int) -> int:
+        """Return how many of ``n_blocks`` are worked on at the same time, by a thread each."""
 
     def total(self, task: Task[A], pieces: Sequence[PlacedBlock], *, read: bool = True) -> A:
-        """Do the task with every block; add the results by a :class:`TreeSum`.
+        """Return the :class:`TreeSum` of the results of a task on every block.
 
-        Tasks that do not ask for counts are given ``None`` if these are not to be ``read``.
+        Without ``read``, blocks are not loaded and the task gets ``None`` for the counts.
         """
 
     def check_sees(self, folder: str) -> None:
-        """Raise if a folder is not seen where tasks run."""
+        """Raise if tasks cannot see a folder."""
 
     def blocks(self, pieces: Sequence[PlacedBlock]) -> Iterator[tuple[PlacedBlock, CountMatrix]]:
-        """Give each block loaded, here."""
+        """Yield each block with its counts, loaded in this process."""
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Memory to work with on one block after the other."""
+    """Memory for working on one block after the other."""
 
-    workspace: Any = field(default_factory=native.Workspace)
+    native: Any = field(default_factory=native.Workspace)
     buffers: Buffers = field(default_factory=Buffers)
 
 
 class LocalEngine:
-    """Every thread with a block of its own, or all threads with one block after the other.
+    """An engine for this process: a block for each thread, or all threads on one block.
 
-    A block for each thread is better: threads never wait for each other, and while one reads,
-    others compute. Where there is no memory for so many blocks, one is read ahead.
+    A block for each thread is faster: threads never wait for each other, and while one reads,
+    others compute. Where there is not enough memory for that, one block is read ahead.
 
     Parameters
     ----------
-    room : int or None
-        Bytes for what stays in memory from one pass to the next; see
-        :class:`~isotopic.blocks.cache.BlockCache`.
+    cache_size : int or None
+        Bytes of the :class:`~isotopic.blocks.cache.BlockCache`.
 
     Attributes
     ----------
-    most_together : int
-        How many blocks there may be in memory besides those that stay.
+    max_concurrent : int
+        How many blocks may be in memory besides those in the cache.
     """
 
     shared = False
 
-    def __init__(self, room: int | None) -> None:
-        self.room, self.most_together = BlockCache(room), FEWEST_TOGETHER
+    def __init__(self, cache_size: int | None) -> None:
+        self.cache, self.max_concurrent = BlockCache(cache_size), MIN_CONCURRENT
         self.watch: Callable[[int, int], None] | None = None
-        self._benches: list[Workspace] = []
+        self._workspaces: list[Workspace] = []
 
-    def together(self, n_blocks: int) -> int:
-        """Tell how many of so many blocks are worked on at a time."""
+    def concurrent_blocks(self, n_blocks: int) -> int:
+        """Return how many of ``n_blocks`` are worked on at the same time."""
         threads = current_threads()
-        return min(threads, n_blocks) if threads <= self.most_together else 1
+        return min(threads, n_blocks) if threads <= self.max_concurrent else 1
 
     def total(self, task: Task[A], pieces: Sequence[PlacedBlock], *, read: bool = True) -> A:
-        """Do the task with every block; add the results by a :class:`TreeSum`."""
+        """Return the :class:`TreeSum` of the results of a task on every block."""
         if not read:
             return TreeSum(task(piece, None) for piece in pieces).total()
         tree: TreeSum[A] = TreeSum()
@@ -103,62 +102,63 @@ class LocalEngine:
         return tree.total()
 
     def check_sees(self, folder: str) -> None:
-        """Tasks run here."""
+        """Do nothing: tasks run in this process."""
 
     def blocks(self, pieces: Sequence[PlacedBlock]) -> Generator[tuple[PlacedBlock, CountMatrix]]:
-        """Give each block loaded, the next one being loaded by a thread meanwhile."""
-        self.room.expect(pieces)
-        with self._bench() as bench, ThreadPoolExecutor(1) as reader:
-            loading = (reader.submit(self._loaded, piece, bench.workspace) for piece in pieces)
+        """Yield each block with its counts; a thread loads the next one meanwhile."""
+        self.cache.expect(pieces)
+        with self._workspace() as memory, ThreadPoolExecutor(1) as reader:
+            loading = (reader.submit(self._load, piece, memory.native) for piece in pieces)
             yield from _in_order(loading, ahead=1)
 
     def _results(self, task: Task[A], pieces: Sequence[PlacedBlock]) -> Generator[A]:
-        """Do the task with every block; give the results in the order of the blocks."""
-        together = self.together(len(pieces))
-        if together == 1:
+        """Yield the results of a task in the order of the blocks."""
+        n_threads = self.concurrent_blocks(len(pieces))
+        if n_threads == 1:
             with closing(self.blocks(pieces)) as blocks:
                 for piece, X in blocks:
                     yield task(piece, X)
             return
-        self.room.expect(pieces)
-        with ThreadPoolExecutor(together) as team:
+        self.cache.expect(pieces)
+        with ThreadPoolExecutor(n_threads) as team:
             working = (team.submit(self._result, task, piece) for piece in pieces)
-            yield from _in_order(working, ahead=together)
+            yield from _in_order(working, ahead=n_threads)
 
     def _result(self, task: Task[A], piece: PlacedBlock) -> A:
-        with use_threads(1), self._bench() as bench:
-            return task(*self._loaded(piece, bench.workspace, bench.buffers))
+        with use_threads(1), self._workspace() as memory:
+            return task(*self._load(piece, memory.native, memory.buffers))
 
     @contextmanager
-    def _bench(self) -> Iterator[Workspace]:
-        """Lend what nobody uses at the time, so that passes find their memory again."""
-        try:  # to ask first whether there is one would leave time for another thread to take it
-            bench = self._benches.pop()
+    def _workspace(self) -> Iterator[Workspace]:
+        """Yield a workspace that no other thread uses; it is used again later."""
+        try:  # asking first whether there is one would let another thread take it meanwhile
+            workspace = self._workspaces.pop()
         except IndexError:
-            bench = Workspace()
+            workspace = Workspace()
         try:
-            yield bench
+            yield workspace
         finally:
-            self._benches.append(bench)
+            self._workspaces.append(workspace)
 
-    def _loaded(
+    def _load(
         self, piece: PlacedBlock, workspace: Any, buffers: Buffers | None = None
     ) -> tuple[PlacedBlock, CountMatrix]:
-        if piece.form is None:  # to be checked, not to be worked with
-            return piece.checked()
-        X = self.room.block(piece)
+        """Return a block with its counts; one without facts is checked and not kept."""
+        if piece.facts is None:
+            return piece.load_and_check()
+        X = self.cache.get(piece)
         if X is None:
-            lent = buffers is not None and not self.room.has_room_for(piece)
-            X = piece.load(buffers=buffers if lent else None)
-            self.room.complete(piece, X)
-            self.room.offer(piece, X, lent=lent)
+            in_buffers = buffers is not None and not self.cache.would_keep(piece)
+            X = piece.load(buffers if in_buffers else None)
+            self.cache.attach_index(piece, X)
+            self.cache.put(piece, X, in_buffers=in_buffers)
         if X.is_sparse:
             X.workspace = workspace
         return piece, X
 
 
 def _in_order(futures: Iterable[Future[T]], ahead: int) -> Iterator[T]:
-    """Give results one after the other, so many more being worked on or waiting."""
+    """Yield results in order, with ``ahead`` more being worked on or waiting."""
     waiting: deque[Future[T]] = deque()
     try:
         for future in futures:

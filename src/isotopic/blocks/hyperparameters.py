@@ -7,7 +7,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks.block_pass import Recipe
-from isotopic.blocks.row_store import Rows, Stored
+from isotopic.blocks.row_store import BlockRows, StoredRows
 from isotopic.blocks.tasks import PlacedBlock
 from isotopic.counts import CountMatrix
 from isotopic.kernels import squared_counts
@@ -31,16 +31,16 @@ class BlockedEvidence:
 
     Attributes
     ----------
-    counts : Rows
+    counts : BlockRows
         Their expected counts, which are in a store.
-    squares : Rows or None
+    squares : BlockRows or None
         The sums of squared responsibilities.
     totals : float or ndarray of shape (components,)
         Of the topics.
     """
 
-    counts: Rows
-    squares: Rows | None
+    counts: BlockRows
+    squares: BlockRows | None
     totals: Totals
 
     def of(self, piece: PlacedBlock) -> Evidence:
@@ -84,7 +84,7 @@ class Squares:
         Effective topics.
     evidence : BlockedEvidence
         But for the squares.
-    to, entries : Stored
+    to, entries : StoredRows
         Where the squares of the samples go, and what the prior learns of each entry.
     """
 
@@ -92,8 +92,8 @@ class Squares:
     recipe: Recipe
     topics: Array
     evidence: BlockedEvidence
-    to: Stored
-    entries: Stored
+    to: StoredRows
+    entries: StoredRows
 
     def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Added:
         """Do it for one block; give the squares of the topics."""

@@ -1,4 +1,4 @@
-"""From what a user has to row blocks."""
+"""open_blocks: data in row blocks, and the settings for going through it."""
 
 import os
 from collections.abc import Iterator
@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.block import Block
+from isotopic.blocks.block import Block, sample_names
 from isotopic.blocks.sources import (
-    Reading,
+    BlockOptions,
     check_widths,
-    found_in,
+    feature_names,
+    find_blocks,
     is_dask,
     is_dask_list,
     is_part,
+    join_small,
     module_of,
-    stacked,
 )
+from isotopic.io import Source
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -26,7 +28,9 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 @dataclass(frozen=True)
 class Blocks:
-    """Data in row blocks, and what may be used to go through it; see :func:`open_blocks`.
+    """Data in row blocks, and the memory, folder and cluster for going through it.
+
+    :func:`open_blocks` makes it and describes the attributes.
 
     Attributes
     ----------
@@ -48,12 +52,19 @@ class Blocks:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Samples and features."""
+        """The numbers of samples and features."""
         return sum(block.shape[0] for block in self.blocks), self.blocks[0].shape[1]
 
     def __len__(self) -> int:
-        """Count the samples, as for any matrix."""
+        """Return the number of samples, as for any matrix."""
         return self.shape[0]
+
+    @property
+    def sample_names(self) -> Array | None:
+        """The names of the samples, read from the files; ``None`` if a block has none."""
+        names = [sample_names(block) for block in self.blocks]
+        known = [part for part in names if part is not None]
+        return np.concatenate(known) if len(known) == len(names) else None
 
 
 def open_blocks(
@@ -66,44 +77,52 @@ def open_blocks(
     n_features: int | None = None,
     key: str | None = None,
     block_entries: int | None = None,
+    format: str | None = None,
 ) -> Blocks:
     """Open data that is in row blocks, or too large to be read at once.
 
-    Only sizes are looked at here; a fit checks every block before its first pass.
+    Only the sizes and names are read here; a fit checks every block before its first pass.
 
     Parameters
     ----------
     source : path, list of paths, list of matrices, array in a file, AnnData or Dask collection
-        A folder or list of ``.npz`` (``scipy.sparse.save_npz``), ``.npy`` or ``.mtx`` files, one
-        below the other; a folder with the parts of a CSR matrix (``data.npy``, ``indices.npy``,
-        ``indptr.npy``); HDF5, ``.h5ad`` or zarr; Parquet with the columns sample, feature, count
-        (samples ascending); ``np.memmap``; arrays and sparse matrices in a list or any other
-        iterable; a Dask array, bag or list of delayed matrices.
+        A folder or list of ``.npz`` (``scipy.sparse.save_npz``), ``.npy``, ``.mtx`` or ``.h5ad``
+        files, one below the other; a folder with the arrays of a CSR matrix (``data.npy``,
+        ``indices.npy``, ``indptr.npy``); HDF5, ``.h5ad`` or zarr; Parquet with a column for each
+        feature, or with the columns sample, feature, count (numbered from 0, samples ascending);
+        any other file of counts that :func:`isotopic.read_counts` reads; ``np.memmap``; arrays and
+        sparse matrices in a list or any other iterable; a Dask array, bag or list of delayed
+        matrices; a :class:`isotopic.io.Source`.
     memory_limit : int, str or None, default=None
-        What a fit may use, as ``2_000_000_000`` or ``"2 GB"``. Blocks for which there is room
-        stay in memory, others are read again for each pass. ``None``: all stay.
+        The memory that a fit may use, as ``2_000_000_000`` or ``"2 GB"``. Blocks that fit stay in
+        memory, others are read again in each pass. ``None``: all stay.
     scratch : path or None, default=None
         A folder for what the samples need from one pass to the next, and for ``weights_``. By
-        default these are in memory, or in a temporary folder if the limit is too small. The
-        workers of a cluster must all see it.
+        default these are in memory, or in a temporary folder if the limit is too small. Formats
+        that can only be read as a whole are written there by rows. The workers of a cluster must
+        all see it.
     keep_weights : bool, default=True
         Whether the fitted model keeps ``weights_``.
     client : distributed.Client or None, default=None
-        Where to work: on a Dask cluster. By default here, or for Dask collections where the
-        current client is.
+        The Dask cluster to work on. By default the work is done in this process, or for Dask
+        collections by the current client.
     n_features : int or None, default=None
-        For formats that do not say how many there are, where the largest one is not the last.
+        The number of features, for formats that do not store it.
     key : str or None, default=None
-        Where in a file of HDF5 or zarr the matrix is, by default ``"X"``.
+        Where in a file of HDF5 or zarr the matrix is; by default ``"X"``.
     block_entries : int or None, default=None
         How many counts a block should have: smaller ones are joined, and matrices of which rows
         can be read are cut. By default many times the number of features, because each block
         costs a little for each feature.
+    format : str or None, default=None
+        The format of a file or folder, one of :data:`isotopic.io.FORMATS`; by default it is
+        recognised.
 
     Returns
     -------
     blocks : Blocks
-        For ``fit``, ``transform`` and ``score`` of any model.
+        For ``fit``, ``transform`` and ``score`` of any model; with ``feature_names`` and
+        ``sample_names`` if the files have them.
 
     Examples
     --------
@@ -113,17 +132,20 @@ def open_blocks(
     >>> NMF(5, max_iter=20, tol=0).fit(blocks).weights_.shape
     (1189, 5)
     """
-    limit = read_bytes(memory_limit)
-    names = feature_names(source)
-    how = Reading(limit, n_features, key, block_entries)
-    found = found_in(source, how)
-    if not found:
-        raise ValueError(f"{source!r:.200} has no row blocks")
-    blocks = tuple(stacked(found, how))
-    check_widths(blocks)
+    limit = parse_bytes(memory_limit)
     folder = None if scratch is None else os.fspath(scratch)
     if folder is not None and not os.path.isdir(folder):
-        raise FileNotFoundError(f"there is no folder {folder} for scratch")
+        raise FileNotFoundError(f"There is no folder {folder} for scratch.")
+    options = BlockOptions(limit, n_features, key, block_entries, folder, format)
+    found = find_blocks(source, options)
+    if not found:
+        raise ValueError(f"{source!r:.200} has no row blocks.")
+    blocks = tuple(join_small(found, options))
+    check_widths(blocks)
+    names = getattr(source, "var_names", None)  # of AnnData
+    if names is None and isinstance(source, Source):
+        names = source.feature_names()
+    names = feature_names(blocks) if names is None else np.asarray(names, dtype=object)
     if client is None and (is_dask(source) or is_dask_list(source)):
         from isotopic.dask import current_client  # noqa: PLC0415 - an extra
 
@@ -132,8 +154,8 @@ def open_blocks(
 
 
 def is_blocks(X: Any) -> bool:
-    """Tell whether ``X`` is to be read block by block rather than as a matrix."""
-    if isinstance(X, (Blocks, str, os.PathLike)) or is_dask(X):
+    """Whether ``X`` is read block by block rather than as a matrix."""
+    if isinstance(X, (Blocks, Source, str, os.PathLike)) or is_dask(X):
         return True
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(is_part(part) for part in X)
@@ -142,8 +164,8 @@ def is_blocks(X: Any) -> bool:
     return module_of(X) in ("h5py", "zarr", "anndata")
 
 
-def read_bytes(given: Any) -> int | None:
-    """Read an amount of memory."""
+def parse_bytes(given: Any) -> int | None:
+    """Return an amount of memory such as ``"2 GB"`` in bytes."""
     if given is None:
         return None
     value = given
@@ -153,14 +175,10 @@ def read_bytes(given: Any) -> int | None:
         try:
             value = float(digits) * _UNITS[unit]
         except (KeyError, ValueError):
-            raise ValueError(f"memory_limit={given!r} is not an amount such as '2 GB'") from None
-    number = isinstance(value, (int, float, np.integer)) and not isinstance(value, bool)
-    if not (number and 0 < value < np.inf):
-        raise ValueError(f"memory_limit must be a positive amount of bytes, not {given!r}")
+            raise ValueError(
+                f"memory_limit={given!r} is not an amount of memory such as '2 GB'."
+            ) from None
+    is_number = isinstance(value, (int, float, np.integer)) and not isinstance(value, bool)
+    if not (is_number and 0 < value < np.inf):
+        raise ValueError(f"memory_limit must be a positive number of bytes, not {given!r}.")
     return int(value)
-
-
-def feature_names(source: Any) -> Array | None:
-    """Give the names of the features, where the data has them."""
-    names = getattr(source, "var_names", None)  # of AnnData
-    return None if names is None else np.asarray(names, dtype=object)

@@ -6,11 +6,11 @@ from typing import Any, Self
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.block_pass import BlockPass, Recipe, Sums
+from isotopic.blocks.block_pass import BlockPass, Recipe, RecipeRows, Sums
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.hyperparameters import BlockedEvidence, Squares, Tally
 from isotopic.blocks.memory import Memory
-from isotopic.blocks.row_store import Extrapolated, Stored, Table, Whole
+from isotopic.blocks.row_store import Extrapolated, RowsByNumber, RowsInMemory, StoredRows
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.divergences.base import PassSums
@@ -81,7 +81,7 @@ class BlockedProblem(Problem):
         jointly: bool = True,
     ) -> Counts:
         """Make a pass over the data, and return what both sides absorb next."""
-        to: Any = Stored.new(self.memory.store)
+        to: Any = StoredRows.new(self.memory.store)
         task = BlockPass(
             self.divergence,
             self._shareable(weights.recipe),
@@ -109,11 +109,11 @@ class BlockedProblem(Problem):
             prior = prior.with_self_contribution(None)
         if self.weights.needs_squares or self.topics.needs_squares:
             recipe, of_topics = self._shareable(state.weights.recipe), state.topics.effective
-            to, entries = Stored.new(store), Stored.new(store)
+            to, entries = StoredRows.new(store), StoredRows.new(store)
             squares = Squares(prior, recipe, of_topics, evidence, to, entries)
             topic_squares = np.asfortranarray(self.X.engine.total(squares, pieces).values)
             evidence = replace(evidence, squares=to)
-            table = Table(entries, tuple(piece.start for piece in pieces))
+            table = RowsByNumber(entries, tuple(piece.start for piece in pieces))
         topics = self.topics.with_updated_hyperparameters(
             Evidence(counts.topics, topic_squares, self.weights_totals(state.weights))
         )
@@ -135,12 +135,12 @@ class BlockedProblem(Problem):
 
     def weights_at(self, values: Any, totals: Totals) -> Any:
         """Return the weights at given values of the factor, or of its posterior's parameters."""
-        rows = Whole(values) if isinstance(values, np.ndarray) else values
+        rows = RowsInMemory(values) if isinstance(values, np.ndarray) else values
         return BlockedWeights(Recipe(self.weights, rows, totals, is_value=True))
 
     def weights_from(self, counts: Any, totals: Totals) -> Any:
         """Return the weights that their prior makes of counts, when they are needed."""
-        rows = Whole(counts) if isinstance(counts, np.ndarray) else counts
+        rows = RowsInMemory(counts) if isinstance(counts, np.ndarray) else counts
         return BlockedWeights(Recipe(self.weights, rows, totals))
 
     def extrapolate_weights(
@@ -154,9 +154,8 @@ class BlockedProblem(Problem):
         if topics.scale is None:
             return weights, topics
         recipe = weights.recipe
-        if not recipe.is_value:
-            raise NotImplementedError("Only values of weights in row blocks can be scaled.")
-        scaled = replace(recipe, rows=recipe.rows.scaled(topics.scale))
+        rows = recipe.rows if recipe.is_value else RecipeRows(recipe)
+        scaled = Recipe(recipe.prior, rows.scaled(topics.scale), 1.0, is_value=True)
         return BlockedWeights(scaled), replace(topics, scale=None)
 
     def weights_gap(self, weights: Any, topics: Posterior, counts: Counts) -> float:
@@ -197,7 +196,7 @@ class BlockedProblem(Problem):
                     continue
                 if name not in made:
                     shape = (self.X.shape[0], rows.shape[1])
-                    made[name] = self.memory.kept(name, shape, rows.dtype)
+                    made[name] = self.memory.new_weights(name, shape, rows.dtype)
                 made[name][piece.rows] = rows
         made.setdefault("effective", made["mean"])
         return Posterior(**made)

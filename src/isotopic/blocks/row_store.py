@@ -1,4 +1,4 @@
-"""What the samples need from one pass to the next: expected counts of each block, somewhere."""
+"""Row stores: the expected counts of the samples of each block, kept between passes."""
 
 import os
 import tempfile
@@ -17,23 +17,23 @@ from isotopic.divergences import Divergence
 
 
 class Store(Protocol):
-    """Where arrays of rows are kept, by name and number of the block."""
+    """Keeps arrays of rows by a key and the number of their block."""
 
     def put(self, key: str, number: int, rows: Array) -> None:
-        """Keep the rows of a block; once there, they do not change."""
+        """Keep the rows of a block, which never change afterwards."""
 
     def get(self, key: str, number: int) -> Array:
-        """Give the rows of a block."""
+        """Return the rows of a block."""
 
     def discard(self, key: str) -> None:
-        """Forget all rows of that name."""
+        """Delete all rows of a key."""
 
     def numbers(self, key: str) -> list[int]:
-        """Tell of which blocks there are rows of that name."""
+        """Return the numbers of the blocks that have rows of a key."""
 
 
 class MemoryStore:
-    """Rows in memory."""
+    """A store in memory."""
 
     def __init__(self) -> None:
         self._rows: dict[str, dict[int, Array]] = {}
@@ -43,24 +43,24 @@ class MemoryStore:
         self._rows.setdefault(key, {})[number] = rows
 
     def get(self, key: str, number: int) -> Array:
-        """Copy the rows of a block."""
+        """Return a copy of the rows of a block."""
         return self._rows[key][number].copy()
 
     def discard(self, key: str) -> None:
-        """Forget all rows of that name."""
+        """Delete all rows of a key."""
         self._rows.pop(key, None)
 
     def numbers(self, key: str) -> list[int]:
-        """Tell of which blocks there are rows of that name."""
+        """Return the numbers of the blocks that have rows of a key."""
         return sorted(self._rows[key])
 
 
 @dataclass(frozen=True)
 class FolderStore:
-    """Rows in the files of a folder, which several processes may see.
+    """A store in the files of a folder, which several processes may see.
 
-    A file appears when it is complete, and always has the same content under the same name: so a
-    worker that dies can be replaced by any other.
+    A file appears only when it is complete, and a name always has the same content. So any worker
+    can replace one that dies.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class FolderStore:
 
     @classmethod
     def new(cls, parent: str | None) -> "FolderStore":
-        """Make a folder in ``parent``, or where temporary files are; it goes with the fit."""
+        """Return a store in a new folder in ``parent``, or where temporary files are."""
         return cls(tempfile.mkdtemp(prefix="isotopic-", dir=parent))
 
     def put(self, key: str, number: int, rows: Array) -> None:
@@ -83,17 +83,17 @@ class FolderStore:
         os.replace(part, path)
 
     def get(self, key: str, number: int) -> Array:
-        """Read the rows of a block."""
+        """Return the rows of a block."""
         rows: Array = np.load(self._path(key, number))
         return rows
 
     def discard(self, key: str) -> None:
-        """Delete all files of that name."""
+        """Delete all files of a key."""
         for path in Path(self.folder).glob(f"{key}.*"):
             path.unlink(missing_ok=True)
 
     def numbers(self, key: str) -> list[int]:
-        """Tell of which blocks there are rows of that name."""
+        """Return the numbers of the blocks that have rows of a key."""
         paths = Path(self.folder).glob(f"{key}.*.npy")
         return sorted(int(path.name.split(".")[1]) for path in paths)
 
@@ -108,40 +108,35 @@ class FolderStore:
         return os.path.join(self.folder, f"{key}.{number}.npy")
 
 
-class Rows(Protocol):
+class BlockRows:
     """Rows of all blocks, as arrays that are made when a block is worked on."""
 
     def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
-        """Give the rows of a block, whose totals are known."""
+        """Return the rows of a block, whose sample totals are given."""
+        raise NotImplementedError
+
+    def stored(self, store: Store, pieces: Any) -> "BlockRows":
+        """Return the same rows in a form that other processes can read."""
+        return self
 
     def copy(self, order: str = "K") -> Self:
-        """Nobody changes them."""
+        """Return the same object: rows never change."""
+        return self
 
-    def stored(self, store: Store, pieces: Any) -> "Rows":
-        """Return the same rows, none of them in the memory of this process alone."""
-
-    def scaled(self, scale: Array) -> "Rows":
+    def scaled(self, scale: Array) -> "ScaledRows":
         """Return the rows times a number for each column."""
+        return ScaledRows(self, scale)
 
 
-class Scalable:
-    """Rows that can be multiplied by a number for each column."""
-
-    def scaled(self, scale: Array) -> "Scaled":
-        """Return the rows times a number for each column."""
-        rows: Any = self
-        return Scaled(rows, scale)
-
-
-class Stored(Scalable):
-    """Rows that are kept in a store, as long as this object lives.
+class StoredRows(BlockRows):
+    """Rows in a store, which are deleted with this object.
 
     Parameters
     ----------
     store : Store
     key : str
     owned : bool, default=True
-        Whether the rows go when this object goes; not so where it only travelled to.
+        Whether the rows are deleted with this object; false for copies in other processes.
     """
 
     def __init__(self, store: Store, key: str, owned: bool = True) -> None:
@@ -150,54 +145,46 @@ class Stored(Scalable):
             weakref.finalize(self, store.discard, key)
 
     @classmethod
-    def new(cls, store: Store) -> "Stored":
-        """Give a name that nobody has."""
+    def new(cls, store: Store) -> "StoredRows":
+        """Return an object with a new key."""
         return cls(store, uuid4().hex)
 
     def __reduce__(self) -> Any:
-        return Stored, (self.store, self.key, False)
+        return StoredRows, (self.store, self.key, False)
 
     def put(self, piece: PlacedBlock, rows: Array) -> None:
         """Keep the rows of a block."""
         self.store.put(self.key, piece.number, rows)
 
     def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
-        """Give the rows of a block."""
+        """Return the rows of a block."""
         return self.store.get(self.key, piece.number)
-
-    def copy(self, order: str = "K") -> Self:
-        """Nobody changes them."""
-        return self
-
-    def stored(self, store: Store, pieces: Any) -> "Stored":
-        """They are."""
-        return self
 
     def __archive__(self) -> dict[str, Any]:
         numbers = self.store.numbers(self.key)
         return {"values": np.concatenate([self.store.get(self.key, n) for n in numbers])}
 
     @classmethod
-    def __from_archive__(cls, content: dict[str, Any]) -> "Whole":
-        return Whole(**content)
+    def __from_archive__(cls, content: dict[str, Any]) -> "RowsInMemory":
+        return RowsInMemory(**content)
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Rows in a store that are asked for by their numbers, those of a block at a time.
+class RowsByNumber:
+    """Rows in a store that are indexed by row numbers, those of a block at a time.
 
     Parameters
     ----------
-    rows : Stored
+    rows : StoredRows
     starts : tuple of int
         The first row of each block.
     """
 
-    rows: Stored
+    rows: StoredRows
     starts: tuple[int, ...]
 
     def __getitem__(self, which: Array) -> Array:
-        """Give the rows of a block."""
+        """Return the rows of a block."""
         return self.rows.store.get(self.rows.key, bisect(self.starts, which[0]) - 1)
 
     def __archive__(self) -> dict[str, Any]:
@@ -210,71 +197,55 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole(Scalable):
-    """Rows that someone gave, in one array."""
+class RowsInMemory(BlockRows):
+    """Rows in one array."""
 
     values: Array
 
     def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
-        """Copy the rows of a block."""
+        """Return a copy of the rows of a block."""
         return self.values[piece.rows].copy()
 
-    def copy(self, order: str = "K") -> Self:
-        """Nobody changes them."""
-        return self
-
-    def stored(self, store: Store, pieces: Any) -> Stored:
-        """Put them there."""
-        kept = Stored.new(store)
+    def stored(self, store: Store, pieces: Any) -> StoredRows:
+        """Return the rows in a store."""
+        kept = StoredRows.new(store)
         for piece in pieces:
             kept.put(piece, self.values[piece.rows])
         return kept
 
 
 @dataclass(frozen=True)
-class EqualShares(Scalable):
-    """The total of each sample, shared equally."""
+class EqualShares(BlockRows):
+    """The total of each sample, divided equally among the components."""
 
     n_components: int
     dtype: str
 
     def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
-        """Share the totals of a block."""
+        """Return the shares of the samples of a block."""
         shares = sample_totals[:, np.newaxis] / self.n_components
         return np.repeat(shares, self.n_components, 1).astype(self.dtype)
 
-    def copy(self, order: str = "K") -> Self:
-        """Nobody changes them."""
-        return self
-
-    def stored(self, store: Store, pieces: Any) -> "EqualShares":
-        """Nothing is to be stored."""
-        return self
-
 
 @dataclass(frozen=True)
-class Extrapolated(Scalable):
-    """Expected counts taken further along their way; see :func:`~isotopic.kernels.extrapolated`."""
+class Extrapolated(BlockRows):
+    """Extrapolated counts; see :meth:`isotopic.divergences.Divergence.extrapolate`."""
 
     divergence: Divergence
-    latest: Rows
-    previous: Rows
+    latest: BlockRows
+    previous: BlockRows
     momentum: float
     floor: float
 
     def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
-        """Take the counts of a block further."""
+        """Return the extrapolated counts of a block."""
         latest, previous = (rows.of(piece, sample_totals) for rows in (self.latest, self.previous))
         return self.divergence.extrapolate(
             latest, previous, sample_totals, momentum=self.momentum, floor=self.floor
         )
 
-    def copy(self, order: str = "K") -> Self:
-        """Nobody changes them."""
-        return self
-
     def stored(self, store: Store, pieces: Any) -> "Extrapolated":
-        """Put both there."""
+        """Return the same with both in a store."""
         return Extrapolated(
             self.divergence,
             self.latest.stored(store, pieces),
@@ -285,21 +256,17 @@ class Extrapolated(Scalable):
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled(Scalable):
+class ScaledRows(BlockRows):
     """Rows times a number for each column."""
 
-    rows: Rows
+    rows: BlockRows
     scale: Array
 
     def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
-        """Return the rows of a block, scaled."""
+        """Return the scaled rows of a block."""
         rows = self.rows.of(piece, sample_totals)
         return np.asarray(rows * self.scale.astype(rows.dtype))
 
-    def copy(self, order: str = "K") -> Self:
-        """Return the rows: nobody changes them."""
-        return self
-
-    def stored(self, store: Store, pieces: Any) -> "Scaled":
-        """Return the same rows, none of them in the memory of this process alone."""
-        return Scaled(self.rows.stored(store, pieces), self.scale)
+    def stored(self, store: Store, pieces: Any) -> "ScaledRows":
+        """Return the same with the rows in a store."""
+        return ScaledRows(self.rows.stored(store, pieces), self.scale)

@@ -1,4 +1,4 @@
-"""Some rows of all blocks, brought together in memory."""
+"""Loading some rows of all blocks into memory."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -14,19 +14,19 @@ from isotopic.counts import CountMatrix
 
 
 @dataclass
-class Picked:
+class RowParts:
     """Rows of blocks, as sparse matrices that go one below the other."""
 
     parts: list[Any]
 
     def plus(self, later: Self) -> Self:
-        """Put later rows below."""
+        """Return the rows with later ones below."""
         return type(self)(self.parts + later.parts)
 
 
 @dataclass(frozen=True)
-class Pick:
-    """The task of picking rows.
+class SelectRows:
+    """The task that selects rows.
 
     Parameters
     ----------
@@ -36,21 +36,21 @@ class Pick:
 
     which: Array
 
-    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Picked:
-        """Do it for one block."""
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> RowParts:
+        """Return the selected rows of one block."""
         first, last = np.searchsorted(self.which, (piece.start, piece.stop))
         rows = X.as_sparse().rows(self.which[first:last] - piece.start)
         parts = rows.values, rows.features, rows.row_starts
-        return Picked([sparse.csr_array(parts, shape=rows.shape)])
+        return RowParts([sparse.csr_array(parts, shape=rows.shape)])
 
 
-def picked(X: BlockedCounts, which: Array) -> CountMatrix:
-    """Bring some rows into memory; ``which``, ascending."""
+def load_rows(X: BlockedCounts, which: Array) -> CountMatrix:
+    """Return the rows ``which`` (ascending) of all blocks in memory."""
     engine = X.engine
-    if isinstance(engine, LocalEngine) and engine.room.size is not None:
-        engine.room.clear()  # the rows may need all the room there is
-        engine = LocalEngine(room=0)
-    parts = engine.total(Pick(which), X.pieces).parts
+    if isinstance(engine, LocalEngine) and engine.cache.size is not None:
+        engine.cache.clear()  # the rows may need all memory that the limit leaves
+        engine = LocalEngine(cache_size=0)
+    parts = engine.total(SelectRows(which), X.pieces).parts
     rows = CountMatrix.of_canonical(sparse.vstack(parts, format="csr"), X.dtype)
     rows.copies = None if X.copies is None else X.copies[which]
     return rows

@@ -1,258 +1,297 @@
-"""Finding row blocks in what a user has."""
+"""Finding row blocks in what a user has: paths, matrices, open files, Dask collections."""
 
 import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from isotopic.blocks.block import (
-    FILES,
-    Block,
-    BlockError,
-    InMemory,
-    RowRange,
-    Stack,
-    file_block,
-    suffix_of,
-)
-from isotopic.blocks.containers import Container, Coordinates, MemoryMap, Parts, hierarchy
+from isotopic.arrays import Array
+from isotopic.blocks.block import Block, BlockError, InMemory, SourceRows, Stack, errors_that_name
+from isotopic.io import TEXT_FORMATS, Source, open_source
+from isotopic.io.csr_folder import open_csr_folder
+from isotopic.io.hdf5 import is_zarr, open_hdf5, stored_source
+from isotopic.io.names import find_name_files
+from isotopic.io.npy import memory_map_source
+from isotopic.io.options import Options
+from isotopic.io.recognise import recognise
+from isotopic.io.source import LoadedSource, NamedSource, named
+from isotopic.io.triplets import looks_like_triplets
 
-# A block's topics-sized sums cost as much as some entries for each feature, so that it should
-# have many more; but blocks are also what is read ahead, and what workers share out.
-_ENTRIES_A_FEATURE = 128
+# A block costs as much as some entries for each feature, for sums of the size of the topics. So it
+# should have many more entries; but blocks are also what is read ahead, and what workers share.
+_ENTRIES_PER_FEATURE = 128
 _FEWEST_ENTRIES, _MOST_ENTRIES = 2**20, 2**23
 
 # Bytes that an entry takes while its block is worked on, and how many blocks a limit should hold.
 _ENTRY_BYTES = 24
 _BLOCKS_IN_LIMIT = 12
 
+# Files that can be the blocks of a folder, with their formats.
+_BLOCK_FILES = {
+    ".npz": "npz",
+    ".npy": "npy",
+    ".mtx": "mtx",
+    ".mtx.gz": "mtx",
+    ".parquet": "triplets",
+    ".h5ad": "h5ad",
+}
+
 
 @dataclass(frozen=True)
-class Reading:
-    """What a user says of how to read.
+class BlockOptions:
+    """How data is cut into blocks, and how files are read; see :func:`~isotopic.open_blocks`."""
 
-    Parameters
-    ----------
-    limit : int or None
-        Memory, in bytes.
-    n_features : int or None
-    key : str or None
-    block_entries : int or None
-    """
+    memory_limit: int | None = None
+    n_features: int | None = None
+    key: str | None = None
+    block_entries: int | None = None
+    scratch: str | None = None
+    format: str | None = None
 
-    limit: int | None
-    n_features: int | None
-    key: str | None
-    block_entries: int | None
-
-    def target(self, n_features: int) -> int:
-        """Choose how many entries a block should have."""
+    def target_entries(self, n_features: int) -> int:
+        """Return how many entries a block should have."""
         if self.block_entries is not None:
             return self.block_entries
-        target = int(np.clip(_ENTRIES_A_FEATURE * n_features, _FEWEST_ENTRIES, _MOST_ENTRIES))
-        if self.limit is None:
+        target = int(np.clip(_ENTRIES_PER_FEATURE * n_features, _FEWEST_ENTRIES, _MOST_ENTRIES))
+        if self.memory_limit is None:
             return target
-        return max(1, min(target, self.limit // (_BLOCKS_IN_LIMIT * _ENTRY_BYTES)))
+        return max(1, min(target, self.memory_limit // (_BLOCKS_IN_LIMIT * _ENTRY_BYTES)))
 
 
 def is_dask(X: Any) -> bool:
-    """Tell whether ``X`` is a Dask collection."""
+    """Whether ``X`` is a Dask collection."""
     return hasattr(X, "__dask_graph__") and callable(X.__dask_graph__)
 
 
 def is_dask_list(X: Any) -> bool:
-    """Tell whether ``X`` is a list of Dask collections."""
+    """Whether ``X`` is a list of Dask collections."""
     return isinstance(X, (list, tuple)) and len(X) > 0 and all(map(is_dask, X))
 
 
 def module_of(X: Any) -> str:
-    """Tell which library a thing is of."""
+    """Return the name of the library that the type of ``X`` is from."""
     return type(X).__module__.partition(".")[0]
 
 
 def is_part(part: Any) -> bool:
-    """Tell whether a thing in a list is a block of rows rather than a row."""
-    path = isinstance(part, (str, os.PathLike))
-    matrix = sparse.issparse(part) or (isinstance(part, np.ndarray) and part.ndim == 2)
-    return path or matrix or is_dask(part)
+    """Whether an item of a list is a block of rows rather than a row."""
+    is_path = isinstance(part, (str, os.PathLike))
+    is_matrix = sparse.issparse(part) or (isinstance(part, np.ndarray) and part.ndim == 2)
+    return is_path or is_matrix or is_dask(part)
 
 
-def found_in(source: Any, how: Reading) -> Sequence[Block]:
-    """Look at a source of any kind."""
+def find_blocks(source: Any, options: BlockOptions) -> Sequence[Block]:
+    """Return the blocks of a source of any kind."""
     if isinstance(source, (str, os.PathLike)):
-        return _in_path(os.fspath(source), how)
+        return _blocks_of_path(Path(source), options)
     if is_dask(source) or is_dask_list(source):
         from isotopic.dask import blocks_of  # noqa: PLC0415 - an extra
 
         return blocks_of(source)
+    stored = source if isinstance(source, Source) else _stored_source(source)
+    if stored is not None:
+        return cut(stored, options)
+    matrix = source.X if module_of(source) == "anndata" else source
+    if sparse.issparse(matrix) or isinstance(matrix, np.ndarray):
+        return [InMemory("X", matrix)]
+    return _blocks_of_list(source, options)
+
+
+def _stored_source(source: Any) -> Source | None:
+    """Return the file of an open array or backed AnnData; ``None`` if it is in memory."""
     library = module_of(source)
-    if library == "anndata":
-        return _in_anndata(source, how)
     if library in ("h5py", "zarr"):
-        return _cut(_stored(source), how)
-    return _in_memory(source, how)
-
-
-def _in_memory(source: Any, how: Reading) -> Sequence[Block]:
-    """Look at matrices that are here, or at least mapped."""
+        return stored_source(source)
+    if library == "anndata" and getattr(source, "isbacked", False):
+        with errors_that_name(str(source.filename)):
+            return open_hdf5(Path(source.filename), Options(key="X"))
     if isinstance(source, np.memmap) and isinstance(source.filename, (str, os.PathLike)):
-        return _cut(_memory_map(source), how)
-    if sparse.issparse(source) or isinstance(source, np.ndarray):
-        return [InMemory("X", source)]
+        return memory_map_source(source)
+    return None
+
+
+def _blocks_of_list(source: Any, options: BlockOptions) -> Sequence[Block]:
     try:
         parts = list(source)
     except TypeError:
-        raise TypeError(f"{type(source).__name__} is nothing that row blocks are read of") from None
-    _check_paths(parts)
-    return [block for i, part in enumerate(parts) for block in _in_part(i, part, how)]
-
-
-def _check_paths(parts: list[Any]) -> None:
-    """Raise if texts were meant where files could have been."""
+        raise TypeError(
+            f"Cannot read row blocks from {type(source).__name__}. Accepted: a path, a matrix, "
+            "AnnData, an open HDF5 or zarr array, a Dask collection, or a list of these."
+        ) from None
     texts = [part for part in parts if isinstance(part, str)]
     if texts and len(texts) == len(parts) and not any(map(os.path.exists, texts)):
         raise ValueError(
-            f"X is a list of {len(texts)} strings, none of which is the path of a row block. Texts "
-            "must be counted first: with isotopic.read_counts or scikit-learn's CountVectorizer"
+            f"X is a list of {len(texts)} strings, none of which is the path of a row block. Count "
+            "the words of texts first, with isotopic.read_counts or scikit-learn's CountVectorizer."
         )
+    blocks: list[Block] = []
+    for number, part in enumerate(parts):
+        if not is_part(part):
+            raise TypeError(
+                f"block {number} is a {type(part).__name__}, not a matrix, a path or a delayed "
+                "matrix"
+            )
+        if isinstance(part, (str, os.PathLike)):
+            blocks += _blocks_of_path(Path(part), options, is_shard=True)
+        elif is_dask(part):
+            blocks += find_blocks(part, options)
+        else:
+            blocks.append(InMemory(f"number {number}", part))
+    return blocks
 
 
-def _in_part(number: int, part: Any, how: Reading) -> Sequence[Block]:
-    if not is_part(part):
-        raise TypeError(
-            f"block {number} is a {type(part).__name__}, not a matrix, a path or a delayed matrix"
-        )
-    if isinstance(part, (str, os.PathLike)) or is_dask(part):
-        return found_in(part, how)
-    return [InMemory(f"number {number}", part)]
+def _blocks_of_path(
+    path: Path, options: BlockOptions, *, is_shard: bool = False
+) -> Sequence[Block]:
+    """Return the blocks of a file or folder; an archive that is one of several stays a block."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file or folder {str(path)!r}.")
+    files = _block_files(path) if path.is_dir() and options.format is None else []
+    if files:
+        return _blocks_of_folder(path, files, options)
+    reading = Options(key=options.key, n_features=options.n_features)
+    try:
+        format = options.format or recognise(path, reading)
+        if options.format is None and format in ("wide", "long") and looks_like_triplets(path):
+            format = "triplets"
+        if format in TEXT_FORMATS:
+            raise ValueError(
+                "this is text. Count its words first, with isotopic.read_counts or scikit-learn's "
+                "CountVectorizer"
+            )
+    except ValueError as error:
+        raise BlockError(f"{path}: {error}") from error
+    source = _open(path, reading, format)
+    return [whole_block(source)] if is_shard and format == "npz" else cut(source, options)
 
 
-def _in_path(path: str, how: Reading) -> Sequence[Block]:
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"there is no file or folder {path!r}")
-    suffix = suffix_of(path)
-    if suffix == ".npy":
-        mapped: Any = np.load(path, mmap_mode="r")
-        if mapped.ndim == 2:
-            return _cut(_memory_map(mapped), how)
-    if suffix in FILES:
-        return [file_block(path)]
-    if suffix in (".h5ad", ".h5", ".hdf5", ".zarr") or _is_zarr(path):
-        try:
-            return _cut(hierarchy(path, how.key), how)
-        except OSError as error:
-            raise BlockError(f"{path} cannot be read: {error}") from error
-    if suffix == ".parquet" and os.path.isfile(path):
-        return _cut(Coordinates(path), how)
-    if not os.path.isdir(path):
+def _open(path: Path, reading: Options, format: str) -> Source:
+    try:
+        return open_source(path, reading, format)[0]
+    except ValueError as error:
+        raise BlockError(str(error)) from error
+
+
+def _suffix(path: Path) -> str:
+    name = path.name.lower()
+    return ".mtx.gz" if name.endswith(".mtx.gz") else os.path.splitext(name)[1]
+
+
+def _block_files(folder: Path) -> list[Path]:
+    """Return the files of a folder of blocks; none if the folder itself is one matrix."""
+    found = sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
+    names = {path.name.removesuffix(".gz") for path in found}
+    if is_zarr(folder) or names & {"indptr.npy", "matrix.mtx", "counts.isotopic"}:
+        return []
+    kinds = {_suffix(path) for path in found} & set(_BLOCK_FILES)
+    if len(kinds) > 1:
         raise ValueError(
-            f"{path} is of no format that is known here: "
-            f"{', '.join(FILES)}, .h5ad, .h5, .zarr, .parquet"
+            f"{folder} has files of several formats ({', '.join(sorted(kinds))}); blocks must be "
+            "files of one format."
         )
-    return _in_folder(Path(path), how)
+    return [path for path in found if _suffix(path) in kinds]
 
 
-def _in_folder(folder: Path, how: Reading) -> Sequence[Block]:
-    if (folder / "indptr.npy").exists():
-        return _cut(Parts(os.fspath(folder)), how)
-    names = sorted(item for item in os.listdir(folder) if not item.startswith((".", "_")))
-    kinds = {suffix_of(name) for name in names} & {*FILES, ".parquet"}
-    if len(kinds) != 1:
-        found = f"files of several formats ({', '.join(sorted(kinds))})" if kinds else "no blocks"
-        raise ValueError(f"{folder} has {found}; it needs files of one of {', '.join(FILES)}")
-    kind = kinds.pop()
-    paths = [os.fspath(folder / name) for name in names if suffix_of(name) == kind]
-    if kind in FILES:
-        return [file_block(path) for path in paths]
-    containers = [Coordinates(path) for path in paths]
-    if how.n_features is None:  # a block may lack the last features
-        most = max(container.look()[1] or 0 for container in containers)
-        how = replace(how, n_features=most)
-    return [block for container in containers for block in _cut(container, how)]
+def _blocks_of_folder(
+    folder: Path, files: Sequence[Path], options: BlockOptions
+) -> Sequence[Block]:
+    format = _BLOCK_FILES[_suffix(files[0])]
+    reading = Options(key=options.key, n_features=options.n_features, has_names_beside=False)
+    sources = [_open(file, reading, format) for file in files]
+    if format == "triplets" and options.n_features is None:  # a file may lack the last features
+        width = max(source.shape[1] for source in sources)
+        sources = [replace(source, shape=(source.shape[0], width)) for source in sources]
+    _, vocabulary = find_name_files(folder / "-", sources[0].shape, Options())
+    sources = [named(source, None, vocabulary) for source in sources]
+    if format in ("triplets", "h5ad"):
+        return [block for source in sources for block in cut(source, options)]
+    return [whole_block(source) for source in sources]
 
 
-def _in_anndata(data: Any, how: Reading) -> Sequence[Block]:
-    if getattr(data, "isbacked", False):
-        return _cut(hierarchy(os.fspath(data.filename), "X"), how)
-    return [InMemory("X", data.X)]
+def whole_block(source: Source) -> Block:
+    """Return a source as one block."""
+    inner = source.inner if isinstance(source, NamedSource) else source
+    if isinstance(inner, LoadedSource):
+        names = source.sample_names(), source.feature_names()
+        return InMemory(source.name, inner.counts, *names)
+    return SourceRows(source, 0, source.shape[0], source.entries)
 
 
-def _stored(source: Any) -> Container:
-    """Find the file of an open HDF5 or zarr object, because others will open it again."""
-    if module_of(source) == "h5py":
-        return hierarchy(source.file.filename, source.name.strip("/") or None)
-    root = getattr(source.store, "root", None)
-    if root is None:
-        raise ValueError("a zarr array must be in a folder, so that it can be opened again")
-    return hierarchy(os.fspath(root), source.path or None)
+def cut(source: Source, options: BlockOptions) -> Sequence[Block]:
+    """Cut the rows of a source into blocks of about the same size, 2, 4, 8, ... of them.
 
-
-def _memory_map(mapped: Any) -> Container:
-    order = "C" if mapped.flags.c_contiguous else "F"
-    if not (mapped.flags.c_contiguous or mapped.flags.f_contiguous):
-        raise ValueError("a memory map must be contiguous")
-    root = mapped
-    while isinstance(root.base, np.memmap):  # of a view only the base knows its offset in the file
-        root = root.base
-    first, own = (array.__array_interface__["data"][0] for array in (root, mapped))
-    begin = root.offset + own - first
-    return MemoryMap(os.fspath(mapped.filename), mapped.dtype.str, begin, mapped.shape, order)
-
-
-def _is_zarr(path: str) -> bool:
-    names = ("zarr.json", ".zarray", ".zgroup")
-    return any(os.path.exists(os.path.join(path, name)) for name in names)
-
-
-def _cut(container: Container, how: Reading) -> Sequence[Block]:
-    """Cut the rows of a container into blocks of about the same size, 2, 4, 8, ... of them."""
-    n_rows, features, starts = container.look()
-    if isinstance(container, Parts) and features is None and how.n_features is None:
-        features = container.n_features()
-    width = _width(container.name, features, how.n_features)
+    A format that can only be read as a whole is first written to the scratch folder by rows, if it
+    is large and there is one; otherwise it is one block.
+    """
+    n_rows, width = source.shape
+    if options.n_features is not None and options.n_features != width:
+        raise ValueError(
+            f"n_features={options.n_features!r}, but {source.name} has {width} features."
+        )
+    target = options.target_entries(width)
+    inner = source.inner if isinstance(source, NamedSource) else source
+    if isinstance(inner, LoadedSource) or not source.can_read_rows:
+        if source.entries <= target or (options.scratch is None and options.memory_limit is None):
+            return [whole_block(source)]
+        if options.scratch is not None:
+            source = _write_by_rows(source, options.scratch)
+        elif isinstance(inner, LoadedSource):
+            raise ValueError(
+                f"{source.name} can only be read as a whole. Give open_blocks a scratch= folder, "
+                "where its rows are written to, or read it with isotopic.read_counts."
+            )
+        else:
+            return [whole_block(source)]
+    with errors_that_name(source.name):
+        starts = source.row_starts()
     if starts is None:
         starts = np.arange(n_rows + 1, dtype=np.int64) * width
     entries = int(starts[-1])
     n_blocks = 1
-    while entries > n_blocks * how.target(width):
+    while entries > n_blocks * target:
         n_blocks *= 2
     ends = np.searchsorted(starts, np.linspace(0, entries, n_blocks + 1)[1:-1])
     edges = np.unique([0, *ends, n_rows])
     return [
-        RowRange(container, a, b, width, int(starts[b] - starts[a]))
-        for a, b in pairwise(edges.tolist())
+        SourceRows(source, start, stop, int(starts[stop] - starts[start]))
+        for start, stop in pairwise(edges.tolist())
     ]
 
 
-def _width(name: str, found: int | None, given: int | None) -> int:
-    if given is None:
-        return found or 0
-    if not isinstance(given, Integral) or (found is not None and found > given):
-        raise ValueError(f"n_features={given!r}, but {name} has {found} features")
-    return int(given)
+def _write_by_rows(source: Source, scratch: str) -> Source:
+    """Write a source to a folder of CSR arrays, which is deleted with the source that reads it."""
+    folder = tempfile.mkdtemp(prefix="rows-", dir=scratch)
+    with errors_that_name(source.name):
+        try:
+            source.write_arrays(Path(folder))
+            written = open_csr_folder(Path(folder), Options())
+            samples, features = source.sample_names(), source.feature_names()
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    weakref.finalize(written, shutil.rmtree, folder, ignore_errors=True)
+    return named(written, samples, features)
 
 
-def stacked(blocks: Sequence[Block], how: Reading) -> Iterator[Block]:
-    """Join neighbours that are small."""
+def join_small(blocks: Sequence[Block], options: BlockOptions) -> Iterator[Block]:
+    """Yield the blocks, small neighbours being joined."""
     waiting: list[Block] = []
     for block in blocks:
-        target = how.target(block.shape[1])
+        target = options.target_entries(block.shape[1])
         joined = sum(part.entries for part in waiting) + block.entries
         if waiting and (joined > target or block.shape[1] != waiting[0].shape[1]):
-            yield _joined(waiting)
+            yield waiting[0] if len(waiting) == 1 else Stack(tuple(waiting))
             waiting = []
         waiting.append(block)
-    yield _joined(waiting)
-
-
-def _joined(parts: list[Block]) -> Block:
-    return parts[0] if len(parts) == 1 else Stack(tuple(parts))
+    yield waiting[0] if len(waiting) == 1 else Stack(tuple(waiting))
 
 
 def check_widths(blocks: Sequence[Block]) -> None:
@@ -260,4 +299,29 @@ def check_widths(blocks: Sequence[Block]) -> None:
     widths = {block.shape[1]: block.name for block in blocks}
     if len(widths) > 1:
         said = " and ".join(f"{name} has {width}" for width, name in list(widths.items())[:2])
-        raise BlockError(f"the blocks differ in their number of features: {said}")
+        raise BlockError(f"The blocks differ in their number of features: {said}.")
+
+
+def feature_names(blocks: Sequence[Block]) -> Array | None:
+    """Return the names of the features, which must be the same in all files that have them."""
+    names: Array | None = None
+    seen: set[Any] = set()
+    for block in blocks:
+        for part in block.parts if isinstance(block, Stack) else (block,):
+            if isinstance(part, InMemory):
+                found = part.features
+            elif isinstance(part, SourceRows):
+                source = part.source
+                shared = source.features if isinstance(source, NamedSource) else None
+                key = shared if isinstance(shared, str) else id(source)
+                if key in seen:
+                    continue
+                seen.add(key)
+                with errors_that_name(source.name):
+                    found = source.feature_names()
+            else:
+                found = None
+            if found is not None and names is not None and not np.array_equal(found, names):
+                raise BlockError(f"The feature names of {part.name} differ from those before it.")
+            names = found if names is None else names
+    return names

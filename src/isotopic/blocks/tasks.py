@@ -1,4 +1,4 @@
-"""Blocks with their place in the data, loaded as counts; and sums over them in a fixed order."""
+"""Blocks with their place in the data, tasks on them, and sums over them in a fixed order."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -7,38 +7,38 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.block import Block, BlockError, can_load_again, load_again, load_raw
+from isotopic.blocks.block import Block, BlockError, can_load_in_place, load_in_place, load_raw
 from isotopic.blocks.buffers import Buffers
 from isotopic.counts import CountMatrix
 
 
-class Form(NamedTuple):
-    """What the first look at a block found.
+class BlockFacts(NamedTuple):
+    """What the first loading of a block found.
 
     Attributes
     ----------
     dtype : str
         The precision of all blocks.
-    canonical : bool
-        Whether its sparse rows are in the form that is worked on, and can be taken as they are.
+    is_canonical : bool
+        Whether its sparse rows are stored in the form that is worked on, and need no conversion.
     entries : int
     """
 
     dtype: str
-    canonical: bool
+    is_canonical: bool
     entries: int
 
 
 @dataclass(frozen=True)
 class PlacedBlock:
-    """A block, and which rows of the data it has.
+    """A block with its place in the data.
 
     Attributes
     ----------
     number, start, stop : int
     block : Block
-    form : Form or None
-        ``None``: nobody has looked yet, so that everything is checked.
+    facts : BlockFacts or None
+        ``None``: the block was not loaded yet, so that everything is checked.
     copies : ndarray or None
         How often each of its samples counts.
     """
@@ -47,7 +47,7 @@ class PlacedBlock:
     start: int
     stop: int
     block: Block
-    form: Form | None = None
+    facts: BlockFacts | None = None
     copies: Array | None = None
 
     @property
@@ -57,60 +57,60 @@ class PlacedBlock:
 
     @property
     def row_numbers(self) -> Array:
-        """Its rows of the data, one by one."""
+        """The numbers of its rows in the data."""
         return np.arange(self.start, self.stop)
 
     @property
-    def comes_straight(self) -> bool:
+    def loads_in_place(self) -> bool:
         """Whether loading it again takes no memory but that of its counts."""
-        return self.form is not None and self.form.canonical and can_load_again(self.block)
+        return self.facts is not None and self.facts.is_canonical and can_load_in_place(self.block)
 
-    def load(self, given: Any = None, buffers: Buffers | None = None) -> CountMatrix:
-        """Load the block (or take what was ``given``) as counts, which may be in ``buffers``.
+    def load(self, buffers: Buffers | None = None) -> CountMatrix:
+        """Return the counts of the block, which may be in ``buffers``.
 
         Raises
         ------
         FileNotFoundError, BlockError
-            That name the block.
+            With the name of the block.
         """
-        form = self.form
         X = None
-        if given is None and form is not None and form.canonical:
-            X = load_again(self.block, form.dtype, Buffers() if buffers is None else buffers)
-        raw = load_raw(self.block) if X is None and given is None else given
-        try:
-            X = self._counts(raw) if X is None else self._unchanged(X)
-            return X if self.copies is None else X.repeated(self.copies)
-        except (ValueError, TypeError) as error:
-            raise BlockError(f"the block {self.block.name} is not good: {error}") from error
+        if self.facts is not None and self.facts.is_canonical:
+            buffers = Buffers() if buffers is None else buffers
+            X = load_in_place(self.block, self.facts.dtype, buffers)
+        return self._counts(load_raw(self.block) if X is None else X)
 
-    def checked(self, given: Any = None) -> tuple["PlacedBlock", CountMatrix]:
-        """Load the block for the first time; give it together with what was found."""
-        raw = load_raw(self.block) if given is None else given
-        X = self.load(raw)
-        canonical = getattr(raw, "format", None) == "csr"
-        canonical = canonical and np.array_equal(raw.indices, X.features)
+    def load_and_check(self) -> tuple["PlacedBlock", CountMatrix]:
+        """Load the block for the first time; return it with its facts, and its counts."""
+        raw = load_raw(self.block)
+        X = self._counts(raw)
+        is_canonical = getattr(raw, "format", None) == "csr"
+        is_canonical = is_canonical and np.array_equal(raw.indices, X.features)
         entries = len(X.values) if X.is_sparse else X.dense.size
-        return replace(self, form=Form(str(X.dtype), canonical, entries)), X
+        return replace(self, facts=BlockFacts(str(X.dtype), is_canonical, entries)), X
 
     def _counts(self, raw: Any) -> CountMatrix:
-        if self.form is None:
-            return CountMatrix(raw)
-        if not self.form.canonical:
-            return CountMatrix(raw, self.form.dtype)
-        return self._unchanged(CountMatrix.of_canonical(raw, self.form.dtype))
-
-    def _unchanged(self, X: CountMatrix) -> CountMatrix:
-        if self.form is not None and len(X.values) != self.form.entries:
-            raise ValueError("it has changed since it was checked")
-        return X
+        facts = self.facts
+        try:
+            if isinstance(raw, CountMatrix):
+                X = raw
+            elif facts is None:
+                X = CountMatrix(raw)
+            elif facts.is_canonical:
+                X = CountMatrix.of_canonical(raw, facts.dtype)
+            else:
+                X = CountMatrix(raw, facts.dtype)
+            if facts is not None and facts.is_canonical and len(X.values) != facts.entries:
+                raise ValueError("it has changed since it was checked")
+            return X if self.copies is None else X.repeated(self.copies)
+        except (ValueError, TypeError) as error:
+            raise BlockError(f"The block {self.block.name} cannot be used: {error}") from error
 
 
 class Addable(Protocol):
-    """Something of which there is one for each block, and a sum of all."""
+    """A result of a task, of which there is one for each block and a sum over all."""
 
     def plus(self, later: Self) -> Self:
-        """Add what comes later in the data; both may be used up."""
+        """Return the sum with a result of later rows; both may be overwritten."""
 
 
 A = TypeVar("A", bound=Addable)
@@ -118,17 +118,17 @@ A_co = TypeVar("A_co", bound=Addable, covariant=True)
 
 
 class Task(Protocol[A_co]):
-    """What is done with each block. It travels to where the block is."""
+    """A computation on each block. It is sent to where the block is."""
 
     def __call__(self, piece: PlacedBlock, X: Any) -> A_co:
-        """Work on the rows of a block: a CountMatrix, or ``None`` if it was not to be read."""
+        """Return the result for a block: ``X`` is a CountMatrix, or ``None`` if not needed."""
 
 
 class TreeSum(Generic[A]):
-    """Add in the order of a binary tree over the blocks, which only their number determines.
+    """A sum in the order of a binary tree over the blocks, which depends only on their number.
 
-    Sums over 1, 2, 4, ... neighbours that begin at a multiple of their number are subtrees. So it
-    has the same bits wherever such groups are summed.
+    Groups of 1, 2, 4, ... neighbours that begin at a multiple of their number are subtrees. So the
+    bits of the sum do not depend on where such groups are summed.
     """
 
     def __init__(self, items: Iterable[A] = ()) -> None:
@@ -137,7 +137,7 @@ class TreeSum(Generic[A]):
             self.add(item)
 
     def add(self, item: A) -> None:
-        """Add the next one."""
+        """Add the next result."""
         height = 0
         while self._waiting and self._waiting[-1][0] == height:
             item = self._waiting.pop()[1].plus(item)
@@ -145,7 +145,7 @@ class TreeSum(Generic[A]):
         self._waiting.append((height, item))
 
     def total(self) -> A:
-        """Add up what is there."""
+        """Return the sum of all results."""
         *earlier, (_, total) = self._waiting
         for _, item in reversed(earlier):
             total = item.plus(total)

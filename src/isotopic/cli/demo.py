@@ -15,7 +15,8 @@ from isotopic.cli.report import open_in_browser
 from isotopic.cli.topics import topic_facts, topic_lines
 from isotopic.datasets import load_kjv
 from isotopic.estimators import LDA
-from isotopic.io.data import Content, CountData, finished
+from isotopic.io.data import CountData, as_count_data
+from isotopic.io.source import loaded
 from isotopic.threads import available_cores
 
 # The paper's LDA (Algorithm 5) until an update moves less than this fraction of the counts.
@@ -74,7 +75,7 @@ def demo(
     """Fit LDA to the chapters of the King James Bible, print its topics and write a report."""
     check_folder(output, force)
     corpus = load_kjv()
-    data = finished(Content(corpus.data, corpus.sample_names, corpus.feature_names), "bundled")
+    data = as_count_data(loaded(corpus.data, corpus.sample_names, corpus.feature_names), "bundled")
     model = LDA(
         components,
         alpha=_ALPHA,

@@ -9,10 +9,12 @@ from typing import Any
 import click
 
 from isotopic import Checkpoint
+from isotopic.blocks import Blocks
 from isotopic.cli.errors import library_errors_as_messages, warnings_as_messages
 from isotopic.cli.folder import CHECKPOINT, REPORT, Fit, check_folder, write_fit
 from isotopic.cli.help import CommandWithExamples
 from isotopic.cli.interrupts import sigterm_as_interrupt
+from isotopic.cli.large import LargeData, memory_limit_option, opened_data
 from isotopic.cli.options import (
     force_option,
     json_option,
@@ -45,6 +47,7 @@ _TEXT_KEPT = 1000
     isotopic fit cells.h5ad --layer counts --model LDA --alpha 0.1 -k 10 -o out
     isotopic fit tumours.SBS96.all -k 8 --n-init 10 -o out --open
     isotopic fit big.npz -k 100 --time-limit 600 -o out    stop after ten minutes
+    isotopic fit big.h5ad -k 20 --memory-limit 2GB -o out  data larger than memory
     """,
 )
 @click.argument("data", type=click.Path(exists=True))
@@ -73,6 +76,7 @@ _TEXT_KEPT = 1000
     type=click.Path(path_type=Path, dir_okay=False),
     help=f"File from which an interrupted fit continues.  [default: OUTPUT/{CHECKPOINT}]",
 )
+@memory_limit_option
 @click.option("--no-report", is_flag=True, help="Do not write the HTML report.")
 @open_option
 @force_option
@@ -86,31 +90,33 @@ def fit(data: str, output: Path, **given: Any) -> int:
     """
     if given["open_"] and given["no_report"]:
         raise click.UsageError("--open needs the report: leave out --no-report.")
+    limit = given["memory_limit"]
+    if given["open_"] and limit is not None:
+        raise click.UsageError("--open needs the report, which --memory-limit leaves out.")
     settings = reading_settings(given)
     model = make_model(given, n_components=given["components"], random_state=given["seed"])
     check_folder(output, given["force"])
-    began = time.perf_counter()
-    counts = read_data(data, settings | {"keep_text": _TEXT_KEPT})
-    seconds = {"reading": time.perf_counter() - began}
-    print_message(_describe_data(data, counts, settings))
     with library_errors_as_messages():
         output.mkdir(parents=True, exist_ok=True)
     checkpoint: Path = given["checkpoint"] or output / CHECKPOINT
     runner = _Runner(checkpoint, given["time_limit"])
-    code = runner.run(model, counts)
-    if code:
+    facts = {"data": {"source": str(Path(data).absolute()), "reading": settings}}
+    began = time.perf_counter()
+    if limit is None:
+        counts = read_data(data, settings | {"keep_text": _TEXT_KEPT})
+        runner.reading = time.perf_counter() - began
+        print_message(_describe_data(data, counts, settings))
+        facts["data"]["format"] = counts.format
+        code = runner.run(model, counts.counts)
+        manifest = None if code else _write(output, Fit(model, counts, facts), runner, given)
+    else:
+        with opened_data(data, settings, limit, output) as (blocks, large):
+            runner.reading = time.perf_counter() - began
+            print_message(_describe_large(data, large, limit))
+            code = runner.run(model, blocks)
+            manifest = None if code else _write(output, Fit(model, large, facts), runner, given)
+    if manifest is None:
         return code
-    seconds["fitting"] = runner.seconds
-    source = str(Path(data).absolute())
-    facts = {
-        "data": {"source": source, "format": counts.format, "reading": settings},
-        "seconds": seconds,
-        "stopped": runner.stopped,
-    }
-    manifest = write_fit(output, Fit(model, counts, facts), report=not given["no_report"])
-    if given["checkpoint"] is None and not runner.stopped:
-        checkpoint.unlink(missing_ok=True)
-    _print_result(output, model, counts, manifest, json_=given["json_"])
     if runner.stopped:
         print_message(f"Stopped by the time limit. To continue: {_this_command(force=True)}")
     if given["open_"]:
@@ -118,15 +124,26 @@ def fit(data: str, output: Path, **given: Any) -> int:
     return 0
 
 
+def _write(output: Path, fit: Fit, runner: "_Runner", given: dict[str, Any]) -> dict[str, Any]:
+    """Write the folder of a fit, print the result and return the manifest."""
+    fit.facts["seconds"] = {"reading": runner.reading, "fitting": runner.seconds}
+    fit.facts["stopped"] = runner.stopped
+    manifest = write_fit(output, fit, report=not given["no_report"])
+    if given["checkpoint"] is None and not runner.stopped:
+        runner.checkpoint.unlink(missing_ok=True)
+    _print_result(output, fit, manifest, json_=given["json_"])
+    return manifest
+
+
 class _Runner:
     """Fit within a time limit; an interrupted fit leaves a checkpoint."""
 
     def __init__(self, checkpoint: Path, limit: float | None) -> None:
         self.checkpoint, self.limit = checkpoint, limit
-        self.seconds = 0.0
+        self.reading = self.seconds = 0.0
         self.stopped: str | None = None
 
-    def run(self, model: Any, data: CountData) -> int:
+    def run(self, model: Any, X: Any) -> int:
         """Fit the model and return an exit code."""
         if self.checkpoint.exists():
             print_message(f"Continuing from {self.checkpoint}")
@@ -143,7 +160,7 @@ class _Runner:
                     library_errors_as_messages(),
                     warnings_as_messages(),
                     show_progress(
-                        float(data.counts.sum()),
+                        None if isinstance(X, Blocks) else float(X.sum()),
                         model.max_iter,
                         model.tol,
                         lines_to=sys.stderr,
@@ -151,7 +168,7 @@ class _Runner:
                     ) as progress,
                 ):
                     model.set_params(callbacks=[progress, is_too_late])
-                    model.fit(data.counts, checkpoint=Checkpoint(self.checkpoint))
+                    model.fit(X, checkpoint=Checkpoint(self.checkpoint))
             except KeyboardInterrupt:
                 self._print_interruption(model)
                 return interruption.exit_code
@@ -177,6 +194,15 @@ def _describe_data(path: str, data: CountData, settings: dict[str, Any]) -> str:
     )
 
 
+def _describe_large(path: str, data: LargeData, limit: str) -> str:
+    facts = data.facts
+    return (
+        f"{path}: {facts['samples']:,} samples x {facts['features']:,} features, "
+        f"{facts['nonzeros']:,} nonzeros, read as {facts['format']} in row blocks, using at most "
+        f"{limit} of memory; the counts are not copied and no report is written"
+    )
+
+
 def _describe_filters(settings: dict[str, Any]) -> str:
     """Return the part of the message that says which words were not counted."""
     words, least, most = (settings[name] for name in ("stop_words", "min_df", "max_df"))
@@ -187,9 +213,8 @@ def _describe_filters(settings: dict[str, Any]) -> str:
     return f" without {ignored}terms in fewer than {least} {unit}{upper}"
 
 
-def _print_result(
-    output: Path, model: Any, data: CountData, manifest: dict[str, Any], *, json_: bool
-) -> None:
+def _print_result(output: Path, fit: Fit, manifest: dict[str, Any], *, json_: bool) -> None:
+    model, data = fit.model, fit.data
     if json_:
         topics = topic_facts(model, data.feature_names)
         click.echo(as_json({"output": str(output), **manifest, "topics": topics}))

@@ -4,7 +4,8 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from pyarrow import csv, parquet
 import isotopic
 from isotopic._core import native
 from isotopic.cli.errors import InputError, library_errors_as_messages
+from isotopic.cli.large import LargeData
 from isotopic.cli.output import as_json
 from isotopic.cli.progress import waiting
 from isotopic.io import CountData, read_counts, write_counts
@@ -44,13 +46,16 @@ FILES = {
 }
 _FORMAT_VERSION = 1
 
+# Rows of weights that are written at once.
+_ROWS_AT_ONCE = 2**16
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
     """A fitted model, its data, and facts about how it was made."""
 
     model: Any
-    data: CountData
+    data: CountData | LargeData
     facts: dict[str, Any]
 
 
@@ -78,19 +83,24 @@ def write_fit(
         folder.mkdir(parents=True, exist_ok=True)
         (folder / MANIFEST).unlink(missing_ok=True)  # a folder with a manifest is complete
         fit.model.save(folder / MODEL)
-        write_counts(folder / COUNTS, fit.data)
+        (folder / COUNTS).unlink(missing_ok=True)
+        if isinstance(fit.data, CountData):
+            write_counts(folder / COUNTS, fit.data)
         topics = topic_table("feature", fit.data.feature_names, fit.model.components_.T)
-        weights = topic_table("sample", fit.data.sample_names, fit.model.weights_)
         for suffix in ("parquet", "csv"):
             write_table(topics, folder / f"topics.{suffix}")
-            write_table(weights, folder / f"weights.{suffix}")
+            write_tables(weight_tables(fit), folder / f"weights.{suffix}")
     written = time.perf_counter()
+    report = report and isinstance(fit.data, CountData)
     if report:
         write_fit_report(fit, folder / REPORT, title=title)
     seconds = {"writing": written - start, "report": time.perf_counter() - written}
     manifest = describe_fit(fit)
     manifest["seconds"] = manifest.get("seconds", {}) | seconds
-    manifest["files"] = {name: FILES[name] for name in FILES if report or name != REPORT}
+    left_out = set() if report else {REPORT}
+    if isinstance(fit.data, LargeData):
+        left_out.add(COUNTS)
+    manifest["files"] = {name: FILES[name] for name in FILES if name not in left_out}
     with library_errors_as_messages():  # complete or not at all: written aside, then renamed
         temporary = folder / f"{MANIFEST}.new"
         temporary.write_text(as_json(manifest) + "\n", encoding="utf-8")
@@ -100,6 +110,11 @@ def write_fit(
 
 def write_fit_report(fit: Fit, path: Path, *, title: str | None = None) -> None:
     """Write the HTML report of a fit."""
+    if isinstance(fit.data, LargeData):
+        raise InputError(
+            "The report needs the counts, and the folder of this fit has none, because the data "
+            "was read with --memory-limit. Fit without it, or fit a part of the samples."
+        )
     with library_errors_as_messages(), waiting("writing the report"):
         write_report(
             fit.model,
@@ -115,21 +130,24 @@ def write_fit_report(fit: Fit, path: Path, *, title: str | None = None) -> None:
 
 def describe_fit(fit: Fit) -> dict[str, Any]:
     """Return the manifest: data, model, settings, result and software of a fit."""
-    model, counts = fit.model, fit.data.counts
-    facts = dict(fit.facts)
+    model, data, facts = fit.model, fit.data, dict(fit.facts)
+    if isinstance(data, LargeData):
+        # Without a copy of the counts there is no fingerprint; "source" says where the data is.
+        described = {**data.facts, "total": model.sample_totals_.sum(), "is_copied": False}
+    else:
+        described = {
+            "samples": data.counts.shape[0],
+            "features": data.counts.shape[1],
+            "nonzeros": data.counts.nnz,
+            "total": data.counts.sum(),
+            "fingerprint": data.fingerprint(),
+        }
     return {
         "format": "isotopic fit",
         "format_version": _FORMAT_VERSION,
         "isotopic": isotopic.__version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": {
-            "samples": counts.shape[0],
-            "features": counts.shape[1],
-            "nonzeros": counts.nnz,
-            "total": counts.sum(),
-            "fingerprint": fit.data.fingerprint(),
-            **facts.pop("data", {}),
-        },
+        "data": described | facts.pop("data", {}),
         "model": {"class": type(model).__name__, "parameters": model.get_params(deep=False)},
         "seed": model.random_state,
         "result": {
@@ -165,14 +183,30 @@ def topic_table(kind: str, names: Any, values: Any) -> Any:
     return pyarrow.Table.from_arrays(arrays, names=[kind, *topics])
 
 
+def weight_tables(fit: Fit) -> Iterator[Any]:
+    """Yield the weights with the names of the samples, some rows at a time."""
+    weights = fit.model.weights_
+    for start in range(0, max(1, len(weights)), _ROWS_AT_ONCE):
+        stop = min(start + _ROWS_AT_ONCE, len(weights))
+        yield topic_table("sample", fit.data.sample_names[start:stop], weights[start:stop])
+
+
 def write_table(table: Any, path: Path) -> None:
-    """Write Parquet or CSV, depending on the suffix of the path."""
-    if path.suffix == ".parquet":
-        parquet.write_table(table, path)
-    elif path.suffix == ".csv":
-        csv.write_csv(table, path)
-    else:
+    """Write a table to Parquet or CSV, depending on the suffix of the path."""
+    write_tables([table], path)
+
+
+def write_tables(tables: Iterable[Any], path: Path) -> None:
+    """Write tables one below the other, each as soon as it is there."""
+    if path.suffix not in (".parquet", ".csv"):
         raise InputError(f"The name of the output must end with .csv or .parquet: {path.name}")
+    open_writer = parquet.ParquetWriter if path.suffix == ".parquet" else csv.CSVWriter
+    with ExitStack() as stack:
+        writer = None
+        for table in tables:
+            if writer is None:
+                writer = stack.enter_context(open_writer(path, table.schema))
+            writer.write_table(table)
 
 
 def read_folder(folder: Path) -> Fit:
@@ -182,9 +216,19 @@ def read_folder(folder: Path) -> Fit:
     with library_errors_as_messages():
         facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         model = isotopic.load(folder / MODEL)
-        data = read_counts(folder / COUNTS, format="isotopic")
-    if not isinstance(facts, dict):
-        raise InputError(f"{folder / MANIFEST} is not a manifest: it must hold a JSON object.")
-    if data.counts.shape != (len(model.weights_), model.components_.shape[1]):
-        raise InputError(f"The model and the counts in {folder} have different shapes.")
+        if not isinstance(facts, dict) or not isinstance(facts.get("data"), dict):
+            raise InputError(f"{folder / MANIFEST} is not a manifest: it must hold a JSON object.")
+        if facts["data"].get("is_copied", True):
+            data: Any = read_counts(folder / COUNTS, format="isotopic")
+            shape = data.counts.shape
+        else:
+            features, samples = (
+                np.asarray(parquet.read_table(folder / f"{kind}.parquet").column(0), dtype=object)
+                for kind in ("topics", "weights")
+            )
+            kept = ("samples", "features", "nonzeros", "format")
+            data = LargeData(features, samples, {name: facts["data"].get(name) for name in kept})
+            shape = (len(samples), len(features))
+    if shape != (len(model.weights_), model.components_.shape[1]):
+        raise InputError(f"The model and the data in {folder} have different shapes.")
     return Fit(model, data, facts)

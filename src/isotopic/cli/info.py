@@ -7,6 +7,7 @@ import click
 
 from isotopic.cli.folder import MANIFEST, describe_software, read_folder
 from isotopic.cli.help import CommandWithExamples
+from isotopic.cli.large import LargeData
 from isotopic.cli.options import json_option, read_data, reading_options, reading_settings
 from isotopic.cli.output import align_columns, as_json, printable, short
 from isotopic.io import CountData
@@ -60,7 +61,13 @@ def _fit_facts(folder: Path) -> dict[str, Any]:
     }
 
 
-def _data_facts(data: CountData) -> dict[str, Any]:
+def _data_facts(data: CountData | LargeData) -> dict[str, Any]:
+    if isinstance(data, LargeData):
+        names = {
+            "sample names": data.sample_names[:_NAMES].tolist(),
+            "feature names": data.feature_names[:_NAMES].tolist(),
+        }
+        return data.facts | names
     counts = data.counts
     samples, features = counts.shape
     return {

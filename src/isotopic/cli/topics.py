@@ -22,7 +22,7 @@ def term_divergences(model: Any, shares: Array) -> Array:
     return np.asarray(rel_entr(topics, shares @ topics))
 
 
-def topic_lines(model: Any, feature_names: Array, sample_names: Array) -> list[str]:
+def topic_lines(model: Any, feature_names: Array, sample_names: Any) -> list[str]:
     """Return a table of the topics, largest first: share, distinctive terms, main samples."""
     shares = prevalence(model)
     divergences = term_divergences(model, shares)

@@ -72,7 +72,7 @@ class DaskEngine:
         self.room, self.token = memory_limit, uuid4().hex
         self.watch: Callable[[int, int], None] | None = None
 
-    def together(self, n_blocks: int) -> int:
+    def concurrent_blocks(self, n_blocks: int) -> int:
         """Return how many blocks are worked on at a time: the threads of workers are for tasks."""
         return max(2, n_blocks)
 
@@ -158,7 +158,7 @@ class DaskEngine:
 
     def blocks(self, pieces: Sequence[PlacedBlock]) -> Iterator[tuple[PlacedBlock, CountMatrix]]:
         """Load one block after the other, here: steps that follow each other cannot be shared."""
-        yield from LocalEngine(room=0).blocks(pieces)
+        yield from LocalEngine(cache_size=0).blocks(pieces)
 
     def check_sees(self, folder: str) -> None:
         """Raise if a worker does not see the folder."""

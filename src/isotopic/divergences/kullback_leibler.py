@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.counts import CountMatrix, Rows
+from isotopic.counts import CountMatrix, RowView
 from isotopic.divergences.base import Divergence, PassSums, RowSums
 from isotopic.kernels import (
     Counts,
@@ -173,7 +173,7 @@ class CountsRows:
 class SelectedCountsRows:
     """A pass over some samples on their own."""
 
-    X: Rows
+    X: RowView
     prior: Prior
     topics: ReadyTopics
     totals: Totals

@@ -9,7 +9,8 @@ from sklearn.utils.validation import validate_data
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
 from isotopic.blocks import BlockedCounts, Blocks, is_blocks, open_blocks
-from isotopic.counts import CountMatrix, read_mask
+from isotopic.count_checks import read_mask
+from isotopic.counts import CountMatrix
 from isotopic.fitted import Offsets
 from isotopic.priors import Prior
 

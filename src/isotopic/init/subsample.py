@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks import BlockedProblem, picked
+from isotopic.blocks import BlockedProblem, load_rows
 from isotopic.init.allocation import WEIGHT_PASSES, shared_out
 from isotopic.init.start import absorbed
 from isotopic.kernels import normalized
@@ -52,7 +52,7 @@ def sampled_counts(
     if n_sampled < n_samples:
         which = np.sort(rng.choice(n_samples, n_sampled, replace=False))
     part = Problem(
-        problem.weights.rows(which), problem.topics, picked(X, which), problem.n_components
+        problem.weights.rows(which), problem.topics, load_rows(X, which), problem.n_components
     )
     counts = found(part)
     return counts if n_sampled == n_samples else _handed_over(problem, counts[1])

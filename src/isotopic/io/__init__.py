@@ -1,7 +1,17 @@
-"""Counts from files: a file here for each format."""
+"""Counts from files: one reader for each format, which reads everything or some rows."""
 
 from isotopic.io.counts_file import write_counts
 from isotopic.io.data import CountData
-from isotopic.io.read import FORMATS, TEXT_FORMATS, read_counts
+from isotopic.io.read import FORMATS, TEXT_FORMATS, make_options, open_source, read_counts
+from isotopic.io.source import Source
 
-__all__ = ["FORMATS", "TEXT_FORMATS", "CountData", "read_counts", "write_counts"]
+__all__ = [
+    "FORMATS",
+    "TEXT_FORMATS",
+    "CountData",
+    "Source",
+    "make_options",
+    "open_source",
+    "read_counts",
+    "write_counts",
+]

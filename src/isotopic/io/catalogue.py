@@ -3,12 +3,13 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from scipy import sparse
 
-from isotopic.io.data import Content
 from isotopic.io.options import Options
-from isotopic.io.tables import Chunk, Table, counts_of, open_table
+from isotopic.io.source import LoadedSource, loaded
+from isotopic.io.tables import Chunk, Table, open_table, read_chunk_counts
 
 # As SigProfiler writes them, with or without the strand: A[C>A]G, T:AC[C>A]GT, AC>CA, 1:Del:C:0;
 # and as the PCAWG consortium does: DEL_C_1_0, INS_repeats_5+_0.
@@ -31,7 +32,7 @@ def looks_like_catalogue(table: Table) -> bool:
     return bool(table.head) and _label_columns(table.head) is not None
 
 
-def read(path: Path, options: Options) -> Content:
+def read(path: Path, options: Options) -> LoadedSource:
     """Read a catalogue; its columns become the samples."""
     table = open_table(path, options)
     labels = _label_columns(table.head)
@@ -45,12 +46,13 @@ def read(path: Path, options: Options) -> Content:
     columns = list(range(labels, len(table.names)))
     if not columns:
         raise ValueError("the table has no column of counts")
-    parts, types = [], []
+    parts: list[Any] = []
+    types: list[str] = []
     for chunk in table.chunks():
-        parts.append(sparse.csr_array(counts_of(chunk, columns)))
+        parts.append(sparse.csr_array(read_chunk_counts(chunk, columns)))
         types += _types(chunk, labels)
-    counts = sparse.vstack(parts, format="csr")
-    return Content(counts, types, [table.names[i] for i in columns]).transposed()
+    counts = sparse.vstack(parts, format="csr").T
+    return loaded(counts, [table.names[i] for i in columns], types)
 
 
 def _types(chunk: Chunk, labels: int) -> list[str]:
@@ -59,12 +61,12 @@ def _types(chunk: Chunk, labels: int) -> list[str]:
     for number, name in enumerate(found):
         if name is None:
             where = chunk.where(number, 0)
-            raise ValueError(f"{where}: {' '.join(rows[number])[:50]!r} is no type of mutation")
+            raise ValueError(f"{where}: {' '.join(rows[number])[:50]!r} is not a type of mutation")
     return [name for name in found if name is not None]
 
 
 def _label_columns(head: Sequence[Sequence[str]]) -> int | None:
-    """Tell how many columns name the type; ``None`` if they do not."""
+    """Return how many columns name the type, or ``None`` if they do not."""
     for labels in (1, 2):
         if all(len(row) >= labels and _type(row[:labels]) is not None for row in head):
             return labels if head else None
@@ -72,7 +74,7 @@ def _label_columns(head: Sequence[Sequence[str]]) -> int | None:
 
 
 def _type(cells: Sequence[str]) -> str | None:
-    """Name the type of mutation that a row is about; ``None`` if it is not about one."""
+    """Return the type of mutation that cells name, or ``None`` if they do not."""
     if len(cells) == 1:
         return cells[0] if _TYPE.fullmatch(cells[0]) else None
     first, second = cells

@@ -8,10 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from isotopic import archive
-from isotopic.io.data import Content, CountData, as_names
+from isotopic.io.data import CountData
+from isotopic.io.names import as_names
 from isotopic.io.options import Options
+from isotopic.io.source import LoadedSource, loaded
 
-# What the file is called in the folder of a fit.
+# The name of the file in the folder of a fit.
 IN_FOLDER = "counts.isotopic"
 
 _MEMBERS = {"counts", "sample_names", "feature_names", "documents"}
@@ -35,8 +37,8 @@ def write_counts(path: str | os.PathLike[str], data: CountData) -> None:
     archive.write(path, "counts", tree)
 
 
-def read(path: Path, options: Options) -> Content:
-    """Read such a file, or that of a fit's folder."""
+def read(path: Path, options: Options) -> LoadedSource:
+    """Read such a file, or the one in the folder of a fit."""
     tree: Any = archive.read(path / IN_FOLDER if path.is_dir() else path, "counts", {})
     if not isinstance(tree, dict) or set(tree) != _MEMBERS:
         raise ValueError("the file does not hold counts and their names")
@@ -44,7 +46,8 @@ def read(path: Path, options: Options) -> Content:
         raise ValueError("the counts of the file are not a sparse table")
     for name in _MEMBERS - {"counts"}:
         _check_strings(name, tree[name])
-    return Content(**tree)
+    names = tree["sample_names"], tree["feature_names"], tree["documents"]
+    return loaded(tree["counts"], *names)
 
 
 def _check_strings(name: str, given: Any) -> None:

@@ -1,6 +1,5 @@
-"""What every reader gives: counts, and what their rows and columns are called."""
+"""CountData: counts in memory with the names of their rows and columns."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -9,6 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
+from isotopic.io.names import as_names
+from isotopic.io.source import LoadedSource, Source, check_structure
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,14 +19,14 @@ class CountData:
     Attributes
     ----------
     counts : scipy.sparse.csr_array of shape (n_samples, n_features)
-        Whole numbers in the smallest of int32 and int64 that holds them, others in float64.
+        Whole numbers as int32 if they fit, else int64; others as float64.
     sample_names, feature_names : ndarray of str objects
-        Of the rows and of the columns. Where the file has none: ``"0"``, ``"1"``, ... for samples,
-        ``"x0"``, ``"x1"``, ... for features.
+        The names of rows and columns. Without names in the file: ``"0"``, ``"1"``, ... for samples
+        and ``"x0"``, ``"x1"``, ... for features.
     format : str
         The format that was read; one of :data:`isotopic.io.FORMATS`.
     documents : ndarray of str objects or None
-        The beginning of each document, if that was asked for.
+        The beginning of each document, if ``keep_text`` was given.
     """
 
     counts: Any
@@ -35,7 +36,7 @@ class CountData:
     documents: Array | None = None
 
     def fingerprint(self) -> str:
-        """Give a digest of the counts: the same for the same counts in any format and type."""
+        """Return a digest of the counts, which does not depend on format and type."""
         digest = blake2b(str(self.counts.shape).encode(), digest_size=16)
         for part, dtype in (("indptr", "<i8"), ("indices", "<i8"), ("data", "<f8")):
             digest.update(np.ascontiguousarray(getattr(self.counts, part), dtype=dtype).data)
@@ -49,49 +50,34 @@ class CountData:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Content:
-    """What a file holds, before names are added that stand elsewhere; ``None`` has no names."""
-
-    counts: Any
-    sample_names: Iterable[str] | None = None
-    feature_names: Iterable[str] | None = None
-    documents: Iterable[str] | None = None
-
-    def transposed(self) -> "Content":
-        """Take rows for columns."""
-        return Content(self.counts.T, self.feature_names, self.sample_names)
+def as_count_data(source: Source, format: str) -> CountData:
+    """Read a source as a whole, check its counts, and fill in the names that it does not have."""
+    matrix = source.rows(0, source.shape[0])
+    if sparse.issparse(matrix):
+        check_structure(matrix)
+    counts = narrow(_check_counts(sparse.csr_array(matrix)))
+    documents = source.documents if isinstance(source, LoadedSource) else None
+    return CountData(counts, sample_names(source), feature_names(source), format, documents)
 
 
-def as_names(names: Iterable[str]) -> Array:
-    """Make an array of str objects: one long name does not make all of them long.
-
-    Halves of surrogate pairs, which names of files and JSON can have, are no text; they are written
-    out.
-    """
-    listed = [str(name).encode("utf-8", "backslashreplace").decode() for name in names]
-    array = np.empty(len(listed), dtype=object)
-    array[:] = listed
-    return array
+def sample_names(source: Source, start: int = 0, stop: int | None = None) -> Array:
+    """Return the names of the rows ``start:stop``; without names they are ``"0"``, ``"1"``, ..."""
+    stop = source.shape[0] if stop is None else stop
+    names = source.sample_names(start, stop)
+    if names is None:
+        return as_names(str(i) for i in range(start, stop))
+    return _check_number(names, stop - start, "sample")
 
 
-def finished(content: Content, format: str) -> CountData:
-    """Check counts and names, and fill in the names that are not there."""
-    if hasattr(content.counts, "check_format"):  # a file may hold indices that are outside
-        content.counts.check_format(full_check=True)
-    counts = narrowed(_checked(sparse.csr_array(content.counts)))
-    samples, features = counts.shape
-    return CountData(
-        counts,
-        _names(content.sample_names, samples, "sample", ""),
-        _names(content.feature_names, features, "feature", "x"),
-        format,
-        None if content.documents is None else as_names(content.documents),
-    )
+def feature_names(source: Source) -> Array:
+    """Return the names of the columns; without names they are ``"x0"``, ``"x1"``, ..."""
+    names = source.feature_names()
+    if names is None:
+        return as_names(f"x{i}" for i in range(source.shape[1]))
+    return _check_number(names, source.shape[1], "feature")
 
 
-def _names(given: Iterable[str] | None, count: int, what: str, prefix: str) -> Array:
-    names = as_names((f"{prefix}{i}" for i in range(count)) if given is None else given)
+def _check_number(names: Array, count: int, what: str) -> Array:
     if len(names) != count:
         raise ValueError(
             f"there are {len(names):,} {what} names for {count:,} {what}s; if the rows are the "
@@ -100,8 +86,8 @@ def _names(given: Iterable[str] | None, count: int, what: str, prefix: str) -> A
     return names
 
 
-def _checked(counts: Any) -> Any:
-    """Raise if there is an entry that is no count; sum what stands twice."""
+def _check_counts(counts: Any) -> Any:
+    """Return counts without duplicates; raise for an entry that is not a count."""
     if 0 in counts.shape:
         raise ValueError(f"there are no counts: the table is {counts.shape[0]} x {counts.shape[1]}")
     if counts.dtype.kind not in "biuf":
@@ -120,8 +106,8 @@ def _checked(counts: Any) -> Any:
     return counts
 
 
-def narrowed(counts: Any) -> Any:
-    """Hold whole numbers in the smallest usual type, and no explicit zeros."""
+def narrow(counts: Any) -> Any:
+    """Return counts without explicit zeros, whole numbers as int32 or int64, others as float64."""
     if not counts.data.all():
         counts = counts.copy()
         counts.eliminate_zeros()

@@ -14,7 +14,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.io.opening import bare_suffix, open_text
 
-# Cells that are held at once, and rows that are looked at to understand the table.
+# Cells that are held at once, and rows that are read to recognise the table.
 _CELLS = 2**16
 _HEAD = 20
 
@@ -23,7 +23,7 @@ _TABS = (".tsv", ".tab")
 
 @dataclass(frozen=True)
 class DelimitedChunk:
-    """Some rows, with the lines of the file that they end in."""
+    """Rows of a table, with the numbers of the lines that they end in."""
 
     rows: list[list[str]]
     lines: list[int]
@@ -33,15 +33,15 @@ class DelimitedChunk:
         return len(self.rows)
 
     def where(self, row: int, column: int) -> str:
-        """Say where a cell is."""
+        """Return the place of a cell, for errors."""
         return f"line {self.lines[row]}, column {self.names[column]!r}"
 
     def text(self, column: int) -> list[str]:
-        """Give a column as it is."""
+        """Return a column as text."""
         return [row[column] for row in self.rows]
 
     def numbers(self, columns: Sequence[int]) -> Array:
-        """Give columns as numbers (rows x columns)."""
+        """Return columns as numbers (rows x columns)."""
         first, last = columns[0], columns[-1] + 1
         if last - first == len(columns):
             cells = list(chain.from_iterable(row[first:last] for row in self.rows))
@@ -50,10 +50,10 @@ class DelimitedChunk:
         try:
             return np.array(cells, dtype=np.float64).reshape(len(self), len(columns))
         except ValueError:
-            self._say_which(columns)
+            self._raise_for_bad_cell(columns)
             raise
 
-    def _say_which(self, columns: Sequence[int]) -> None:
+    def _raise_for_bad_cell(self, columns: Sequence[int]) -> None:
         for number, row in enumerate(self.rows):
             for column in columns:
                 if not is_number(row[column]):
@@ -70,7 +70,7 @@ class DelimitedTable:
             first = stream.readline()
         if not first.strip():
             raise ValueError("line 1 is empty; a table begins with the names of its columns")
-        self.delimiter = "\t" if bare_suffix(path) in _TABS else _likeliest(first)
+        self.delimiter = "\t" if bare_suffix(path) in _TABS else _guess_delimiter(first)
         with self._reader() as reader:
             rows = list(islice(reader, _HEAD + 1))
         self.has_header = not _is_data(rows[0])
@@ -78,7 +78,7 @@ class DelimitedTable:
         self.head = rows[1:] if self.has_header else rows[:_HEAD]
 
     def chunks(self) -> Iterator[DelimitedChunk]:
-        """Give the rows, some at a time; empty lines are left out."""
+        """Yield the rows, some at a time; empty lines are ignored."""
         width, at_once = len(self.names), max(1, _CELLS // len(self.names))
         with self._reader() as reader:
             if self.has_header:
@@ -120,10 +120,10 @@ def is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return "_" not in text  # which Python allows in numbers
+    return "_" not in text  # Python allows it in numbers, NumPy does not
 
 
-def _likeliest(line: str) -> str:
+def _guess_delimiter(line: str) -> str:
     return max(",\t;", key=line.count)
 
 

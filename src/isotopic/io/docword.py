@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import IO
 
-from isotopic.io.data import Content
 from isotopic.io.entries import read_entries
 from isotopic.io.names import read_names
 from isotopic.io.opening import bare, beside, open_text
 from isotopic.io.options import Options
+from isotopic.io.source import LoadedSource, loaded
 
 _HEADER = ("documents", "words in the vocabulary", "entries")
 
@@ -19,8 +19,8 @@ def looks_like_docword(lines: list[str]) -> bool:
     return widths == [1, 1, 1, 3] and all(cell.isdecimal() for row in cells for cell in row)
 
 
-def read(path: Path, options: Options) -> Content:
-    """Read documents x words; the vocabulary stands beside the file."""
+def read(path: Path, options: Options) -> LoadedSource:
+    """Read documents x words; the vocabulary is in a file beside it."""
     with open_text(path, options.encoding) as stream:
         documents, words, promised = (_header(stream, i) for i in range(3))
         counts, found = read_entries(stream, 4, (documents, words), ("document", "word", "count"))
@@ -28,7 +28,7 @@ def read(path: Path, options: Options) -> Content:
         raise ValueError(f"line 3 promises {promised:,} entries; {found:,} follow")
     vocabulary = _vocabulary(path)
     names = None if vocabulary is None else read_names(vocabulary, options.encoding)
-    return Content(counts, None, names)
+    return loaded(counts, None, names)
 
 
 def _header(stream: IO[str], place: int) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def extra(module: str, name: str) -> Any:
-    """Import a library, or say which extra brings it."""
+    """Import a library; the error says which extra installs it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from isotopic.io.data import Content
 from isotopic.io.opening import open_text
 from isotopic.io.options import Options
+from isotopic.io.source import LoadedSource
 from isotopic.io.tables import NAME_COLUMNS, TEXT_COLUMNS
 from isotopic.io.words import count_words
 
 
-def read(path: Path, options: Options) -> Content:
+def read(path: Path, options: Options) -> LoadedSource:
     """Read a JSON object (or string) a line."""
     names: list[str] = []
     with open_text(path, options.encoding) as stream:

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from isotopic.io.data import Content
 from isotopic.io.options import Options
-from isotopic.io.pairs import as_content, read_pairs, words_beside
+from isotopic.io.pairs import join_pairs, read_pairs, read_vocabulary
+from isotopic.io.source import LoadedSource
 
 
-def read(path: Path, options: Options) -> Content:
+def read(path: Path, options: Options) -> LoadedSource:
     """Read Blei's format: the number of different words, then pairs; words are numbered from 0."""
     parts = list(read_pairs(path, options.encoding, comments=False))
     line = 0
@@ -16,4 +16,4 @@ def read(path: Path, options: Options) -> Content:
             line += 1
             if head != str(length):
                 raise ValueError(f"line {line} promises {head[:50]} pairs; {length} follow")
-    return as_content(parts, 0, words_beside(path, options.encoding))
+    return join_pairs(parts, 0, read_vocabulary(path, options.encoding))

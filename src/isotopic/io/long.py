@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.io.data import Content
 from isotopic.io.options import Options
-from isotopic.io.tables import Table, counts_of, is_numeric, open_table
+from isotopic.io.source import LoadedSource, loaded
+from isotopic.io.tables import Table, is_numeric, open_table, read_chunk_counts
 
 # The usual names of the three columns.
 _SAMPLE = ("sample", "sample_id", "doc", "doc_id", "document", "cell", "barcode", "tumour", "row")
@@ -20,7 +20,7 @@ _COUNT = ("count", "counts", "n", "value", "freq", "frequency", "weight")
 
 def is_called_long(table: Table) -> bool:
     """Whether there are three columns whose names say it."""
-    columns = _by_name(table) if table.has_header and len(table.names) == 3 else None
+    columns = _find_columns(table) if table.has_header and len(table.names) == 3 else None
     return columns is not None and is_numeric(table, columns[2])
 
 
@@ -31,21 +31,21 @@ def looks_long(table: Table) -> bool:
     return [is_numeric(table, column) for column in range(3)] == [False, False, True]
 
 
-def read(path: Path, options: Options) -> Content:
-    """Read samples and features in the order in which they come; what stands twice is summed."""
+def read(path: Path, options: Options) -> LoadedSource:
+    """Read samples and features in the order in which they occur; duplicates are summed."""
     table = open_table(path, options)
     if len(table.names) < 3:
         raise ValueError(f"a long table has three columns; this one has {len(table.names)}")
-    columns = _columns(table)
+    columns = _find_columns(table) or (0, 1, 2)
     samples: dict[str, int] = {}
     features: dict[str, int] = {}
     parts: list[tuple[Array, Array, Array]] = []
     for chunk in table.chunks():
         parts.append(
             (
-                _numbered(chunk.text(columns[0]), samples),
-                _numbered(chunk.text(columns[1]), features),
-                counts_of(chunk, columns[2:])[:, 0],
+                _number(chunk.text(columns[0]), samples),
+                _number(chunk.text(columns[1]), features),
+                read_chunk_counts(chunk, columns[2:])[:, 0],
             )
         )
     if not parts:
@@ -53,19 +53,15 @@ def read(path: Path, options: Options) -> Content:
     rows, places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     shape = (len(samples), len(features))
     counts: Any = sparse.coo_array((values, (rows, places)), shape=shape).tocsr()
-    return Content(counts, samples, features)
+    return loaded(counts, samples, features)
 
 
-def _numbered(names: Iterable[str], known: dict[str, int]) -> Array:
-    """Give each name its number, new ones the next."""
+def _number(names: Iterable[str], known: dict[str, int]) -> Array:
+    """Return the number of each name; a new name gets the next number."""
     return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
 
 
-def _columns(table: Table) -> tuple[int, int, int]:
-    return _by_name(table) or (0, 1, 2)
-
-
-def _by_name(table: Table) -> tuple[int, int, int] | None:
+def _find_columns(table: Table) -> tuple[int, int, int] | None:
     lowered = [name.lower() for name in table.names]
     found = [
         next((lowered.index(name) for name in names if name in lowered), None)

@@ -1,8 +1,10 @@
 """Matrix Market.
 
-SciPy reads it too, but some damaged files make it read beyond its memory and end the process.
+SciPy can read it too, but some damaged files make its reader end the process.
 """
 
+import os
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -10,17 +12,16 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from isotopic.io.data import Content
 from isotopic.io.entries import read_entries
-from isotopic.io.names import read_names
 from isotopic.io.opening import bare, beside, open_text
 from isotopic.io.options import Options
+from isotopic.io.source import Source, named
 
 _NUMBERS = ("real", "double", "integer", "unsigned-integer", "pattern")
 
 
 class _Header(NamedTuple):
-    """What the first lines say, and how many they are."""
+    """What the first lines say, and how many lines they are."""
 
     layout: str
     numbers: str
@@ -29,23 +30,46 @@ class _Header(NamedTuple):
     lines: int
 
 
-def read(path: Path, options: Options) -> Content:
-    """Read a file of samples x features; names of rows and columns may stand beside it."""
-    counts = read_matrix(path, options)
-    rows, columns = (_names_beside(path, kind, options.encoding) for kind in ("row", "col"))
-    content = Content(counts, rows, columns)
-    return content.transposed() if options.transpose else content
+@dataclass(frozen=True, eq=False)
+class MatrixMarketSource(Source):
+    """A file of Matrix Market; text can only be read as a whole.
+
+    Parameters
+    ----------
+    encoding : str
+    """
+
+    encoding: str
+
+    def rows(self, start: int, stop: int) -> Any:
+        """Return the rows ``start:stop``."""
+        with open_text(Path(self.path), self.encoding) as stream:
+            header = _header(stream)
+            read = _read_array if header.layout == "array" else _read_coordinates
+            counts = read(stream, header)
+        if header.symmetry == "symmetric":
+            lower = sparse.csr_array(counts)
+            counts = lower + sparse.csr_array(sparse.tril(lower, k=-1).T)
+        return counts if (start, stop) == (0, self.shape[0]) else counts[start:stop]
 
 
-def read_matrix(path: Path, options: Options) -> Any:
-    """Read the matrix alone."""
+def open_mtx(path: Path, options: Options) -> Source:
+    """Open a file; the names of its rows and columns may be in files beside it."""
+    rows, columns = _find_names(path, "row"), _find_names(path, "col")
+    return named(open_matrix(path, options), rows, columns, options.encoding)
+
+
+def open_matrix(path: Path, options: Options) -> Source:
+    """Open a file without looking for names."""
     with open_text(path, options.encoding) as stream:
         header = _header(stream)
-        counts = (_array if header.layout == "array" else _coordinates)(stream, header)
-    if header.symmetry == "general":
-        return counts
-    mirrored = sparse.csr_array(counts)
-    return mirrored + sparse.csr_array(sparse.tril(mirrored, k=-1).T)
+    rows, columns = header.sizes[:2]
+    entries = rows * columns if header.layout == "array" else header.sizes[2]
+    if header.symmetry == "symmetric":
+        if rows != columns:
+            raise ValueError(f"a symmetric matrix must be square, not {rows} x {columns}")
+        entries *= 2  # at most
+    return MatrixMarketSource(os.fspath(path), (rows, columns), entries, options.encoding)
 
 
 def _header(stream: IO[str]) -> _Header:
@@ -73,7 +97,7 @@ def _header(stream: IO[str]) -> _Header:
     return _Header(words[2], words[3], words[4], [int(size) for size in sizes], line)
 
 
-def _coordinates(stream: IO[str], header: _Header) -> Any:
+def _read_coordinates(stream: IO[str], header: _Header) -> Any:
     rows, columns, promised = header.sizes
     names = ("row", "column") if header.numbers == "pattern" else ("row", "column", "number")
     counts, found = read_entries(stream, header.lines + 1, (rows, columns), names)
@@ -82,8 +106,8 @@ def _coordinates(stream: IO[str], header: _Header) -> Any:
     return counts
 
 
-def _array(stream: IO[str], header: _Header) -> Any:
-    """Read the entries column by column."""
+def _read_array(stream: IO[str], header: _Header) -> Any:
+    """Return an array whose entries are stored column by column."""
     rows, columns = header.sizes
     if header.symmetry != "general":
         raise ValueError("line 1: symmetric arrays are not read; coordinates are")
@@ -95,7 +119,7 @@ def _array(stream: IO[str], header: _Header) -> Any:
     return np.array(cells, dtype=np.float64).reshape(columns, rows).T
 
 
-def _names_beside(path: Path, kind: str, encoding: str) -> list[str] | None:
+def _find_names(path: Path, kind: str) -> str | None:
     """Find ``x.mtx_rows``, ``x.rows``, ``x_rows.txt``, ``x.rownames.txt`` or the like."""
     whole, stem = bare(path).name, bare(path).stem
     endings = [f"{kind}s", f"{kind}names", f"{kind}_names"]
@@ -107,4 +131,4 @@ def _names_beside(path: Path, kind: str, encoding: str) -> list[str] | None:
         for suffix in ("", ".txt", ".tsv")
     ]
     found = beside(path, *names)
-    return None if found is None else read_names(found, encoding)
+    return None if found is None else os.fspath(found)

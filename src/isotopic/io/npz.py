@@ -1,80 +1,216 @@
 """NumPy's ``.npz``: sparse as SciPy writes it, or one dense array."""
 
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
-from zipfile import BadZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipInfo
 
 import numpy as np
 from scipy import sparse
 
-from isotopic.io.data import Content
-from isotopic.io.names import read_names
-from isotopic.io.opening import beside, open_seekable
+from isotopic.arrays import Array
+from isotopic.io.csr_arrays import CsrArrays, file_status, read_array_header, stored_array
+from isotopic.io.names import as_names, find_name_files
+from isotopic.io.opening import DAMAGED, is_plain_file, open_seekable
 from isotopic.io.options import Options
+from isotopic.io.source import Source, check_plausible, check_structure, named
+
+# A member of an archive starts with this many bytes; the last four are the lengths of two fields
+# that follow.
+_LOCAL_HEADER = 30
+
+# Deflate makes numbers at most this many times smaller.
+_MOST_COMPRESSED = 1100
+
+_NAMES = ("sample_names", "feature_names")
+_BROKEN = (OSError, KeyError, TypeError, NotImplementedError, BadZipFile, *DAMAGED)
 
 
-def read(path: Path, options: Options) -> Content:
-    """Read counts, and names that stand in the archive or beside it."""
-    with open_seekable(path) as stream:
+@dataclass(frozen=True, eq=False)
+class NpzSource(Source):
+    """A matrix in an archive of NumPy.
+
+    Parameters
+    ----------
+    arrays : CsrArrays or None
+        Where its arrays are, if they are CSR and not compressed.
+    """
+
+    arrays: CsrArrays | None
+
+    @property
+    def can_read_rows(self) -> bool:
+        """Whether some rows can be read without reading all of them."""
+        return self.arrays is not None
+
+    @property
+    def csr_arrays(self) -> CsrArrays | None:
+        """Where the arrays of the matrix are, if they are stored as plain CSR arrays."""
+        return self.arrays
+
+    def rows(self, start: int, stop: int) -> Any:
+        """Return the rows ``start:stop``, with the archive's checksums verified once."""
+        if (start, stop) == (0, self.shape[0]) or self.arrays is None:
+            with _opened(self.path) as (archive, stream):
+                whole = _read_matrix(archive, stream)
+            return whole if (start, stop) == (0, self.shape[0]) else whole[start:stop]
+        if not self.arrays.is_unchanged:
+            raise ValueError("the file has changed since it was opened")
+        if start == 0:
+            with _opened(self.path) as (archive, _):
+                damaged = archive.zip.testzip()
+                if damaged is not None:
+                    raise ValueError(f"{damaged} does not match its checksum")
+        return self.arrays.rows(start, stop)
+
+    def row_starts(self) -> Array | None:
+        """Return where the entries of each row start."""
+        return None if self.arrays is None else self.arrays.row_starts()
+
+    def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
+        """Return the names in the archive."""
+        names = self._names("sample_names")
+        return None if names is None else names[start:stop]
+
+    def feature_names(self) -> Array | None:
+        """Return the names in the archive."""
+        return self._names("feature_names")
+
+    def write_arrays(self, folder: Path) -> None:
+        """Write the arrays of a CSR matrix to files, without holding them in memory if they are."""
+        with _opened(self.path) as (archive, _):
+            members = set(archive.files)
+            is_csr = {"data", "indices", "indptr", "shape"} <= members
+            if "format" in members:
+                is_csr = is_csr and archive["format"].item() in (b"csr", "csr")
+            if is_csr:
+                for name in ("data", "indices", "indptr", "shape"):
+                    _header(archive, name)
+                    archive.zip.extract(f"{name}.npy", folder)  # checksums are verified
+                return
+        super().write_arrays(folder)
+
+    def _names(self, name: str) -> Array | None:
+        with _opened(self.path) as (archive, _):
+            if name not in archive.files:
+                return None
+            names = archive[name]
+        if names.dtype.kind not in "US" or names.ndim != 1:
+            raise ValueError(f"{name} must be a list of str; it is {names.dtype} of {names.shape}")
+        return as_names(names.tolist())
+
+
+def open_npz(path: Path, options: Options) -> Source:
+    """Open an archive; names are in it, or beside it in ``rows.txt`` and ``vocab.txt``."""
+    with _opened(path) as (archive, _):
+        shape, entries = _measure(archive)
+        members = set(archive.files)
+        arrays = _find_arrays(path, archive, shape) if is_plain_file(path) else None
+    source = NpzSource(os.fspath(path), shape, entries, arrays)
+    rows, columns = find_name_files(path, shape, options)
+    if "sample_names" in members:
+        rows = None
+    if "feature_names" in members:
+        columns = None
+    return named(source, rows, columns, options.encoding)
+
+
+@contextmanager
+def _opened(path: str | Path) -> Iterator[tuple[Any, IO[bytes]]]:
+    with open_seekable(Path(path)) as stream:
         try:
-            content = _content(stream)
-        except (OSError, EOFError, KeyError, TypeError, NotImplementedError, BadZipFile) as error:
+            if stream.read(2) != b"PK":
+                raise ValueError("this is not an archive of NumPy (.npz)")
+            stream.seek(0)
+            with np.load(stream, allow_pickle=False) as archive:
+                yield archive, stream
+        except _BROKEN as error:
             raise ValueError(f"this is not an archive of NumPy, or is damaged: {error}") from error
-    if options.transpose:
-        content = content.transposed()
-    return _with_names_beside(content, path, options.encoding)
 
 
-def _content(stream: IO[bytes]) -> Content:
-    if stream.read(2) != b"PK":
-        raise ValueError("this is not an archive of NumPy (.npz)")
-    stream.seek(0)
-    stored = np.load(stream, allow_pickle=False)
-    names = [_stored_names(stored, name) for name in ("sample_names", "feature_names")]
-    stream.seek(0)
-    return Content(_counts(stream, stored), *names)
-
-
-def _stored_names(stored: Any, name: str) -> list[str] | None:
-    if name not in stored.files:
-        return None
-    names = stored[name]
-    if names.dtype.kind not in "US" or names.ndim != 1:
-        raise ValueError(f"{name} must be a list of str; it is {names.dtype} of {names.shape}")
-    return [str(item) for item in names.tolist()]
-
-
-def _counts(stream: Any, stored: Any) -> Any:
-    members = set(stored.files) - {"sample_names", "feature_names"}
-    if {"format", "shape", "data"} <= members:
-        return sparse.load_npz(stream)
-    if {"data", "indices", "indptr", "shape"} <= members:  # CSR without saying so
-        parts = tuple(stored[name] for name in ("data", "indices", "indptr"))
-        return sparse.csr_array(parts, shape=tuple(stored["shape"].tolist()))
+def _measure(archive: Any) -> tuple[tuple[int, int], int]:
+    """Return the shape and the number of stored values, without reading them."""
+    for member in archive.zip.infolist():
+        if member.file_size > _MOST_COMPRESSED * max(1, member.compress_size):
+            raise ValueError(f"{member.filename} is damaged: it promises more than it can hold")
+    members = set(archive.files) - set(_NAMES)
+    if {"shape", "data"} <= members:
+        shape = archive["shape"]
+        if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:
+            raise ValueError(f"the shape must be two whole numbers, not {shape!r:.60}")
+        rows, features = (int(n) for n in shape)
+        stored = np.prod(_header(archive, "data")[0], dtype=object)
+        check_plausible((rows, features), int(stored))
+        return (rows, features), int(stored)
     if len(members) != 1:
         raise ValueError(
             "this is not a sparse matrix as scipy.sparse.save_npz writes it, nor one dense array; "
             f"it has {', '.join(sorted(members)) or 'nothing'}"
         )
-    dense = stored[members.pop()]
-    if dense.ndim != 2 or dense.dtype.kind not in "biuf":
-        raise ValueError(
-            f"the array is {dense.dtype} of shape {dense.shape}, not a table of counts"
-        )
-    return dense
+    sizes, dtype = _header(archive, members.pop())
+    if len(sizes) != 2 or dtype.kind not in "biuf":
+        raise ValueError(f"the array is {dtype} of shape {sizes}, not a table of counts")
+    return (sizes[0], sizes[1]), sizes[0] * sizes[1]
 
 
-def _with_names_beside(content: Content, path: Path, encoding: str) -> Content:
-    """Take ``rows.txt`` and ``vocab.txt`` of the folder for names, if they have the right number.
+def _header(archive: Any, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Read the header of an array, and compare what it promises with the size of the member."""
+    info = archive.zip.getinfo(f"{name}.npy")
+    with archive.zip.open(info) as member:
+        shape, _, dtype = read_array_header(member)
+        begin = member.tell()
+    promised = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if min(shape, default=0) < 0 or begin + promised != info.file_size:
+        raise ValueError(f"{name} is cut off or damaged: its header promises {promised:,} bytes")
+    return shape, dtype
 
-    They say nothing of the file that they belong to, so others are left alone.
-    """
-    found: list[Any] = []
-    kept = (content.sample_names, content.feature_names)
-    for names, name, count in zip(
-        kept, ("rows.txt", "vocab.txt"), content.counts.shape, strict=True
-    ):
-        file = beside(path, name) if names is None else None
-        listed = None if file is None else read_names(file, encoding)
-        found.append(listed if listed is not None and len(listed) == count else names)
-    return Content(content.counts, *found)
+
+def _read_matrix(archive: Any, stream: IO[bytes]) -> Any:
+    """Read everything, with checksums; sparse matrices become CSR."""
+    members = set(archive.files) - set(_NAMES)
+    for name in members - {"format", "shape"}:
+        _header(archive, name)
+    if "format" in members:
+        stream.seek(0)
+        matrix: Any = sparse.load_npz(stream)
+        if matrix.format != "csr":
+            check_structure(matrix)
+            matrix = matrix.tocsr()
+        return matrix
+    if "data" in members and "shape" in members:  # CSR without saying so
+        parts = tuple(archive[name] for name in ("data", "indices", "indptr"))
+        return sparse.csr_array(parts, shape=tuple(archive["shape"].tolist()))
+    return archive[members.pop()]
+
+
+def _find_arrays(path: Path, archive: Any, shape: tuple[int, int]) -> CsrArrays | None:
+    """Return where the arrays of a CSR matrix are, if it is one and is not compressed."""
+    members = set(archive.files)
+    if not {"data", "indices", "indptr", "shape"} <= members:
+        return None
+    if "format" in members and archive["format"].item() not in (b"csr", "csr"):
+        return None
+    infos = [archive.zip.getinfo(f"{name}.npy") for name in ("data", "indices", "indptr")]
+    if any(info.compress_type != ZIP_STORED for info in infos):
+        return None
+    for name in ("data", "indices", "indptr"):
+        _header(archive, name)
+    status = file_status(*[os.fspath(path)] * 3)
+    with path.open("rb") as file:
+        found = [_find_array(file, info) for info in infos]
+    data, indices, indptr = found
+    if data is None or indices is None or indptr is None:
+        return None
+    if "f" in indices.dtype.kind + indptr.dtype.kind or indptr.size != shape[0] + 1:
+        return None
+    return CsrArrays(data, indices, indptr, shape[1], status)
+
+
+def _find_array(file: Any, member: ZipInfo) -> Any:
+    file.seek(member.header_offset + _LOCAL_HEADER - 4)
+    file.seek(sum(struct.unpack("<HH", file.read(4))), os.SEEK_CUR)
+    return stored_array(file.name, file)

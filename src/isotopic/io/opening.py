@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from isotopic.io.extras import extra
 
-# What a damaged or cut compressed file raises when it is read.
+# The errors of damaged or cut compressed files.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
@@ -23,7 +23,7 @@ def _zstd(path: Path) -> IO[bytes]:
     return io.BufferedReader(arrow.input_stream(str(path), compression="zstd"))
 
 
-# By their first bytes; the names are what files end with.
+# Compressions by their first bytes, and the suffixes of their files.
 _COMPRESSIONS: dict[bytes, Callable[[Path], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
@@ -32,8 +32,15 @@ _COMPRESSIONS: dict[bytes, Callable[[Path], Any]] = {
 }
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
-# Bytes that are looked at to recognise a file.
+# Bytes that are read to recognise a file.
 _HEAD = 2**16
+
+
+def is_plain_file(path: Path) -> bool:
+    """Whether a file is stored as it is, not compressed."""
+    with path.open("rb") as file:
+        start = file.read(6)
+    return not any(start.startswith(magic) for magic in _COMPRESSIONS)
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -95,18 +102,18 @@ def _is_plain(stream: io.BufferedReader) -> bool:
 
 
 def head_of(path: Path) -> bytes:
-    """Give the first bytes of the (decompressed) file."""
+    """Return the first bytes of the (decompressed) file."""
     with open_bytes(path) as stream:
         return stream.read(_HEAD)
 
 
 def bare_suffix(path: Path) -> str:
-    """Give the last suffix but that of a compression, in lower case."""
+    """Return the suffix in lower case, without that of a compression."""
     return bare(path).suffix.lower()
 
 
 def bare(path: Path) -> Path:
-    """Take the suffix of a compression away."""
+    """Return the path without the suffix of a compression."""
     return path.with_suffix("") if path.suffix.lower() in _SUFFIXES else path
 
 

@@ -1,4 +1,4 @@
-"""How a file is to be read."""
+"""Options: the settings for reading a file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Options:
-    """What :func:`isotopic.read_counts` was told; its docstring describes each."""
+    """The settings of :func:`isotopic.read_counts` and :func:`isotopic.open_blocks`.
+
+    Their docstrings describe each.
+    """
 
     transpose: bool = False
     sample_names: Any = None
@@ -22,3 +25,6 @@ class Options:
     vocabulary: Sequence[str] | None = None
     encoding: str = "utf-8"
     keep_text: int = 0
+    key: str | None = None
+    n_features: int | None = None
+    has_names_beside: bool = True

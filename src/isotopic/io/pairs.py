@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.io.data import Content
 from isotopic.io.names import read_names
 from isotopic.io.opening import bare, beside, open_text
+from isotopic.io.source import LoadedSource, check_plausible, loaded
 
 _LINES = 2**14
 _PAIR = re.compile(r"\d+:[0-9.eE+]+")
@@ -20,7 +20,7 @@ _QUERY = re.compile(r"\bqid:\S+")
 
 
 class Pairs(NamedTuple):
-    """Some lines: what each begins with, its number of pairs, and all pairs."""
+    """Some lines: their first cells, their numbers of pairs, and all pairs."""
 
     heads: list[str]
     lengths: list[int]
@@ -30,7 +30,7 @@ class Pairs(NamedTuple):
 
 def looks_like_pairs(lines: list[str]) -> bool:
     """Whether lines are a number and then pairs."""
-    rows = [_uncommented(line).split() for line in lines]
+    rows = [_without_comment(line).split() for line in lines]
     return any(len(row) > 1 for row in rows) and all(
         _is_number(row[0]) and all(map(_PAIR.fullmatch, row[1:])) for row in rows if row
     )
@@ -47,8 +47,10 @@ def read_pairs(path: Path, encoding: str, *, comments: bool) -> Iterator[Pairs]:
     line = 1
     with open_text(path, encoding) as stream:
         while lines := list(islice(stream, _LINES)):
-            if comments:  # lines that are nothing else are no samples
-                kept = [(i, text) for i, text in enumerate(map(_uncommented, lines), line) if text]
+            if comments:  # lines of comments alone are not samples
+                kept = [
+                    (i, text) for i, text in enumerate(map(_without_comment, lines), line) if text
+                ]
             else:
                 kept = list(enumerate(map(str.strip, lines), line))
             yield _read_lines(kept)
@@ -56,7 +58,7 @@ def read_pairs(path: Path, encoding: str, *, comments: bool) -> Iterator[Pairs]:
 
 
 def _read_lines(kept: list[tuple[int, str]]) -> Pairs:
-    """Read all numbers at once; look for the line that is wrong only if one is."""
+    """Read all numbers at once; only if that fails, look for the line that is wrong."""
     lengths = [text.count(":") for _, text in kept]
     cells = " ".join(text.replace(":", " ") for _, text in kept).split()
     starts = np.cumsum([0, *(1 + 2 * length for length in lengths)])
@@ -65,17 +67,17 @@ def _read_lines(kept: list[tuple[int, str]]) -> Pairs:
             raise ValueError
         numbers = np.array(cells, dtype=np.float64)
     except ValueError:
-        _say_which(kept)
+        _raise_for_bad_line(kept)
         raise
     pairs = np.delete(numbers, starts[:-1]).reshape(-1, 2)
     features, values = pairs[:, 0], pairs[:, 1]
     good = (features >= 0) & (features == np.floor(features)) & (values >= 0) & (values < np.inf)
     if not good.all():
-        _say_which(kept)
+        _raise_for_bad_line(kept)
     return Pairs([cells[start] for start in starts[:-1]], lengths, features, values)
 
 
-def _say_which(kept: list[tuple[int, str]]) -> None:
+def _raise_for_bad_line(kept: list[tuple[int, str]]) -> None:
     for number, text in kept:
         head, *pairs = text.split() or [""]
         if not _is_number(head):
@@ -86,27 +88,26 @@ def _say_which(kept: list[tuple[int, str]]) -> None:
                 raise ValueError(f"line {number}: {pair!r:.60} is not feature:count")
 
 
-def as_content(parts: list[Pairs], first: int, names: list[str] | None) -> Content:
-    """Put lines together; features are numbered from ``first``."""
+def join_pairs(parts: list[Pairs], first: int, names: list[str] | None) -> LoadedSource:
+    """Return all lines as one matrix; features are numbered from ``first``."""
     lengths = [length for part in parts for length in part.lengths]
     if not lengths:
         raise ValueError("the file has no samples")
     features = np.concatenate([part.features for part in parts]).astype(np.int64) - first
     values = np.concatenate([part.values for part in parts])
-    width = max(len(names or ()), int(features.max(initial=-1)) + 1)
-    starts = np.cumsum([0, *lengths])
-    return Content(
-        sparse.csr_array((values, features, starts), shape=(len(lengths), width)), None, names
-    )
+    shape = (len(lengths), max(len(names or ()), int(features.max(initial=-1)) + 1))
+    check_plausible(shape, len(values))
+    counts = sparse.csr_array((values, features, np.cumsum([0, *lengths])), shape=shape)
+    return loaded(counts, None, names)
 
 
-def words_beside(path: Path, encoding: str) -> list[str] | None:
-    """Read ``x.vocab`` (gensim) or ``vocab.txt``, if one is there."""
+def read_vocabulary(path: Path, encoding: str) -> list[str] | None:
+    """Read the names in ``x.vocab`` (gensim) or ``vocab.txt``, if there is such a file."""
     file = beside(path, f"{bare(path).name}.vocab", f"{bare(path).stem}.vocab", "vocab.txt")
     return None if file is None else read_names(file, encoding)
 
 
-def _uncommented(line: str) -> str:
+def _without_comment(line: str) -> str:
     return _QUERY.sub("", line.partition("#")[0]).strip()
 
 

@@ -1,7 +1,8 @@
-"""Counts from files of many formats."""
+"""Reading counts: every format has one reader, for whole files and for rows."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,33 +11,44 @@ from isotopic.io import (
     catalogue,
     counts_file,
     docword,
-    h5ad,
     jsonl,
     ldac,
     long,
-    matrix_market,
-    npz,
     svmlight,
-    tenx,
     text_folder,
     text_lines,
     text_table,
-    wide,
 )
-from isotopic.io.data import Content, CountData, finished
+from isotopic.io.csr_folder import open_csr_folder
+from isotopic.io.data import CountData, as_count_data
+from isotopic.io.hdf5 import open_h5ad, open_hdf5
+from isotopic.io.matrix_market import open_mtx
 from isotopic.io.names import given_names
+from isotopic.io.npy import open_npy
+from isotopic.io.npz import open_npz
 from isotopic.io.opening import DAMAGED
 from isotopic.io.options import Options
 from isotopic.io.recognise import recognise
+from isotopic.io.source import LoadedSource, Source, named, transposed
+from isotopic.io.tenx import open_10x
+from isotopic.io.triplets import open_triplets
+from isotopic.io.wide import open_wide
 
-_READERS: dict[str, Callable[[Path, Options], Content]] = {
-    "mtx": matrix_market.read,
-    "10x": tenx.read,
-    "npz": npz.read,
+# The functions called ``open_...`` return sources that may be read by rows; those called ``read``
+# read everything, because their format leaves no choice.
+_OPENERS: dict[str, Callable[[Path, Options], Source]] = {
+    "mtx": open_mtx,
+    "10x": open_10x,
+    "npz": open_npz,
+    "npy": open_npy,
+    "csr-folder": open_csr_folder,
     "isotopic": counts_file.read,
-    "h5ad": h5ad.read,
-    "wide": wide.read,
+    "h5ad": open_h5ad,
+    "hdf5": open_hdf5,
+    "zarr": open_hdf5,
+    "wide": open_wide,
     "long": long.read,
+    "triplets": open_triplets,
     "catalogue": catalogue.read,
     "docword": docword.read,
     "svmlight": svmlight.read,
@@ -47,14 +59,14 @@ _READERS: dict[str, Callable[[Path, Options], Content]] = {
     "jsonl": jsonl.read,
 }
 
-#: The formats that :func:`isotopic.read_counts` knows, by name.
-FORMATS = tuple(_READERS)
+#: The formats that :func:`isotopic.read_counts` and :func:`isotopic.open_blocks` know, by name.
+FORMATS = tuple(_OPENERS)
 
-#: Those that hold documents, whose words are counted.
+#: Formats of documents, whose words are counted.
 TEXT_FORMATS = ("text-folder", "text-lines", "text-table", "jsonl")
 
-# Those that do not say which way round they are.
-_EITHER_WAY = ("mtx", "npz", "h5ad", "wide")
+# Formats that do not say whether rows are samples or features.
+_EITHER_WAY = ("mtx", "npz", "npy", "csr-folder", "h5ad", "hdf5", "zarr", "wide", "triplets")
 
 
 def read_counts(
@@ -84,28 +96,27 @@ def read_counts(
     format : str or None, default=None
         One of :data:`isotopic.io.FORMATS`; ``None`` looks at the content and the name.
     transpose : bool, default=False
-        Whether the rows of a matrix or wide table are the features. (Where a format says which
-        way round it is, as folders of 10x Genomics and catalogues of mutations do, this is not
-        needed.)
+        Whether the rows of a matrix or wide table are the features. Formats that define what the
+        samples are, such as 10x Genomics and catalogues of mutations, do not need it.
     sample_names, feature_names : path, sequence of str or None, default=None
-        Names instead of those of the file, or a file with a name in each line.
+        Names to use instead of those of the file, or a file with a name in each line.
     layer : str or None, default=None
         The layer of an AnnData file; ``None`` is its ``X``.
     text_column, name_column : str or None, default=None
         The columns (of JSON: the keys) that hold the documents and the names of the rows.
     stop_words : {"english"}, sequence of str or None, default="english"
-        Words of documents that are not counted.
+        Words of documents to ignore.
     min_df, max_df : int or float, default=2, 1.0
-        Terms that are in fewer, or in more, documents are left out: a number of documents, or a
-        share of them if it is a float.
+        Ignore terms in fewer, or in more, documents: a number of documents, or a fraction of them
+        if it is a float.
     max_features : int or None, default=None
-        Keep only so many terms, the most frequent.
+        Keep only this many of the most frequent terms.
     vocabulary : sequence of str or None, default=None
-        Count these terms of documents and no others; the four limits above do not apply.
+        Count only these terms of documents; the four limits above do not apply.
     encoding : str, default="utf-8"
-        Of files of text.
+        The encoding of text files.
     keep_text : int, default=0
-        How many characters of each document are kept, as ``documents``.
+        How many characters of each document to keep in ``documents``.
 
     Returns
     -------
@@ -116,7 +127,7 @@ def read_counts(
     Raises
     ------
     ValueError
-        If the content is not what it should be; the message says in which line or entry.
+        If the content is not valid; the message names the file and the line or entry.
     OSError
         If the file cannot be opened.
 
@@ -133,26 +144,85 @@ def read_counts(
     >>> data.counts.toarray().tolist()
     [[2, 1], [0, 3]]
     """
-    file = Path(path)
+    file, options = (
+        Path(path),
+        make_options(
+            transpose=transpose,
+            sample_names=sample_names,
+            feature_names=feature_names,
+            layer=layer,
+            text_column=text_column,
+            name_column=name_column,
+            stop_words=stop_words,
+            min_df=min_df,
+            max_df=max_df,
+            max_features=max_features,
+            vocabulary=vocabulary,
+            encoding=encoding,
+            keep_text=keep_text,
+        ),
+    )
+    with errors_that_name(file):
+        name = recognise(file, options) if format is None else format
+        return as_count_data(_open(file, name, options), name)
+
+
+def make_options(**given: Any) -> Options:
+    """Return reading options; a vocabulary replaces the limits on the terms that are counted."""
+    if given.get("vocabulary") is not None:
+        given |= {"stop_words": None, "min_df": 1, "max_df": 1.0, "max_features": None}
+    return Options(**given)
+
+
+def open_source(
+    path: str | os.PathLike[str], options: Options | None = None, format: str | None = None
+) -> tuple[Source, str]:
+    """Open a file or folder without reading its counts, if its format allows that.
+
+    Parameters
+    ----------
+    path : str or path-like
+    options : Options or None
+    format : str or None
+        One of :data:`isotopic.io.FORMATS`; ``None`` looks at the content and the name.
+
+    Returns
+    -------
+    source : Source
+        Which can be read as a whole, and by rows if ``source.can_read_rows``.
+    format : str
+    """
+    file, options = Path(path), options or Options()
+    with errors_that_name(file):
+        name = recognise(file, options) if format is None else format
+        return _open(file, name, options), name
+
+
+def _open(file: Path, format: str, options: Options) -> Source:
+    if format not in _OPENERS:
+        raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+    if options.transpose and format not in _EITHER_WAY:
+        raise ValueError(
+            f"transpose is for {', '.join(_EITHER_WAY)}; {format} says itself what the samples are"
+        )
+    if options.layer is not None and format != "h5ad":
+        raise ValueError(f"layer is for h5ad; this is {format}")
+    source = _OPENERS[format](file, options)
+    if isinstance(source, LoadedSource):
+        source = replace(source, path=os.fspath(file))
+    if options.transpose:
+        source = transposed(source)
+    samples, features = given_names(options.sample_names), given_names(options.feature_names)
+    return named(source, samples, features, options.encoding)
+
+
+@contextmanager
+def errors_that_name(file: Path) -> Iterator[None]:
+    """Turn whatever a damaged file raises into a ValueError that names the file."""
     if not file.exists():
         raise FileNotFoundError(f"{file}: there is no such file or folder")
-    options = Options(
-        transpose=transpose,
-        sample_names=sample_names,
-        feature_names=feature_names,
-        layer=layer,
-        text_column=text_column,
-        name_column=name_column,
-        stop_words=stop_words if vocabulary is None else None,
-        min_df=min_df if vocabulary is None else 1,
-        max_df=max_df if vocabulary is None else 1.0,
-        max_features=max_features if vocabulary is None else None,
-        vocabulary=vocabulary,
-        encoding=encoding,
-        keep_text=keep_text,
-    )
     try:
-        return _read(file, format, options)
+        yield
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{file}: {error}") from error
     except DAMAGED as error:
@@ -160,29 +230,4 @@ def read_counts(
     except OSError as error:
         if error.filename is not None:
             raise
-        raise ValueError(f"{file} cannot be read: {error}") from error  # of what is inside
-
-
-def _read(file: Path, format: str | None, options: Options) -> CountData:
-    if format is None:
-        format = recognise(file, options)
-    if format not in _READERS:
-        raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
-    _check_applicable(format, options)
-    content = _READERS[format](file, options)
-    named = {
-        name: given_names(getattr(options, name), options.encoding)
-        for name in ("sample_names", "feature_names")
-        if getattr(options, name) is not None
-    }
-    return finished(replace(content, **named), format)
-
-
-def _check_applicable(format: str, options: Options) -> None:
-    """Raise if something was asked for that the format does not have."""
-    if options.transpose and format not in _EITHER_WAY:
-        raise ValueError(
-            f"transpose is for {', '.join(_EITHER_WAY)}; {format} says itself what the samples are"
-        )
-    if options.layer is not None and format != "h5ad":
-        raise ValueError(f"layer is for h5ad; this is {format}")
+        raise ValueError(f"{file} cannot be read: {error}") from error  # a part of the file

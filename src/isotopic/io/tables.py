@@ -1,4 +1,4 @@
-"""Tables, whatever they are stored in, and what their columns mean."""
+"""Tables of CSV, TSV or Parquet, and the meaning of their columns."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,24 +24,24 @@ class Chunk(Protocol):
     def __len__(self) -> int: ...
 
     def where(self, row: int, column: int) -> str:
-        """Say where a cell is in the file."""
+        """Return the place of a cell in the file, for errors."""
 
     def text(self, column: int) -> list[str]:
-        """Give a column as text."""
+        """Return a column as text."""
 
     def numbers(self, columns: Sequence[int]) -> Array:
-        """Give columns as numbers, or say which cell is none."""
+        """Return columns as numbers; an error names the cell that is not one."""
 
 
 class Table(Protocol):
-    """Rows of cells under names of columns."""
+    """Rows of cells with names of columns."""
 
     names: list[str]
     head: list[list[str]]
     has_header: bool
 
     def chunks(self) -> Iterator[Chunk]:
-        """Give the rows, some at a time."""
+        """Yield the rows, some at a time."""
 
 
 def open_table(path: Path, options: Options) -> Table:
@@ -51,21 +51,21 @@ def open_table(path: Path, options: Options) -> Table:
     return DelimitedTable(path, options.encoding)
 
 
-def counts_of(chunk: Chunk, columns: Sequence[int]) -> Array:
-    """Give columns as counts; raise for what is negative, infinite or not a number."""
+def read_chunk_counts(chunk: Chunk, columns: Sequence[int]) -> Array:
+    """Return columns as counts; raise if one is negative, infinite or not a number."""
     found = chunk.numbers(columns)
     bad = ~((found >= 0) & (found < float("inf")))
     if bad.any():
         row, place = divmod(int(bad.argmax()), found.shape[1])
         raise ValueError(
-            f"{chunk.where(row, columns[place])}: {found[row, place]:g} is no count; counts are "
-            "finite and at least 0"
+            f"{chunk.where(row, columns[place])}: {found[row, place]:g} is not a count; counts "
+            "must be finite and at least 0"
         )
     return found
 
 
 def column_of(table: Table, name: str) -> int:
-    """Find a column by its name."""
+    """Return the number of the column with a name."""
     if name not in table.names:
         known = ", ".join(repr(known) for known in table.names[:20])
         raise ValueError(f"there is no column {name!r}; the columns are {known}")
@@ -78,7 +78,7 @@ def is_numeric(table: Table, column: int) -> bool:
 
 
 def label_column(table: Table, options: Options) -> int | None:
-    """Find the column that names the rows: text at the beginning, or the index of pandas."""
+    """Return the column that names the rows: a first column of text, or the index of pandas."""
     if options.name_column is not None:
         return column_of(table, options.name_column)
     for name in _INDEX:
@@ -88,7 +88,7 @@ def label_column(table: Table, options: Options) -> int | None:
 
 
 def text_columns(table: Table, options: Options) -> tuple[int | None, int | None]:
-    """Find the column of the documents, and that of their names."""
+    """Return the column of the documents, and that of their names."""
     return (
         _column(table, options.text_column, TEXT_COLUMNS),
         _column(table, options.name_column, NAME_COLUMNS),

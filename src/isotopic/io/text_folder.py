@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from isotopic.io.data import Content
 from isotopic.io.opening import bare_suffix, open_text
 from isotopic.io.options import Options
+from isotopic.io.source import LoadedSource
 from isotopic.io.words import count_words
 
 
@@ -13,7 +13,7 @@ def text_files(folder: Path) -> list[Path]:
     return sorted(p for p in folder.rglob("*.txt*") if bare_suffix(p) == ".txt" and p.is_file())
 
 
-def read(path: Path, options: Options) -> Content:
+def read(path: Path, options: Options) -> LoadedSource:
     """Read a folder, a document for each file."""
     files = text_files(path)
     if not files:

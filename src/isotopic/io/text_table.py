@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from isotopic.io.data import Content
 from isotopic.io.options import Options
+from isotopic.io.source import LoadedSource
 from isotopic.io.tables import open_table, text_columns
 from isotopic.io.words import count_words
 
 
-def read(path: Path, options: Options) -> Content:
+def read(path: Path, options: Options) -> LoadedSource:
     """Read a table with a column of documents."""
     table = open_table(path, options)
     text, name = text_columns(table, options)

@@ -1,13 +1,15 @@
-"""Documents become counts of their words."""
+"""Counting the words of documents."""
 
 from collections.abc import Iterable, Iterator
 
-from isotopic.io.data import Content
 from isotopic.io.options import Options
+from isotopic.io.source import LoadedSource, loaded
 
 
-def count_words(documents: Iterable[str], options: Options, names: list[str] | None) -> Content:
-    """Count the words of documents that are looked at one by one."""
+def count_words(
+    documents: Iterable[str], options: Options, names: list[str] | None
+) -> LoadedSource:
+    """Return the counts of the words of documents, which are read one by one."""
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - slow to load
 
     words = options.stop_words
@@ -20,14 +22,14 @@ def count_words(documents: Iterable[str], options: Options, names: list[str] | N
     )
     kept: list[str] = []
     if options.keep_text:
-        documents = _noted(documents, options.keep_text, kept)
+        documents = _keep_beginnings(documents, options.keep_text, kept)
     counts = vectorizer.fit_transform(documents)
     features = vectorizer.get_feature_names_out()
-    return Content(counts, names, features, kept if options.keep_text else None)
+    return loaded(counts, names, features, kept if options.keep_text else None)
 
 
-def _noted(documents: Iterable[str], length: int, kept: list[str]) -> Iterator[str]:
-    """Note the beginning of each document that passes."""
+def _keep_beginnings(documents: Iterable[str], length: int, kept: list[str]) -> Iterator[str]:
+    """Yield the documents, and append the beginning of each to ``kept``."""
     for document in documents:
         kept.append(document[:length])
         yield document

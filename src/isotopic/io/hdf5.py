@@ -1,0 +1,239 @@
+"""HDF5, AnnData's ``.h5ad`` and zarr: dense, CSR or CSC matrices, and AnnData's names."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from isotopic.arrays import Array
+from isotopic.io.csr_arrays import check_row_starts
+from isotopic.io.extras import extra
+from isotopic.io.names import as_names
+from isotopic.io.opening import head_of, is_plain_file, open_seekable
+from isotopic.io.options import Options
+from isotopic.io.source import Source, check_plausible, check_structure
+
+_MAGIC = b"\x89HDF\r\n"
+_ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
+_PARTS = ("data", "indices", "indptr")
+
+
+@dataclass(frozen=True, eq=False)
+class Hdf5Source(Source):
+    """A matrix in a file of HDF5 or in a zarr folder.
+
+    Parameters
+    ----------
+    key : str
+        Where in the file the matrix is; ``""`` is the root of a zarr array.
+    layout : {"dense", "csr", "csc"}
+    has_names : bool
+        Whether the file has AnnData's names of samples (``obs``) and features (``var``).
+    """
+
+    key: str
+    layout: str
+    has_names: bool
+
+    @property
+    def name(self) -> str:
+        """The path, and where in the file the matrix is."""
+        return f"{self.path}:{self.key}" if self.key else self.path
+
+    @property
+    def can_read_rows(self) -> bool:
+        """Whether some rows can be read without reading all of them."""
+        path = Path(self.path)
+        return self.layout != "csc" and (path.is_dir() or is_plain_file(path))
+
+    def rows(self, start: int, stop: int) -> Any:
+        """Return the rows ``start:stop``."""
+        with _opened(self.path) as root:
+            node = root[self.key] if self.key else root
+            if self.layout == "dense":
+                return np.asarray(node[start:stop])
+            if self.layout == "csr":
+                return self._csr_rows(node, start, stop)
+            data, indices, indptr = (np.asarray(node[part][:]) for part in _PARTS)
+        whole = sparse.csc_array((data, indices, indptr), shape=self.shape)
+        check_structure(whole)
+        return whole.tocsr()[start:stop]
+
+    def _csr_rows(self, node: Any, start: int, stop: int) -> Any:
+        starts = np.asarray(node["indptr"][start : stop + 1]).astype(np.int64, copy=False)
+        first, last = int(starts[0]), int(starts[-1])
+        if not 0 <= first <= last <= self.entries:
+            raise ValueError("the row pointers (indptr) are damaged: they do not fit the entries")
+        data, indices = (np.asarray(node[part][first:last]) for part in ("data", "indices"))
+        shape = (stop - start, self.shape[1])
+        return sparse.csr_array((data, indices, starts - first), shape=shape, copy=False)
+
+    def row_starts(self) -> Array | None:
+        """Return where the entries of each row start."""
+        if self.layout != "csr":
+            return None
+        with _opened(self.path) as root:
+            node = root[self.key] if self.key else root
+            starts = np.asarray(node["indptr"][:]).astype(np.int64, copy=False)
+        check_row_starts(starts, self.entries)
+        return starts
+
+    def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
+        """Return the names of observations."""
+        return self._names("obs", start, stop)
+
+    def feature_names(self) -> Array | None:
+        """Return the names of variables."""
+        return self._names("var", 0, None)
+
+    def _names(self, axis: str, start: int, stop: int | None) -> Array | None:
+        if not self.has_names:
+            return None
+        with _opened(self.path) as root:
+            frame = root[axis]
+            if not hasattr(frame, "attrs") or "_index" not in frame.attrs:
+                raise ValueError(f"{axis} has no index")
+            return as_names(_strings(frame[frame.attrs["_index"]], start, stop))
+
+
+def is_zarr(path: Path) -> bool:
+    """Whether a folder is one of zarr."""
+    return any((path / name).is_file() for name in _ZARR_FILES)
+
+
+def is_hdf5(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of HDF5."""
+    return head.startswith(_MAGIC)
+
+
+def has_annotations(path: Path) -> bool:
+    """Whether a file has AnnData's names of samples and features."""
+    with _opened(path) as root:
+        return not hasattr(root, "shape") and "obs" in root and "var" in root
+
+
+def open_h5ad(path: Path, options: Options) -> Source:
+    """Open a file of AnnData: the matrix ``X``, a layer, or what ``key`` names."""
+    with _opened(path) as root:
+        missing = [name for name in ("obs", "var") if name not in root]
+        if missing:
+            raise ValueError(f"this HDF5 file is not AnnData: it has no {' and no '.join(missing)}")
+        layers = sorted(root["layers"]) if "layers" in root else []
+        known = f"it has the layers {', '.join(layers)}" if layers else "it has no layers"
+        if options.layer is not None and options.layer not in layers:
+            raise ValueError(f"there is no layer {options.layer!r}; {known}")
+        if options.layer is not None:
+            key = f"layers/{options.layer}"
+        else:
+            key = options.key or "X"
+            if key not in root:
+                raise ValueError(f"the file has no {key}; {known}")
+        return _describe(
+            path, root, key, has_names=not key.startswith(("obs", "var", "uns", "raw"))
+        )
+
+
+def open_hdf5(path: Path, options: Options) -> Source:
+    """Open HDF5 or zarr: what ``key`` names, or ``X``, or the only matrix there is."""
+    with _opened(path) as root:
+        if options.key:
+            key = options.key
+            if hasattr(root, "shape") or key not in root:
+                found = "an array" if hasattr(root, "shape") else ", ".join(root)
+                raise ValueError(f"the file has no {key!r}; it has {found or 'nothing'}")
+            return _describe(path, root, key, has_names="obs" in root and "var" in root)
+        if hasattr(root, "shape") or "indptr" in root:
+            return _describe(path, root, "", has_names=False)
+        names = list(root)
+        if "X" not in names and len(names) != 1:
+            found = ", ".join(names) or "nothing"
+            raise ValueError(f"the file has {found}; say with key= which is the matrix")
+        key = "X" if "X" in names else names[0]
+        return _describe(path, root, key, has_names="obs" in names and "var" in names)
+
+
+def stored_source(node: Any) -> Source:
+    """Return a source for an open object of h5py or zarr, which is opened again to be read."""
+    if type(node).__module__.partition(".")[0] == "h5py":
+        return open_hdf5(Path(node.file.filename), Options(key=node.name.strip("/") or None))
+    root = getattr(node.store, "root", None)
+    if root is None:
+        raise ValueError("a zarr array must be in a folder, so that it can be opened again")
+    return open_hdf5(Path(root), Options(key=node.path or None))
+
+
+def _describe(path: Path, root: Any, key: str, *, has_names: bool) -> Source:
+    """Find out the layout and the shape of a matrix, and whether its parts fit together."""
+    node = root[key] if key else root
+    if hasattr(node, "shape"):
+        _check_numbers(node, key or "the array")
+        if len(node.shape) != 2:
+            raise ValueError(f"{key or 'the array'} has {len(node.shape)} dimensions, not two")
+        rows, features = (int(n) for n in node.shape)
+        return Hdf5Source(
+            os.fspath(path), (rows, features), rows * features, key, "dense", has_names
+        )
+    attributes = dict(node.attrs)
+    kind = str(attributes.get("encoding-type", attributes.get("h5sparse_format", "?")))
+    layout = next((known for known in ("csr", "csc") if known in kind), None)
+    if layout is None or any(part not in node for part in _PARTS):
+        raise ValueError(
+            f"{key or 'the root'} is stored as {kind}, not as a dense or sparse matrix"
+        )
+    given: Any = attributes.get("shape", attributes.get("h5sparse_shape"))
+    if given is None or len(given) != 2 or min(given) < 0:
+        raise ValueError(f"{key or 'the root'} does not have a shape of two numbers")
+    rows, features = (int(n) for n in given)
+    for part in _PARTS:
+        _check_numbers(node[part], part)
+        if len(node[part].shape) != 1:
+            raise ValueError(f"{part} has {len(node[part].shape)} dimensions, not one")
+    entries = int(node["data"].shape[0])
+    pointers = rows if layout == "csr" else features
+    if node["indices"].shape[0] != entries or node["indptr"].shape[0] != pointers + 1:
+        raise ValueError("the parts of the matrix (data, indices, indptr) do not fit its shape")
+    check_plausible((rows, features), entries)
+    return Hdf5Source(os.fspath(path), (rows, features), entries, key, layout, has_names)
+
+
+def _check_numbers(node: Any, name: str) -> None:
+    kind = np.dtype(node.dtype).kind
+    if kind not in "biuf" or (name in ("indices", "indptr") and kind not in "iu"):
+        raise ValueError(f"{name} holds {node.dtype}, not numbers that count")
+
+
+def _strings(node: Any, start: int, stop: int | None) -> list[str]:
+    """Return an array of strings in any of the ways in which AnnData stores them."""
+    if not hasattr(node, "shape"):
+        if "categories" in node:
+            categories = np.asarray(_strings(node["categories"], 0, None), dtype=object)
+            return list(categories[np.asarray(node["codes"][start:stop])])
+        node = node["values"]  # of strings that may be missing
+    found = np.asarray(node[start:stop])
+    return [cell.decode() if isinstance(cell, bytes) else str(cell) for cell in found.tolist()]
+
+
+@contextmanager
+def _opened(given: str | Path) -> Iterator[Any]:
+    """Open a file of HDF5 or a zarr folder; whatever the libraries raise becomes a ValueError."""
+    path = Path(given)
+    try:
+        if path.is_dir():
+            yield extra("zarr", "files").open(os.fspath(path), mode="r")
+        elif not is_hdf5(head_of(path)):
+            raise ValueError("this is not a file of HDF5")
+        elif is_plain_file(path):
+            with extra("h5py", "files").File(path, "r") as file:
+                yield file
+        else:
+            with open_seekable(path) as stream, extra("h5py", "files").File(stream, "r") as file:
+                yield file
+    except (ValueError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        raise ValueError(f"the file is damaged, or not what it seems: {error}") from error
