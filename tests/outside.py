@@ -9,8 +9,8 @@ import isotopic
 
 @isotopic.register
 @dataclass(frozen=True, eq=False)
-class Ridge(isotopic.Prior):
-    """Non-negative with the penalty ``strength * h**2 / 2``, as in docs/extending-priors.md."""
+class Quadratic(isotopic.Prior):
+    """Non-negative with the penalty ``strength * h**2 / 2``."""
 
     strength: float = 1.0
 

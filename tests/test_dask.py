@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from outside import Barrier, Ridge
+from outside import Barrier, Quadratic
 from problems import paper_lda, sparse_counts
 from scipy import sparse
 
@@ -103,7 +103,7 @@ def test_same_bits_for_any_number_of_workers(cluster, client, shards, X):
 
 
 def test_priors_from_outside_on_workers(client, shards):
-    model = TopicModel(3, weights=Ridge(0.3), topics=Barrier(0.2), max_iter=6, tol=0)
+    model = TopicModel(3, weights=Quadratic(0.3), topics=Barrier(0.2), max_iter=6, tol=0)
     alone = copied(model.set_params(random_state=0).fit(blocks(shards)))
     assert same_bits(model.fit(blocks(shards, client)), alone)
     assert np.array_equal(model.transform(shards, client=client), alone.transform(shards))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from outside import Barrier, Ridge
+from outside import Barrier, Quadratic
 from problems import random_counts
 
 import isotopic
@@ -51,8 +51,8 @@ PRIORS = [
     DirichletMode(1 + BY_COLUMN),
     CollapsedDirichlet(BY_COLUMN),
     Gamma(BY_COLUMN, 2 * BY_COLUMN),
-    Ridge(0.7),
-    Ridge(BY_COLUMN),
+    Quadratic(0.7),
+    Quadratic(BY_COLUMN),
     Barrier(0.5),
 ]
 
@@ -195,37 +195,37 @@ def test_unit_norm_takes_the_roots():
 
 
 def test_settings_by_component_follow_the_components():
-    prior, order = Ridge(BY_COLUMN), np.array([2, 0, 3, 1])
+    prior, order = Quadratic(BY_COLUMN), np.array([2, 0, 3, 1])
     np.testing.assert_array_equal(prior.reordered(order).strength, BY_COLUMN[order])
-    assert Ridge(0.7).reordered(order) == Ridge(0.7)
+    assert Quadratic(0.7).reordered(order) == Quadratic(0.7)
     groups = np.array([0, 1, 0, 2])
-    assert Ridge(0.7).merged(groups) == Ridge(0.7)
-    same = Ridge(np.array([1.0, 2.0, 1.0, 3.0])).merged(groups)
+    assert Quadratic(0.7).merged(groups) == Quadratic(0.7)
+    same = Quadratic(np.array([1.0, 2.0, 1.0, 3.0])).merged(groups)
     np.testing.assert_array_equal(same.strength, [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="strength of Ridge differs"):
+    with pytest.raises(ValueError, match="strength of Quadratic differs"):
         prior.merged(groups)
     with pytest.raises(ValueError, match="Cannot merge components with DirichletMode weights"):
         DirichletMode(2.0).merged(groups)
 
 
 def test_settings_must_fit_the_factor():
-    Ridge(BY_COLUMN).check_shape(SHAPE)
-    Ridge(np.ones(SHAPE)).check_shape(SHAPE)
+    Quadratic(BY_COLUMN).check_shape(SHAPE)
+    Quadratic(np.ones(SHAPE)).check_shape(SHAPE)
     with pytest.raises(ValueError, match=r"strength of shape \(3,\) does not fit a factor"):
-        Ridge(np.ones(3)).check_shape(SHAPE)
+        Quadratic(np.ones(3)).check_shape(SHAPE)
 
 
 def test_an_l1_penalty_is_told_by_a_number():
     numbers = [Free(), Simplex(), Lasso(0.7), SampleWeighted(Lasso(0.7), COPIES)]
     assert [prior.linear_penalty for prior in numbers] == [0.0, 0.0, 0.7, 0.7]
-    others = [Ridge(), Gamma(), Dirichlet(), Seeded(Simplex(), SEEDS), LogPenalty()]
+    others = [Quadratic(), Gamma(), Dirichlet(), Seeded(Simplex(), SEEDS), LogPenalty()]
     assert [prior.linear_penalty for prior in others] == [None] * 5
 
 
 def test_what_priors_do_to_the_scale():
-    tendencies = {Free(): "free", Ridge(): "shrinks", Lasso(): "shrinks", Simplex(): "bounded"}
+    tendencies = {Free(): "free", Quadratic(): "shrinks", Lasso(): "shrinks", Simplex(): "bounded"}
     tendencies |= {Barrier(): "bounded", Gamma(): "bounded", Seeded(Free(), SEEDS): "grows"}
-    tendencies |= {SampleWeighted(Ridge(), COPIES): "shrinks", UnitNorm(2.0): "bounded"}
+    tendencies |= {SampleWeighted(Quadratic(), COPIES): "shrinks", UnitNorm(2.0): "bounded"}
     for prior, tendency in tendencies.items():
         assert prior.scale_tendency == tendency
 
@@ -236,7 +236,7 @@ def test_what_priors_do_to_the_scale():
 @pytest.mark.parametrize("solver", ["joint", "alternating", "accelerated", "online", "incremental"])
 @pytest.mark.parametrize(
     ("weights", "topics"),
-    [(Ridge(0.3), Simplex()), (Ridge(0.3), Barrier(0.2)), (Ridge(0.3), Ridge(0.3))],
+    [(Quadratic(0.3), Simplex()), (Quadratic(0.3), Barrier(0.2)), (Quadratic(0.3), Quadratic(0.3))],
     ids=str,
 )
 def test_outside_priors_in_every_solver(rng, solver, weights, topics):
@@ -267,7 +267,7 @@ def test_outside_priors_in_wrappers(rng, known):
         "fixed_weights": np.ones((20, 1)),
         "missing_mask": rng.random(X.shape) < 0.1,
     }[known]
-    model = TopicModel(3, weights=Ridge(0.3), solver="joint", max_iter=5000, tol=1e-5)
+    model = TopicModel(3, weights=Quadratic(0.3), solver="joint", max_iter=5000, tol=1e-5)
     model.set_params(random_state=0, forbidden={2: [3]}).fit(X, **{known: given})
     objective = model.history_["objective"]
     assert model.converged_
@@ -275,7 +275,7 @@ def test_outside_priors_in_wrappers(rng, known):
 
 
 def test_outside_priors_are_saved_and_loaded(rng, tmp_path):
-    model = TopicModel(3, weights=Ridge(np.ones(3)), topics=Barrier(0.2), max_iter=5, tol=0)
+    model = TopicModel(3, weights=Quadratic(np.ones(3)), topics=Barrier(0.2), max_iter=5, tol=0)
     model.fit(random_counts(rng)).save(tmp_path / "model")
     again = isotopic.load(tmp_path / "model")
     assert again.weights == model.weights
@@ -286,7 +286,7 @@ def test_outside_priors_are_saved_and_loaded(rng, tmp_path):
 def test_outside_priors_in_checkpoints_and_blocks(rng, tmp_path, in_blocks):
     X = random_counts(rng, 24, 9)
     data = open_blocks([X[:8], X[8:16], X[16:]], block_entries=1) if in_blocks else X
-    by_sample = Ridge(rng.gamma(2.0, size=(24, 3)) + 0.1)
+    by_sample = Quadratic(rng.gamma(2.0, size=(24, 3)) + 0.1)
     settings = {"weights": by_sample, "topics": Barrier(0.2), "tol": 0, "random_state": 0}
     whole = TopicModel(3, max_iter=9, **settings).fit(data)
     kept = Checkpoint(tmp_path / "fit", seconds=0)
@@ -300,7 +300,7 @@ def test_outside_priors_in_checkpoints_and_blocks(rng, tmp_path, in_blocks):
 
 def test_outside_priors_are_merged_and_reordered(rng):
     X = random_counts(rng)
-    model = TopicModel(3, weights=Ridge(np.array([1.0, 1.0, 2.0])), max_iter=5, tol=0).fit(X)
+    model = TopicModel(3, weights=Quadratic(np.array([1.0, 1.0, 2.0])), max_iter=5, tol=0).fit(X)
     np.testing.assert_array_equal(model.reorder([2, 0, 1]).weights.strength, [2.0, 1.0, 1.0])
     merged = model.merge([[0, 1]], X)
     np.testing.assert_array_equal(merged.weights.strength, [1.0, 2.0])
@@ -312,7 +312,7 @@ def test_outside_priors_are_merged_and_reordered(rng):
 
 def test_what_is_not_registered_is_not_saved(rng, tmp_path):
     @dataclass(frozen=True, eq=False)
-    class Unknown(Ridge):
+    class Unknown(Quadratic):
         pass
 
     model = TopicModel(2, weights=Unknown(), max_iter=2, tol=0).fit(random_counts(rng))
@@ -322,10 +322,10 @@ def test_what_is_not_registered_is_not_saved(rng, tmp_path):
 
 
 def test_what_is_not_registered_is_not_read(rng, tmp_path, monkeypatch):
-    model = TopicModel(2, weights=Ridge(), max_iter=2, tol=0).fit(random_counts(rng))
+    model = TopicModel(2, weights=Quadratic(), max_iter=2, tol=0).fit(random_counts(rng))
     model.save(tmp_path / "model")
-    monkeypatch.delitem(isotopic.registry._TYPES, "Ridge")
-    with pytest.raises(ValueError, match=r"'Ridge' is not known here.*call isotopic.register"):
+    monkeypatch.delitem(isotopic.registry._TYPES, "Quadratic")
+    with pytest.raises(ValueError, match=r"'Quadratic' is not known here.*call isotopic.register"):
         isotopic.load(tmp_path / "model")
 
 
@@ -358,7 +358,7 @@ def test_only_what_files_can_hold_is_registered():
     with pytest.raises(TypeError, match="make it a dataclass"):
         isotopic.register(Plain)
     with pytest.raises(TypeError, match="expects a class"):
-        isotopic.register(Ridge())
+        isotopic.register(Quadratic())
 
 
 def test_the_table_of_priors_is_complete():
@@ -369,5 +369,5 @@ def test_the_table_of_priors_is_complete():
 
 def test_named_models_need_an_object(rng):
     with pytest.raises(TypeError, match=r"such as Dirichlet\(0.1\)"):
-        TopicModel(2, weights=Ridge).fit(random_counts(rng))
+        TopicModel(2, weights=Quadratic).fit(random_counts(rng))
     assert NMF(2).fit(random_counts(rng)).components_.shape == (2, 9)

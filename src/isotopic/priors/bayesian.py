@@ -1,6 +1,5 @@
 """Bayesian: the ability of a prior to have a posterior distribution, not only a point."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +10,6 @@ from isotopic.kernels import distance
 from isotopic.priors.base import Posterior, Prior, Totals
 
 
-@dataclass(frozen=True, eq=False)
 class Bayesian(Prior):
     """A prior whose factor is a distribution; absorbed counts are added to its parameters.
 
@@ -20,6 +18,7 @@ class Bayesian(Prior):
 
     is_bayesian: ClassVar[bool] = True
     is_variational: ClassVar[bool] = False  # the effective factor is ``exp(E[log factor])``
+    forbidden: Any = None  # a mask of entries that are always zero
 
     @property
     def prior_counts(self) -> Any:
@@ -53,7 +52,22 @@ class Bayesian(Prior):
 
     def forbidding(self, entries: Array) -> Self:
         """Return the prior that also keeps these entries at zero."""
-        raise NotImplementedError
+        known = entries if self.forbidden is None else entries | np.asarray(self.forbidden)
+        return self._with({"forbidden": known})
+
+    def check_shape(self, shape: tuple[int, int]) -> None:
+        """Raise ValueError if a setting does not fit, or if a whole row is forbidden."""
+        super().check_shape(shape)
+        if self.forbidden is None:
+            return
+        if np.shape(self.forbidden) != shape:
+            raise ValueError(
+                f"forbidden has shape {np.shape(self.forbidden)}; the factor has {shape}"
+            )
+        excluded = np.all(self.forbidden, axis=1)
+        if np.any(excluded):
+            row = int(np.argmax(excluded))
+            raise ValueError(f"forbidden excludes every entry of row {row}; leave at least one")
 
     def merged(self, groups: Array) -> Prior:
         """Raise: the sum of components usually has another kind of prior."""
@@ -91,19 +105,6 @@ def check_mask(forbidden: Any) -> None:
     """Raise TypeError unless ``forbidden`` is a boolean array or None."""
     if forbidden is not None and np.asarray(forbidden).dtype != np.bool_:
         raise TypeError("forbidden must be a boolean array, true where an entry is always zero")
-
-
-def check_forbidden(forbidden: Any, shape: tuple[int, int]) -> None:
-    """Raise ValueError unless the mask has the shape of the factor and leaves some of each row."""
-    if forbidden is None:
-        return
-    if np.shape(forbidden) != shape:
-        raise ValueError(f"forbidden has shape {np.shape(forbidden)}; the factor has {shape}")
-    excluded = np.all(forbidden, axis=1)
-    if np.any(excluded):
-        raise ValueError(
-            f"forbidden excludes every entry of row {int(np.argmax(excluded))}; leave at least one"
-        )
 
 
 def set_zero(entries: ArrayLike | None, *arrays: Array) -> None:

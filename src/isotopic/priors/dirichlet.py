@@ -13,7 +13,6 @@ from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import (
     Bayesian,
     as_terms,
-    check_forbidden,
     check_learn,
     check_mask,
     check_positive,
@@ -114,11 +113,6 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
         prior = np.broadcast_to(np.asarray(self.prior_counts, np.float64), shape)
         return prior if self.forbidden is None else np.where(self.forbidden, 0.0, prior)
 
-    def check_shape(self, shape: tuple[int, int]) -> None:
-        """Raise ValueError if a setting does not fit, or forbids a whole row."""
-        super().check_shape(shape)
-        check_forbidden(self.forbidden, shape)
-
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Draw rows from the prior."""
         return normalized(rng.standard_gamma(self._whole_prior(like.shape)))
@@ -141,11 +135,6 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
         """Return the prior that has seen these counts before the data."""
         seeds = pseudo_counts if self.seeds is None else np.add(self.seeds, pseudo_counts)
         return replace(self, seeds=seeds)
-
-    def forbidding(self, entries: Array) -> Self:
-        """Return the prior that also keeps these entries at zero."""
-        known = entries if self.forbidden is None else entries | np.asarray(self.forbidden)
-        return replace(self, forbidden=known)
 
     def merged(self, groups: Array) -> Self:
         """Return the prior of merged components: their concentrations are added."""

@@ -13,7 +13,6 @@ from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import (
     Bayesian,
     as_terms,
-    check_forbidden,
     check_learn,
     check_mask,
     check_positive,
@@ -101,11 +100,6 @@ class Gamma(Bayesian, LearnsHyperparameters):
         """The rate."""
         return self.rate
 
-    def check_shape(self, shape: tuple[int, int]) -> None:
-        """Raise ValueError if a setting does not fit, or forbids a whole row."""
-        super().check_shape(shape)
-        check_forbidden(self.forbidden, shape)
-
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Draw entries from the prior."""
         drawn = rng.gamma(np.broadcast_to(self.shape, like.shape), 1 / np.asarray(self.rate))
@@ -125,11 +119,6 @@ class Gamma(Bayesian, LearnsHyperparameters):
     def seeded(self, pseudo_counts: Array) -> Self:
         """Return the prior that has seen these counts before the data."""
         return replace(self, shape=np.add(self.shape, pseudo_counts))
-
-    def forbidding(self, entries: Array) -> Self:
-        """Return the prior that also keeps these entries at zero."""
-        known = entries if self.forbidden is None else entries | np.asarray(self.forbidden)
-        return replace(self, forbidden=known)
 
     def merged(self, groups: Array) -> "Gamma":
         """Return the prior of merged components: their shapes are added, if the rates agree."""

@@ -52,6 +52,15 @@ class LogPenalty(Prior):
         if not (isinstance(self.offset, Real) and 0 < self.offset < np.inf):
             raise ValueError(f"offset must be a finite number > 0, not {self.offset!r}")
 
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
+        """Return the positive root of the quadratic, by the formula that does not cancel."""
+        wide, total = counts.astype(np.float64, copy=False), np.asarray(totals, np.float64)
+        middle = total * self.offset + self.strength - wide
+        root = np.hypot(middle, 2 * np.sqrt(total * self.offset) * np.sqrt(wide))
+        small = _quotient(2 * self.offset * wide, middle + root)
+        large = _quotient(root - middle, 2 * total)
+        return self.at(np.where(middle > 0, small, large).astype(counts.dtype), totals)
+
     def penalty(self, factor: Array) -> Array:
         r"""Return :math:`\lambda \sum \log(1 + h / \delta)` of each row."""
         return np.asarray((self.strength * np.log1p(factor / self.offset)).sum(axis=1))
@@ -62,15 +71,6 @@ class LogPenalty(Prior):
 
     def _factor_times_slope(self, factor: Array) -> Array:
         return np.asarray(self.strength * factor / (factor + self.offset))
-
-    def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Return the positive root of the quadratic, by the formula that does not cancel."""
-        wide, total = counts.astype(np.float64, copy=False), np.asarray(totals, np.float64)
-        middle = total * self.offset + self.strength - wide
-        root = np.hypot(middle, 2 * np.sqrt(total * self.offset) * np.sqrt(wide))
-        small = _quotient(2 * self.offset * wide, middle + root)
-        large = _quotient(root - middle, 2 * total)
-        return self.at(np.where(middle > 0, small, large).astype(counts.dtype), totals)
 
 
 @register
@@ -99,6 +99,11 @@ class PowerPenalty(Prior):
         if not (isinstance(self.power, Real) and 0 < self.power < 1):
             raise ValueError(f"power must lie between 0 and 1, not {self.power!r}")
 
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
+        """Return the root."""
+        slope = self.strength * self.power
+        return self.at(positive_root(counts, totals, slope, self.power), totals)
+
     def penalty(self, factor: Array) -> Array:
         r"""Return :math:`\lambda \sum h^q` of each row."""
         return np.asarray((self.strength * factor**self.power).sum(axis=1))
@@ -110,11 +115,6 @@ class PowerPenalty(Prior):
 
     def _factor_times_slope(self, factor: Array) -> Array:
         return np.asarray(self.strength * self.power * factor**self.power)
-
-    def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Return the root."""
-        slope = self.strength * self.power
-        return self.at(positive_root(counts, totals, slope, self.power), totals)
 
 
 def _quotient(above: Array, below: Array) -> Array:
