@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from benchmarks.processes import LINE_LIMIT
 from benchmarks.table import Row, Section, Settings, Target
 from benchmarks.timing import Ratio, Samples
 
@@ -30,7 +31,13 @@ def measure(settings: Settings) -> Iterator[Row]:
 def _seconds(module: str) -> float:
     """Time an import in a new interpreter, whose own start does not count."""
     code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LINE_LIMIT,
+    )
     return float(done.stdout)
 
 

@@ -13,6 +13,11 @@ REPOSITORY = Path(__file__).parents[1]
 _THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
 
 
+# Seconds for a measurement, generously, since it may be of large data, and for a line of Python.
+MEASUREMENT_LIMIT = 4 * 3600
+LINE_LIMIT = 300
+
+
 def in_new_process(module: str, call: str) -> float:
     """Evaluate a call of a function of ``benchmarks.<module>`` in a new interpreter."""
     done = subprocess.run(
@@ -21,6 +26,7 @@ def in_new_process(module: str, call: str) -> float:
         capture_output=True,
         text=True,
         check=True,
+        timeout=MEASUREMENT_LIMIT,
     )
     return float(done.stdout)
 
@@ -36,7 +42,9 @@ def python_for(name: str) -> str:
 
 def output_of(python: str, code: str) -> str | None:
     """Give what a line of Python prints, or nothing if it fails."""
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [python, "-c", code], capture_output=True, text=True, check=False, timeout=LINE_LIMIT
+    )
     return done.stdout.strip() if done.returncode == 0 else None
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.memory import STATUS
-from benchmarks.processes import REPOSITORY
+from benchmarks.processes import MEASUREMENT_LIMIT, REPOSITORY
 from isotopic import LDA, open_blocks
 
 FEATURES = 50_000
@@ -23,7 +23,12 @@ def value_of(module: str, call: str) -> Any:
     """Evaluate a call of a function of ``benchmarks.<module>`` in a new interpreter."""
     code = f"import json; from benchmarks.{module} import *; print(json.dumps({call}))"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, check=True
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=MEASUREMENT_LIMIT,
     )
     return json.loads(done.stdout)
 

@@ -106,8 +106,15 @@ def _run_guided(seconds: float, seed: int) -> Result:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "fuzz.guided", folder]
+        limit = str(int(seconds) + PATIENCE_SECONDS)
         process = subprocess.run(
-            [*command, f"-max_total_time={max(1, int(seconds))}", f"-seed={seed + 1}"],
+            [
+                "timeout",
+                limit,
+                *command,
+                f"-max_total_time={max(1, int(seconds))}",
+                f"-seed={seed + 1}",
+            ],
             capture_output=True,
             text=True,
             check=False,

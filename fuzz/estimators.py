@@ -30,7 +30,7 @@ from isotopic import (
     expected_counts,
 )
 from isotopic.arrays import Array
-from isotopic.divergences import Beta, Sweeper
+from isotopic.divergences import Beta, GradientPass
 from isotopic.priors import Posterior
 from isotopic.solvers import Iteration
 
@@ -289,7 +289,7 @@ def a_beta_fit_is_sound(case: Fit) -> None:
     assert np.isfinite(model.objective_)
     _is_good(model.weights_, model.components_)
     if model.n_init == 1 and model.beta != 1:
-        saturated = np.abs(Sweeper(Beta(model.beta), X).saturated).sum()
+        saturated = np.abs(GradientPass(Beta(model.beta), X).saturated).sum()
         size = TOLERANCE[X.dtype] * (saturated + abs(objectives[0] if objectives else 0.0))
         assert np.all(np.diff(objectives) <= size), objectives
     try:

@@ -658,12 +658,27 @@ def test_the_next_block_is_read_while_one_is_worked_on(X, threads):
             return self
 
     def work(piece, counts):
-        assert second_was_read.wait(20)
+        assert second_was_read.wait(100)
         return Nothing()
 
     pieces = [PlacedBlock(0, 0, 20, CountedBlock(X[:20])), PlacedBlock(1, 20, 60, Second(X[20:]))]
     with use_threads(threads):
         LocalEngine(None).total(work, pieces)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_pass_that_fails_leaves_no_threads_behind(X, threads):
+    def fail(piece, counts):
+        raise ZeroDivisionError
+
+    pieces = [
+        PlacedBlock(i, 20 * i, 20 * i + 20, CountedBlock(X[20 * i : 20 * i + 20])) for i in range(3)
+    ]
+    before = threading.active_count()
+    with use_threads(threads), pytest.raises(ZeroDivisionError) as caught:
+        LocalEngine(None).total(fail, pieces)
+    assert caught.tb is not None  # which holds the frames of the pass
+    assert threading.active_count() == before
 
 
 def test_weights_that_are_not_kept(X, tmp_path):

@@ -1,12 +1,11 @@
 """Who watches a fit: lines, a live bar, and scikit-learn's callbacks."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from problems import paper_lda, random_counts
+from processes import LIMIT, run_python, started_python
 from sklearn.pipeline import make_pipeline
 
 from isotopic import NMF, Free, Simplex, open_blocks
@@ -27,18 +26,19 @@ def run_on_a_terminal(code):
     pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
     reader, writer = pty.openpty()
     termios.tcsetwinsize(writer, (24, 120))
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=writer, stderr=writer)
-    os.close(writer)
-    seen = b""
-    while True:
-        try:
-            part = os.read(reader, 4096)
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
-        seen += part
-    assert process.wait(timeout=60) == 0
+    with started_python("-c", code, stdout=writer, stderr=writer) as process:
+        os.close(writer)
+        seen = b""
+        while True:
+            try:
+                part = os.read(reader, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            seen += part
+        assert process.wait(LIMIT) == 0
+    os.close(reader)
     return seen.decode()
 
 
@@ -56,7 +56,7 @@ def test_a_terminal_without_tqdm_gets_lines():
 
 
 def test_a_log_gets_lines():
-    run = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+    run = run_python("-c", CODE)
     assert run.stdout.count("\n") == 4
     assert run.stderr == ""
 

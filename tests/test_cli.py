@@ -6,7 +6,6 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 import unicodedata
 
 import numpy as np
@@ -14,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import LIMIT, run_python, started_python
 from scipy import sparse
 
 import isotopic
@@ -175,8 +175,8 @@ def test_fit_stops_at_its_time_limit_and_can_go_on(counts, tmp_path, capsys):
 
 
 def start(*arguments, **options):
-    command = [sys.executable, "-W", "error", "-m", "isotopic", *map(str, arguments)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
+    command = ["-W", "error", "-m", "isotopic", *arguments]
+    return started_python(*command, stderr=subprocess.PIPE, text=True, **options)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
@@ -188,7 +188,7 @@ def test_an_interrupted_fit_can_go_on(counts, tmp_path, sent, capsys):
             if line.startswith("iteration    10"):
                 break
         process.send_signal(sent)
-        said = process.stderr.read()
+        _, said = process.communicate(timeout=LIMIT)
     assert process.returncode == 128 + sent
     made = int(re.search(r"interrupted after (\d+) iterations", said)[1])
     assert f"to go on: isotopic fit {counts} " in said
@@ -214,10 +214,9 @@ def test_checkpoints_of_other_fits_are_refused(counts, tmp_path, capsys):
 def test_live_display_on_a_terminal(counts, tmp_path):
     terminal, end = pty.openpty()
     command = ["fit", counts, "-k", "3", "-o", tmp_path / "o", "--no-report"]
-    arguments = [sys.executable, "-m", "isotopic", *map(str, command)]
     environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"}
-    with subprocess.Popen(
-        arguments, stderr=end, stdout=subprocess.PIPE, env=environment
+    with started_python(
+        "-m", "isotopic", *command, stderr=end, stdout=subprocess.DEVNULL, env=environment
     ) as process:
         os.close(end)
         shown = b""
@@ -229,7 +228,7 @@ def test_live_display_on_a_terminal(counts, tmp_path):
             if not part:
                 break
             shown += part
-        assert process.wait() == 0
+        assert process.wait(LIMIT) == 0
     os.close(terminal)
     assert b"\x1b[" in shown
     assert re.search(rb"iteration +\d+ .*objective", shown)
@@ -489,8 +488,7 @@ def test_help_and_version(capsys):
 
 def test_python_dash_m_and_without_the_libraries(tmp_path):
     def run(*code):
-        command = [sys.executable, "-W", "error", *code]
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        return run_python("-W", "error", *code, check=False, cwd=tmp_path)
 
     missing = run("-m", "isotopic", "info", "missing.npz")
     assert missing.returncode == 2
@@ -624,8 +622,8 @@ def test_a_terminal_without_unicode_is_no_error(hostile, tmp_path, encoding):
     browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
     browser.chmod(0o700)
     environment = os.environ | {"PYTHONIOENCODING": encoding, "BROWSER": f"{browser} %s"}
-    process = start(*command, "--open", stdout=subprocess.DEVNULL, env=environment)
-    _, said = process.communicate()
+    with start(*command, "--open", stdout=subprocess.DEVNULL, env=environment) as process:
+        _, said = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, said
     assert "Traceback" not in said
     assert seen.read_text() == f"{(tmp_path / 'ö' / 'report.html').as_uri()}\n"

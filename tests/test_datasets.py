@@ -1,13 +1,12 @@
 """The bundled corpus is what its description says."""
 
 import shutil
-import subprocess
-import sys
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import run_python
 from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -79,7 +78,7 @@ def test_file_is_small():
 @pytest.mark.skipif(not MAKE_KJV.exists(), reason="needs the source tree")
 @pytest.mark.skipif(shutil.which("bible") is None, reason="needs the program of bible-kjv")
 def test_tool_makes_the_same_corpus(tmp_path):
-    subprocess.run([sys.executable, MAKE_KJV, tmp_path / "kjv.npz"], check=True)
+    run_python(MAKE_KJV, tmp_path / "kjv.npz")
     with (
         np.load(tmp_path / "kjv.npz") as made,
         files("isotopic.datasets").joinpath("kjv.npz").open("rb") as file,

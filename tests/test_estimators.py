@@ -1,7 +1,6 @@
 """The estimators: what fitting, transforming and starting mean."""
 
 import pickle
-import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from problems import paper_lda, random_counts, random_factors, sparse_counts
+from processes import run_python
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -67,7 +67,7 @@ def model(request):
 @parametrize_with_checks(
     [NMF(), PLSA(), LDA(), GammaPoisson(), SparseNMF(), TopicModel()]
     + [
-        m.set_params(tol=1e-6, max_iter=300 if isinstance(m, BetaNMF) else 5000)
+        m.set_params(tol=1e-6, max_iter=300 if isinstance(m, BetaNMF) else 1000, n_jobs=1)
         for m in map(clone, MODELS)
     ]
 )
@@ -427,9 +427,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupted_fit_leaves_a_usable_model():
-    run = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=True
-    )
+    run = run_python("-c", INTERRUPTED)
     assert run.stdout == "usable\n"
 
 

@@ -47,6 +47,7 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info
 
 from isotopic import LDA, NMF, PLSA, Checkpoint, GammaPoisson, expected_counts, load
+from isotopic.threads import one_blas_thread
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -955,3 +956,12 @@ def test_a_forked_process_can_fit_too(rng, kind):
         there = in_a_fork(lambda model=model: fitted_bits(clone(model).fit(X)))
         assert there == ("gives", fitted_bits(model))
         assert fitted_bits(clone(model).fit(X)) == fitted_bits(model)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+def test_a_lock_that_was_held_at_a_fork_is_free_in_the_child(rng):
+    X = sparse_counts(rng, 60, 30, 0.2).toarray()
+    model = NMF(3, max_iter=3, tol=0, random_state=0).fit(X)
+    with one_blas_thread._lock:  # as by another thread that sets up BLAS at this moment
+        there = in_a_fork(lambda: fitted_bits(clone(model).fit(X)))
+    assert there == ("gives", fitted_bits(model))

@@ -2,10 +2,9 @@
 
 import ast
 import pathlib
-import subprocess
-import sys
 
 import pytest
+from processes import run_python
 
 import isotopic
 
@@ -66,7 +65,7 @@ def test_importing_loads_nothing_heavy():
         "import sys, sklearn.base; before = set(sys.modules); import isotopic; "
         f"print([m for m in {heavy!r} if m in set(sys.modules) - before])"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = run_python("-c", code)
     assert run.stdout == "[]\n"
 
 

@@ -211,7 +211,7 @@ def test_every_model_can_start_anywhere(rng, name, dtype, weights, topics):
     problem = Problem(weights, topics, CountMatrix(random_counts(rng), dtype), 4)
     start = strategy_start(problem, name, rng)
     assert all(side.effective.dtype == dtype for side in start)
-    solver = JointEM() if problem.joint else Alternating()
+    solver = JointEM() if problem.can_update_jointly else Alternating()
     history = solve(problem, solver, start, max_iter=5, tol=0).history["objective"]
     assert np.all(np.diff(history) <= 1e-5 * np.abs(history[:-1]))
 

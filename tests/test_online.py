@@ -27,7 +27,7 @@ from isotopic import (
     open_blocks,
 )
 from isotopic.evaluate import completion_perplexity
-from isotopic.solvers.quick_inference import _taken_far
+from isotopic.solvers.quick_inference import _extrapolate_far
 
 PAIRS = [
     (weights, topics)
@@ -89,7 +89,7 @@ def test_the_first_look_goes_far_but_keeps_totals(rng):
     counts = rng.gamma(0.3, size=(50, 6))
     counts[rng.random(counts.shape) < 0.2] = 0
     counts[7] = 0
-    far = _taken_far(counts.copy())
+    far = _extrapolate_far(counts.copy())
     np.testing.assert_allclose(far.sum(axis=1), counts.sum(axis=1))
     assert np.array_equal(far > 0, counts > 0)
     some = counts.sum(axis=1) > 0

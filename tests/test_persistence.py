@@ -2,10 +2,7 @@
 
 import dataclasses
 import io
-import os
 import pathlib
-import signal
-import subprocess
 import sys
 import time
 import zipfile
@@ -13,6 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 from problems import paper_lda, random_counts, sparse_counts
+from processes import LIMIT, run_python, started_python
 from scipy import sparse
 from sklearn.base import clone
 
@@ -21,6 +19,7 @@ from isotopic import (
     LDA,
     NMF,
     PLSA,
+    Alternating,
     BetaNMF,
     Checkpoint,
     Dirichlet,
@@ -29,7 +28,6 @@ from isotopic import (
     JointEM,
     Lasso,
     LogPenalty,
-    SequentialMM,
     SparseNMF,
     TopicModel,
 )
@@ -50,7 +48,7 @@ MODELS = [
     SparseNMF(3, 0.5, norm=1.5, penalty="power", solver="alternating"),
     BetaNMF(3, beta="frobenius", penalty=LogPenalty(0.1, 0.5)),
     BetaNMF(3, beta=0.5, normalize=False, solver="joint"),
-    BetaNMF(3, beta=1.5, solver=SequentialMM(), fixed_topics=np.full((1, 9), 1 / 9)),
+    BetaNMF(3, beta=1.5, solver=Alternating(), fixed_topics=np.full((1, 9), 1 / 9)),
 ]
 
 
@@ -357,22 +355,20 @@ model.save(sys.argv[2])
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_killed_fit_is_resumed_with_the_same_bits(tmp_path):
     path, out = tmp_path / "fit", tmp_path / "model"
-    command = [sys.executable, "-c", KILLED, str(path), str(out)]
+    command = ["-c", KILLED]
     for _ in range(2):  # killed twice, at any moment, also while it writes
-        process = subprocess.Popen(command)
         written = path.stat().st_mtime_ns if path.exists() else 0
-        deadline = time.monotonic() + 60
-        while not (path.exists() and path.stat().st_mtime_ns > written):
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        deadline = time.monotonic() + LIMIT
+        with started_python(*command, path, out) as process:  # killed at the end of the block
+            while not (path.exists() and path.stat().st_mtime_ns > written):
+                assert process.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
         assert not out.exists()
-    subprocess.run(command, check=True, timeout=120)
+    run_python(*command, path, out)
     resumed = isotopic.load(out)
     fresh = tmp_path / "other"
-    subprocess.run([*command[:3], str(fresh), str(tmp_path / "whole")], check=True, timeout=120)
+    run_python(*command, fresh, tmp_path / "whole")
     whole = isotopic.load(tmp_path / "whole")
     np.testing.assert_array_equal(resumed.components_, whole.components_)
     np.testing.assert_array_equal(resumed.weights_posterior_, whole.weights_posterior_)

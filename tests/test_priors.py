@@ -325,7 +325,7 @@ def test_what_is_not_registered_is_not_read(rng, tmp_path, monkeypatch):
     model = TopicModel(2, weights=Ridge(), max_iter=2, tol=0).fit(random_counts(rng))
     model.save(tmp_path / "model")
     monkeypatch.delitem(isotopic.registry._TYPES, "Ridge")
-    with pytest.raises(ValueError, match="'Ridge' is not known here.*call isotopic.register"):
+    with pytest.raises(ValueError, match=r"'Ridge' is not known here.*call isotopic.register"):
         isotopic.load(tmp_path / "model")
 
 
@@ -336,7 +336,7 @@ def test_names_in_files_are_taken_once(monkeypatch):
     class Lasso(Prior):
         pass
 
-    with pytest.raises(ValueError, match="'Lasso' is already registered for isotopic.priors"):
+    with pytest.raises(ValueError, match=r"'Lasso' is already registered for isotopic.priors"):
         isotopic.register(Lasso)
 
     def define():

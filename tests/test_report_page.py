@@ -8,9 +8,11 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 
 import numpy as np
 import pytest
+from processes import LIMIT
 from scipy import sparse
 
 from isotopic import LDA, NMF, GammaPoisson, convert, datasets
@@ -48,9 +50,20 @@ def browser(tmp_path_factory):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     service = webdriver.ChromeService(executable_path=DRIVER)
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
+    # Selenium waits for an answer of the driver without a limit unless sockets have one.
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(LIMIT)
+    try:
+        driver = webdriver.Chrome(options=options, service=service)
+    finally:
+        socket.setdefaulttimeout(before)
+    try:
+        # Below the limit of the socket, so that the error names what was slow.
+        driver.set_page_load_timeout(LIMIT / 2)
+        driver.set_script_timeout(LIMIT / 2)
+        yield driver
+    finally:
+        driver.quit()
 
 
 class Page:

@@ -31,7 +31,6 @@ from isotopic.solvers import (
     choose_fold_in,
     choose_solver,
     descent_fold_in,
-    finished,
     fold_in,
     solve,
 )
@@ -114,8 +113,8 @@ def test_few_passes_end_no_worse_than_many_plain_ones(rng, pair):
     weights, topics = random_factors(rng, 150, 6, 80)
     X = CountMatrix(rng.poisson(4 * weights @ topics**3 / (topics**3).mean()))
     problem = Problem(*pair, X, 6)
-    plain = JointEM() if problem.joint else Alternating()
-    n_plain = 600 if problem.joint else 300  # of one or two passes
+    plain = JointEM() if problem.can_update_jointly else Alternating()
+    n_plain = 600 if problem.can_update_jointly else 300  # of one or two passes
     fell, fell_plainly = [], []
     for seed in range(3):
         began = problem.evaluate(*a_start(problem, seed), passes=0).objective
@@ -235,8 +234,7 @@ def test_mixed_precision_ends_where_double_precision_does(rng, pair, container):
     problem = Problem(*pair, CountMatrix(X, np.float64), COMPONENTS)
     ways = Accelerated(TwoPhase()), MixedPrecision(Accelerated(TwoPhase()))
     double, mixed = (
-        finished(problem, way, solve(problem, way, a_start(problem), max_iter=20_000, tol=1e-8))
-        for way in ways
+        solve(problem, way, a_start(problem), max_iter=20_000, tol=1e-8) for way in ways
     )
     assert mixed.converged
     assert {side.mean.dtype for side in (mixed.state.weights, mixed.state.topics)} == {
@@ -253,7 +251,7 @@ def test_mixed_precision_ends_in_double_wherever_it_is_stopped():
         way = MixedPrecision(Accelerated(TwoPhase()), below=1e-6)
         found = solve(problem, way, a_start(problem), max_iter=max_iter, tol=tol)
         assert found.state.topics.mean.dtype == np.float32  # from where it may go on
-        end = finished(problem, way, found).state
+        end = way.finish(problem, found.state)
         assert end.topics.mean.dtype == end.weights.mean.dtype == end.counts.topics.dtype
         assert end.topics.mean.dtype == np.float64
         np.testing.assert_allclose(end.topics.mean.sum(axis=1), 1, rtol=1e-12)
@@ -423,8 +421,7 @@ POINTS = [Free(), Lasso(0.7), Simplex()]
 def descended_in(problem, topics, **settings):
     solver = DescentFoldIn(**{"tol": 1e-6, **settings})
     start = uniform_start(problem.X, problem, topics)
-    ended = [lambda at: at.state.ended]
-    return solve(problem, solver, start, max_iter=1000, tol=solver.tol, callbacks=ended)
+    return solve(problem, solver, start, tol=solver.tol)
 
 
 @pytest.mark.parametrize("weights_prior", POINTS, ids=str)
@@ -448,7 +445,7 @@ def test_descent_finds_the_weights_that_em_finds(rng, weights_prior, normalized)
 @pytest.mark.parametrize("weights_prior", POINTS, ids=str)
 @pytest.mark.parametrize("together", [7, 2**14])
 def test_descent_of_a_sample_does_not_see_its_batch(rng, monkeypatch, weights_prior, together):
-    monkeypatch.setattr(descent_fold_in, "_TOGETHER", together)
+    monkeypatch.setattr(descent_fold_in, "_GROUP", together)
     X = sparse_counts(rng, 60, 45, 0.3)
     rows = rng.integers(60, size=400)
     problem, topics = with_topics(rng, X[rows], weights_prior)
@@ -463,8 +460,8 @@ def test_descent_of_a_sample_does_not_see_its_batch(rng, monkeypatch, weights_pr
 
 def test_descent_gives_a_sample_up_that_does_not_settle(rng):
     problem, topics = with_topics(rng, sparse_counts(rng, 60, 45, 0.3), Free())
-    found = descended_in(problem, topics, tol=1e-300, most_updates=20)
-    assert found.state.ended
+    found = descended_in(problem, topics, tol=1e-300, max_updates=20)
+    assert DescentFoldIn(1e-300).is_done(found.state)
     assert found.state.passes == 20
     assert not found.converged
     assert found.state.residual > 0
@@ -483,8 +480,8 @@ def test_weights_that_descent_does_not_know_are_found_by_em(rng):
 def test_a_sample_that_does_not_settle_is_given_up(rng):
     problem, topics = with_topics(rng, sparse_counts(rng, 60, 45, 0.3), Free())
     start = uniform_start(problem.X, problem, topics)
-    found = solve(problem, FoldIn(1e-12, most_updates=3), start, max_iter=50, tol=1e-12)
-    assert found.state.ended
+    found = solve(problem, FoldIn(1e-12, max_updates=3), start, max_iter=50, tol=1e-12)
+    assert FoldIn(1e-12).is_done(found.state)
     assert found.state.passes <= 3
     assert not found.converged
     assert found.state.residual > 1e-12

@@ -77,10 +77,10 @@ def test_roots_of_what_is_not_there(p):
 def test_a_concave_step_goes_at_least_as_far_down_as_the_tangent(prior, count, total, here):
     def left(h):
         at = np.array([[h]])
-        return -count * np.log(h) + total * h + float(prior.cost(at).sum())
+        return -count * np.log(h) + total * h + float(prior.penalty(at).sum())
 
     step = prior.absorb(np.array([[count]]), total).mean[0, 0]
-    slope = float(prior.drive(np.array([[here]])).sum()) / here
+    slope = float(prior.slope(np.array([[here]])).sum())
     tangent = count / (total + slope)
     least = left(step)
     assert least <= left(tangent) + 1e-10 * (1 + abs(least))

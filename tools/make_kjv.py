@@ -60,6 +60,7 @@ def printed_text() -> str:
         capture_output=True,
         check=True,
         encoding="ascii",
+        timeout=60,  # it prints in less than a second
     ).stdout
 
 

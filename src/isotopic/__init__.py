@@ -57,13 +57,10 @@ from isotopic.select import Selection, select_components
 from isotopic.solvers import (
     Accelerated,
     Alternating,
-    FurtherMM,
     IncrementalEM,
     JointEM,
-    JointMM,
     LeastSquares,
     OnlineEM,
-    SequentialMM,
 )
 from isotopic.verify import verify
 
@@ -91,13 +88,11 @@ __all__ = [
     "Dirichlet",
     "Fitted",
     "Free",
-    "FurtherMM",
     "Gamma",
     "GammaPoisson",
     "IncrementalEM",
     "Intervals",
     "JointEM",
-    "JointMM",
     "Lasso",
     "LeastSquares",
     "LogPenalty",
@@ -107,7 +102,6 @@ __all__ = [
     "PowerPenalty",
     "Prior",
     "Selection",
-    "SequentialMM",
     "Simplex",
     "SparseNMF",
     "SparsityWarning",

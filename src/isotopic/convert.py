@@ -62,7 +62,7 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
         raise TypeError(f"to must be a model of this package or its class, not {to!r}.")
     pair = _pair_of(target, fitted)
     reason = why_not_exact(fitted, pair)
-    if fitted.divergence != target._divergence or not fitted.is_kullback_leibler:
+    if not (fitted.divergence.is_likelihood and target._divergence.is_likelihood):
         reason = "only models with the Kullback-Leibler divergence (beta=1) are related"
     if reason:
         name = type(target).__name__

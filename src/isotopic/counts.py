@@ -1,6 +1,7 @@
 """CountMatrix: the data, validated once, cut into row blocks."""
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -123,6 +124,14 @@ class CountMatrix:
     def equal_shares(self, n_components: int) -> Array:
         """Share each sample's total equally over components."""
         return np.repeat(self.sample_totals[:, np.newaxis] / n_components, n_components, 1)
+
+    def as_complete(self) -> "CountMatrix":
+        """Return the same counts, with zeros where entries are missing."""
+        if self.missing is None:
+            return self
+        other = copy(self)
+        other.missing = None
+        return other
 
     def as_sparse(self) -> "CountMatrix":
         """Give the same counts in sparse form."""

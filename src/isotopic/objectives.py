@@ -6,7 +6,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.divergences import Beta, exact_values, row_blocks
+from isotopic.divergences import Beta, dense_row_blocks, exact_values
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Prior, Simplex
 from isotopic.problem import Problem
 
@@ -52,11 +52,11 @@ def beta_divergence(X: Any, weights: Any, topics: Any, beta: str | float) -> flo
     divergence : float
         Infinite if ``X`` has zeros and ``beta`` is not positive.
     """
-    divergence, counts = Beta.of(beta), CountMatrix.of(X, np.float64)
+    divergence, counts = Beta.parse(beta), CountMatrix.of(X, np.float64)
     weights, topics = np.asarray(weights, np.float64), np.asarray(topics, np.float64)
     return sum(
         float(exact_values(divergence.beta, x, weights[rows] @ topics).sum())
-        for rows, x in row_blocks(counts)
+        for rows, x in dense_row_blocks(counts)
     )
 
 

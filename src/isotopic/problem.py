@@ -1,40 +1,39 @@
-"""A pair of priors is a model; with data it is a problem.
-
-Here stand the objective and the optimality residual of any pair.
-"""
+"""A divergence and a pair of priors, with data: objective and optimality residual."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.kernels import Counts, extrapolated, one_pass, row_sums, squared_counts
+from isotopic.divergences import Divergence, KullbackLeibler
+from isotopic.kernels import Counts, row_sums, squared_counts
 from isotopic.missing import Missing
 from isotopic.priors import Evidence, Posterior, Prior, Totals
 
-# Makes the weights of some samples ready to be kept.
+# Prepares the weights of some samples for being kept.
 Finish: TypeAlias = Callable[[Posterior, slice], Posterior]
 
 
-def as_it_is(weights: Posterior, rows: slice) -> Posterior:
-    """Leave weights as they are."""
+def keep_unchanged(weights: Posterior, rows: slice) -> Posterior:
+    """Return weights as they are."""
     return weights
 
 
 @dataclass(frozen=True)
 class State:
-    """A point of a problem and the expected counts there: all that any solver's step needs.
+    """A point of a problem and the expected counts there: all that a solver's step needs.
 
     Attributes
     ----------
     weights, topics : Posterior
     counts : Counts
-        The expected counts at this point. The next step takes them over: look at them before.
+        What both sides absorb next. A step takes these arrays over: copy what you keep.
     objective : float
-        What is minimised, at this point; see :meth:`Pair.objective`.
+        What is minimised, at this point; see :meth:`Problem.objective`.
     residual : float
         The optimality residual at this point; see :meth:`Problem.residual`.
     passes : int
@@ -64,49 +63,44 @@ class Pair:
     def __post_init__(self) -> None:
         if self.weights.is_normalized and not self.topics.is_normalized and self.topics.learned:
             raise ValueError(
-                f"{type(self.weights).__name__} weights leave the topics to carry no scale, so the "
-                f"topics must be normalised too (Simplex or Dirichlet), not "
-                f"{type(self.topics).__name__}"
+                f"{type(self.weights).__name__} weights are proportions, so the topics must be "
+                f"normalised too, but their prior is {type(self.topics).__name__}. Use Simplex or "
+                "Dirichlet topics."
             )
         if self.weights.norm not in (None, 1.0):
             raise ValueError(
-                f"{type(self.weights).__name__} is for topics: it scales all samples of a component"
+                f"{type(self.weights).__name__} is a prior for topics: it scales all samples of a "
+                "component together. Choose another prior for the weights."
             )
-        if self._norm_in_penalty and self.weights.is_bayesian:
+        if self.has_norm_in_penalty and self.weights.is_bayesian:
             raise ValueError(
-                f"topics of unit l_p norm, p > 1, need weights that are a factor (Free, Lasso, "
-                f"LogPenalty or PowerPenalty), not {type(self.weights).__name__}"
+                f"Topics of unit l_p norm, p > 1, need weights that are a factor (Free, Lasso, "
+                f"LogPenalty or PowerPenalty), not {type(self.weights).__name__}."
             )
 
     @property
-    def _norm_in_penalty(self) -> bool:
+    def has_norm_in_penalty(self) -> bool:
         """Whether the topics have a unit norm that is not their sum (Theorem F.1)."""
         return self.topics.norm not in (None, 1.0)
 
     @property
-    def joint(self) -> bool:
-        """Whether both sides can be updated from one pass: the topics have no scale to share."""
-        return self.topics.norm is not None or not self.topics.learned
-
-    @property
     def is_divergence(self) -> bool:
-        """Whether the objective is a divergence: two points, of which one has a scale."""
-        return not (
-            self.weights.is_normalized or self.weights.is_bayesian or self.topics.is_bayesian
-        )
+        """Whether the objective is a divergence: two points, one of which has a scale."""
+        sides = self.weights, self.topics
+        return not (self.weights.is_normalized or any(side.is_bayesian for side in sides))
 
     def weights_totals(self, weights: Posterior, missing: Missing | None = None) -> Totals:
-        """Give the sums over samples, as the topics see them; normalised topics do not ask."""
+        """Return the sums over samples that the topics see; normalised topics need none."""
         if self.topics.is_normalized:
             return 1.0
-        totals = self._scale_of(weights)[:, np.newaxis]
+        totals = self.component_sums(weights)[:, np.newaxis]
         if missing is None:
             return totals
         unseen = missing.sums(weights.mean, self.weights.copies)
         return np.asfortranarray(np.maximum(totals - unseen, 0.0))  # below zero by rounding only
 
     def topics_totals(self, topics: Posterior, missing: Missing | None = None) -> Totals:
-        """Give the sums over features, as the weights see them: without those they cannot show."""
+        """Return the sums over features that the weights see, without missing entries."""
         totals = 1.0 if self.topics.is_normalized else row_sums(topics.mean)
         if missing is None or self.weights.is_normalized:
             return totals
@@ -123,17 +117,18 @@ class Pair:
         saturated_divergence: float,
         missing: Missing | None = None,
     ) -> float:
-        r"""Compute what is minimised.
+        r"""Return what is minimised under the Kullback-Leibler divergence.
 
         .. math:: -\sum_{dv} x_{dv} \log(\text{weights topics})_{dv} + \text{mass} +
             \text{term of the weights} + \text{term of the topics}
 
         with effective factors in the logarithm. The mass
-        :math:`\sum_k E[\sum_d w_{dk}] E[\sum_v t_{kv}]` belongs to Poisson models and is constant,
+        :math:`\sum_k E[\sum_d w_{dk}] E[\sum_v t_{kv}]` belongs to Poisson models; it is constant,
         and left out, when the weights are proportions. For points with a scale the saturated
         divergence :math:`\sum x \log x - x` is added, so that the objective is the generalized
-        Kullback-Leibler divergence. So it is, by model: the divergence (NMF), with its penalty
-        (Lasso), minus the log-likelihood (PLSA), minus the variational bound (LDA, Gamma-Poisson).
+        Kullback-Leibler divergence. So it is the divergence (NMF), the divergence with a penalty
+        (Lasso), minus the log-likelihood (PLSA), or minus the variational bound (LDA,
+        Gamma-Poisson).
         """
         value = -log_likelihood + weights.term + topics.term
         n_components, n_features = topics.mean.shape
@@ -141,42 +136,45 @@ class Pair:
         value += self.topics.hyperprior_term(n_features)
         totals = self.topics_totals(topics, missing)
         if np.ndim(totals) == 2:  # for each sample
-            value += float(self._scale_of(replace(weights, mean=weights.mean * totals)).sum())
+            value += float(self.component_sums(replace(weights, mean=weights.mean * totals)).sum())
         elif not self.weights.is_normalized:
-            value += float((self._scale_of(weights) * totals).sum())
+            value += float((self.component_sums(weights) * totals).sum())
         return value + (saturated_divergence if self.is_divergence else 0.0)
 
-    def _scale_of(self, weights: Posterior) -> Array:
-        """Sum the weights of each component over the samples, each as often as it counts."""
-        return component_sums(weights, self.weights.copies)
+    def component_sums(self, weights: Posterior) -> Array:
+        """Return the sum of each component's weights over samples, each as often as it counts."""
+        return sum_components(weights, self.weights.copies)
 
 
 @dataclass(frozen=True)
 class Problem(Pair):
-    """Minimise the divergence of counts from ``weights @ topics`` under a prior for each side.
+    """Minimise the divergence of data from ``weights @ topics`` under a prior for each side.
 
     Parameters
     ----------
     weights, topics : Prior
     X : CountMatrix of shape (samples, features)
     n_components : int
+    divergence : Divergence, default=KullbackLeibler()
     """
 
     X: CountMatrix
     n_components: int
+    divergence: Divergence = field(default_factory=KullbackLeibler)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.divergence.check(self.weights, self.topics, self.X)
         self.weights.check_shape((self.X.shape[0], self.n_components))
         self.topics.check_shape((self.n_components, self.X.shape[1]))
 
     def check_solvable(self) -> None:
-        """Raise if there is no minimum to be found."""
+        """Raise ValueError if there is no minimum to be found."""
         tendencies = {self.weights.scale_tendency, self.topics.scale_tendency}
         if "grows" in tendencies and "bounded" not in tendencies:
             raise ValueError(
                 "The problem is unbounded: seeds reward larger topics and nothing limits their "
-                "scale. Normalise the topics (Simplex or Dirichlet), or give the weights a Gamma "
+                "scale. Normalise the topics (Simplex, Dirichlet) or give the weights a Gamma "
                 "prior."
             )
         if tendencies == {"free", "shrinks"}:
@@ -186,39 +184,149 @@ class Problem(Pair):
                 "free one (Simplex or Dirichlet), or give it a penalty or a prior too."
             )
 
-    def as_precise_as(self, topics: Posterior) -> Self:
-        """Give the problem in the precision of a point: its own, or single precision."""
+    @property
+    def can_update_jointly(self) -> bool:
+        """Whether both sides can be updated from one pass: the paper's theorem."""
+        return self.divergence.can_update_jointly(self.topics)
+
+    def evaluate(
+        self, weights: Posterior, topics: Posterior, passes: int, *, jointly: bool = True
+    ) -> State:
+        """Make a pass over the data, and return the state at this point.
+
+        With ``jointly=False`` the topics' counts are only valid next to the weights of this point.
+        (Expected counts are always valid next to new weights too.)
+        """
+        counts = self.expected_counts(
+            weights, topics, weights_only=not self.topics.learned, jointly=jointly
+        )
+        return self.state_at(weights, topics, counts, passes)
+
+    def state_at(self, weights: Posterior, topics: Posterior, counts: Counts, passes: int) -> State:
+        """Return the state at a point whose expected counts are known."""
+        objective = self.divergence.objective(self, weights, topics, counts)
+        residual = self.divergence.residual(self, weights, topics, counts)
+        return State(weights, topics, counts, objective, residual, passes)
+
+    def expected_counts(
+        self,
+        weights: Posterior,
+        topics: Posterior,
+        *,
+        weights_only: bool = False,
+        jointly: bool = True,
+    ) -> Counts:
+        """Make a pass over the data, and return what both sides absorb next."""
+        sums = self.data_pass(
+            self.weights,
+            weights,
+            topics,
+            weights_only=weights_only,
+            jointly=jointly and self.divergence.is_joint,
+            rescales=self.topics.is_normalized and self.topics.learned,
+        )
+        return self.divergence.counts(sums, self.topics, topics)
+
+    @cached_property
+    def data_pass(self) -> Any:
+        """The pass over the data, prepared once."""
+        return self.divergence.prepare(self.X)
+
+    def absorb_weights(self, counts: Array, topics: Posterior) -> Posterior:
+        """Return the weights made of their expected counts; these are handed over."""
+        absorbed: Posterior = self.divergence.absorb_weights(self, counts, topics)
+        return absorbed
+
+    def absorb_topics(self, counts: Array, topics: Posterior, weights: Posterior) -> Posterior:
+        """Return topics made of the expected counts at ``topics``, next to new ``weights``."""
+        return self.divergence.absorb_topics(self, counts, topics, weights)
+
+    def hand_over_scale(self, weights: Posterior, topics: Posterior) -> tuple[Posterior, Posterior]:
+        """Multiply the weights with what the topics were divided by to have unit norm."""
+        if topics.scale is None:
+            return weights, topics
+        scaled = weights.mean * topics.scale.astype(weights.mean.dtype)
+        totals = self.topics_totals(topics, self.X.missing)
+        return self.weights.at(scaled, totals), replace(topics, scale=None)
+
+    def absorb_start(
+        self, weight_counts: Array, topic_counts: Array
+    ) -> tuple[Posterior, Posterior]:
+        """Return weights and topics made of counts that were shared out by a start."""
+        weights = self.weights_from(weight_counts, self.topics.initial_totals(topic_counts))
+        prior = self.topics_next_to(weights)
+        topics = prior.absorb(topic_counts, self.weights_totals(weights))
+        return self.hand_over_scale(weights, topics)
+
+    def weights_at(self, values: Array, totals: Totals) -> Posterior:
+        """Return the weights at given values of the factor, or of its posterior's parameters."""
+        return self.weights.at(values, totals)
+
+    def weights_from(self, counts: Array, totals: Totals) -> Posterior:
+        """Return the weights that their prior makes of counts, next to topics of these totals."""
+        return self.weights.absorb(counts, totals)
+
+    def topics_next_to(self, weights: Posterior) -> Prior:
+        """Return the topics' prior, which may depend on the penalty of the weights."""
+        if not self.has_norm_in_penalty:
+            return self.topics
+        topics: Any = self.topics
+        prior: Prior = topics.next_to(self.weights.scale_derivative(weights))
+        return prior
+
+    def with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
+        """Add the counts that normalised topics expect where entries are missing."""
+        missing, is_filled_in = self.X.missing, self.weights.is_normalized
+        is_needed = self.topics.is_normalized and self.topics.learned
+        if missing is None or is_filled_in or not is_needed:
+            return counts
+        known = np.where(missing.unknown[:, np.newaxis], 0.0, weights.mean)
+        expected = topics.effective * missing.sums(known, self.weights.copies)
+        return np.asfortranarray(counts + expected, dtype=counts.dtype)
+
+    def weights_gap(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
+        """Return how far the weights are from what they would make of their counts."""
+        totals = self.topics_totals(topics, self.X.missing)
+        return self.weights.gap(weights, counts.weights, totals)
+
+    def extrapolate(
+        self,
+        latest: Counts,
+        previous: Counts,
+        *,
+        momentum: float,
+        weights_floor: float,
+        topics_floor: float,
+    ) -> Counts:
+        """Return the counts of both sides, extrapolated along their last change."""
+        weights = self.extrapolate_weights(
+            latest.weights, previous.weights, momentum=momentum, floor=weights_floor
+        )
+        if not self.topics.learned:
+            return latest._replace(weights=weights)
+        # Proportions have counts that were filled in where entries are missing.
+        is_complete = self.X.missing is None
+        totals = self.X.feature_totals if is_complete else row_sums(latest.topics.T)
+        topics = self.divergence.extrapolate(
+            latest.topics.T, previous.topics.T, totals, momentum=momentum, floor=topics_floor
+        )
+        return latest._replace(weights=weights, topics=topics.T)
+
+    def extrapolate_weights(
+        self, latest: Array, previous: Array, *, momentum: float, floor: float
+    ) -> Array:
+        """Return the weights' counts, extrapolated along their last change."""
+        totals = self.X.sample_totals if self.X.missing is None else row_sums(latest)
+        return self.divergence.extrapolate(latest, previous, totals, momentum=momentum, floor=floor)
+
+    def in_precision_of(self, topics: Posterior) -> Self:
+        """Return the problem in the precision of a point: its own, or single precision."""
         if topics.mean.dtype == self.X.dtype:
             return self
         return replace(self, X=self.X.in_single_precision)
 
-    def evaluate(self, weights: Posterior, topics: Posterior, passes: int) -> State:
-        """Make a pass over the data at this point."""
-        counts = self.expected_counts(weights, topics, weights_only=not self.topics.learned)
-        return self.state_at(weights, topics, counts, passes)
-
-    def state_at(self, weights: Posterior, topics: Posterior, counts: Counts, passes: int) -> State:
-        """Measure a point whose expected counts are known."""
-        objective = self.objective(
-            weights, topics, counts.log_likelihood, self.X.saturated_divergence, self.X.missing
-        )
-        residual = self.residual(weights, topics, counts)
-        return State(weights, topics, counts, objective, residual, passes)
-
-    def expected_counts(
-        self, weights: Posterior, topics: Posterior, *, weights_only: bool = False
-    ) -> Counts:
-        """Share out the counts at this point: a pass over the data."""
-        return one_pass(
-            self.X,
-            weights.effective,
-            topics.effective,
-            weights_only=weights_only,
-            proportions=self.weights.is_normalized,
-        )
-
     def with_updated_hyperparameters(self, state: State) -> Self:
-        """Give the problem with the settings that the priors learn from the counts at a point."""
+        """Return the problem with the hyperparameters that its priors learn at a point."""
         weight_squares, topic_squares = None, None
         if self.weights.needs_squares or self.topics.needs_squares:
             weight_squares, topic_squares = squared_counts(
@@ -233,93 +341,13 @@ class Problem(Pair):
         )
         return replace(self, weights=weights, topics=topics)
 
-    def absorb(self, weight_counts: Array, topic_counts: Array) -> tuple[Posterior, Posterior]:
-        """Make the weights, then the topics, of counts that were shared out already."""
-        weights = self._weights_of(weight_counts, self.topics.initial_totals(topic_counts))
-        prior = self._topics_beside(weights)
-        topics = prior.absorb(topic_counts, self.weights_totals(weights))
-        return self.with_scale_of(topics, weights), topics
-
-    def weights_at(self, values: Array, totals: Totals) -> Posterior:
-        """Take ``values`` as the weights, or as their posterior's parameters."""
-        return self.weights.at(values, totals)
-
-    def absorb_weights(self, counts: Array, topics: Posterior) -> Posterior:
-        """Make the weights of their expected counts; these are handed over."""
-        return self._weights_of(counts, self.topics_totals(topics, self.X.missing))
-
-    def _weights_of(self, counts: Array, totals: Totals) -> Posterior:
-        return self.weights.absorb(counts, totals)
-
-    def absorb_topics(self, counts: Array, topics: Posterior, weights: Posterior) -> Posterior:
-        """Make topics of the expected counts at ``topics``, next to new ``weights``.
-
-        With normalised topics the weights do not matter, unless entries are missing.
-        """
-        counts = self.with_unseen(counts, weights, topics)
-        prior = self._topics_beside(weights)
-        return prior.absorb(counts, self.weights_totals(weights, self.X.missing))
-
-    def with_scale_of(self, topics: Posterior, weights: Posterior) -> Posterior:
-        """Hand what the topics were divided by over to the weights that they were made next to."""
-        if topics.scale is None:
-            return weights
-        scaled = weights.mean * topics.scale.astype(weights.mean.dtype)
-        return self.weights.at(scaled, self.topics_totals(topics, self.X.missing))
-
-    def _topics_beside(self, weights: Posterior) -> Prior:
-        if not self._norm_in_penalty:
-            return self.topics
-        topics: Any = self.topics
-        beside: Prior = topics.next_to(self.weights.scale_derivative(weights))
-        return beside
-
-    def with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
-        """Add the counts that normalised topics expect where entries are missing."""
-        missing, filled_in = self.X.missing, self.weights.is_normalized
-        if missing is None or filled_in or not (self.topics.is_normalized and self.topics.learned):
-            return counts
-        known = np.where(missing.unknown[:, np.newaxis], 0.0, weights.mean)
-        expected = topics.effective * missing.sums(known, self.weights.copies)
-        return np.asfortranarray(counts + expected, dtype=counts.dtype)
-
-    def residual(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
-        r"""Compute the optimality residual: the share of the counts that an update would move.
-
-        For a point side the sum of :math:`|\text{factor} \cdot \text{gradient}|`, for a Bayesian
-        one the distance of its parameters from their fixed point; the larger of both sides,
-        divided by the total of ``X``. Zero exactly where the Karush-Kuhn-Tucker conditions of all
-        positive entries hold, and free of scale.
-        """
-        gaps = (
-            self._weights_gap(weights, topics, counts),
-            self._topics_beside(weights).gap(
-                topics,
-                self.with_unseen(counts.topics, weights, topics),
-                self.weights_totals(weights, self.X.missing),
-            ),
-        )
-        return max(gaps) / self.X.total if self.X.total > 0 else 0.0
-
-    def _weights_gap(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
-        totals = self.topics_totals(topics, self.X.missing)
-        return self.weights.gap(weights, counts.weights, totals)
-
-    def extrapolated_weights(
-        self, latest: Array, previous: Array, *, momentum: float, floor: float
-    ) -> Array:
-        """Take the weights' expected counts further; see :func:`~isotopic.kernels.extrapolated`."""
-        complete = self.X.missing is None  # else proportions have counts that were filled in too
-        totals = self.X.sample_totals if complete else row_sums(latest)
-        return extrapolated(latest, previous, totals, momentum=momentum, floor=floor)
-
-    def whole(self, weights: Posterior, finished: Finish = as_it_is) -> Posterior:
-        """Give the weights of all samples as arrays; ``finished`` sees some rows at a time."""
-        return finished(weights, slice(None))
+    def collect_weights(self, weights: Posterior, finish: Finish = keep_unchanged) -> Posterior:
+        """Return the weights of all samples as arrays; ``finish`` sees some rows at a time."""
+        return finish(weights, slice(None))
 
 
-def component_sums(weights: Posterior, copies: Array | None) -> Array:
-    """Sum the weights of each component over the samples, each as often as it counts."""
+def sum_components(weights: Posterior, copies: Array | None) -> Array:
+    """Return the sum of each component's weights over samples, each as often as it counts."""
     if copies is None:
         return row_sums(weights.mean.T)
     return np.asarray(copies @ weights.mean.astype(np.float64, copy=False))

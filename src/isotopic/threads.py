@@ -56,6 +56,16 @@ class _OneBlasThread:
     """
 
     def __init__(self) -> None:
+        self.forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.forget)
+
+    def forget(self) -> None:
+        """Begin with nobody inside.
+
+        A forked child has none of the threads that were inside, and one of them may have held the
+        lock: nobody would release it there.
+        """
         self._lock = Lock()
         self._inside = 0
         self._limiter: Any = None

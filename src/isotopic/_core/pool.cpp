@@ -92,14 +92,14 @@ class Pool {
 };
 
 // Never destroyed: helpers wait in it until the process ends. A forked child has none of its
-// parent's threads, and perhaps its locks held, so it forgets the pool and makes its own.
+// parent's threads, and perhaps its locks held, so it forgets the pool and makes its own. This is
+// set up when the library is loaded: a fork during a first call could leave its guard held.
 std::atomic<Pool*> the_pool{nullptr};
+#if defined(__unix__) || defined(__APPLE__)
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
+#endif
 
 Pool& pool() {
-#if defined(__unix__) || defined(__APPLE__)
-    static const int registered = pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
-    (void)registered;
-#endif
     Pool* current = the_pool.load();
     if (!current) {
         Pool* fresh = new Pool;
@@ -144,7 +144,14 @@ bool Steps::run(const std::function<void(int64_t, int64_t)>& chunk, const std::f
                 for (;;) {
                     const int64_t index = n * share / threads_ + next_[step * size_t(threads_) + size_t(share)].value.fetch_add(1, std::memory_order_relaxed);
                     if (index >= end) break;
-                    if (!stopped_.load(std::memory_order_relaxed)) chunk(int64_t(step), index);
+                    if (!stopped_.load(std::memory_order_relaxed)) {
+                        try {
+                            chunk(int64_t(step), index);
+                        } catch (...) {  // out of memory, say
+                            if (!failed_.exchange(true)) error_ = std::current_exception();
+                            stopped_.store(true, std::memory_order_relaxed);
+                        }
+                    }
                     done_[step].value.fetch_add(1, std::memory_order_release);
                     if (asks && clock::now() - asked > between_questions) {
                         if (interrupted()) stopped_.store(true, std::memory_order_relaxed);
@@ -152,11 +159,13 @@ bool Steps::run(const std::function<void(int64_t, int64_t)>& chunk, const std::f
                     }
                 }
             }
-            // The steps are short; a thread that waits long gives its core away.
+            // The steps are short; a thread that waits long gives its core away. This ends: a chunk
+            // that was taken is counted by the thread that took it, whatever becomes of the chunk.
             for (int spins = 0; done_[step].value.load(std::memory_order_acquire) < n; ++spins)
                 if (spins > 1000) std::this_thread::yield();
         }
     });
+    if (error_) std::rethrow_exception(error_);
     return !stopped_.load();
 }
 

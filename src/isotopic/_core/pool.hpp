@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <vector>
 
@@ -9,7 +10,8 @@ namespace isotopic {
 
 // Runs `work` in the calling thread and, as they become free, in up to `threads - 1` helpers;
 // returns when all have left it. `work` must therefore be complete whoever takes part, and when
-// another caller has the helpers it simply runs alone. Works again after fork().
+// another caller has the helpers it simply runs alone. `work` must not throw: others may still be in
+// it. Works again after fork().
 void run_in_team(int threads, const std::function<void()>& work);
 
 // A sequence of steps, each cut into chunks that may run in any order and in any thread; a step
@@ -21,7 +23,8 @@ class Steps {
     Steps(std::vector<int64_t> chunks, int threads);
 
     // `chunk(step, index)` for all of them. `interrupted()` is asked now and then in the calling
-    // thread; once it says true, the rest is skipped. Returns whether everything was run.
+    // thread; once it says true, the rest is skipped. Returns whether everything was run. If a
+    // chunk throws, in any thread, the rest is skipped too, and the first exception is thrown here.
     bool run(const std::function<void(int64_t, int64_t)>& chunk, const std::function<bool()>& interrupted);
 
   private:
@@ -31,7 +34,8 @@ class Steps {
     std::vector<int64_t> chunks_;
     int threads_;
     std::vector<Counter> done_, next_;  // by step; by step and share
-    std::atomic<bool> stopped_{false};
+    std::atomic<bool> stopped_{false}, failed_{false};
+    std::exception_ptr error_;  // written once, by the thread that set failed_; read when all have left
 };
 
 }  // namespace isotopic

@@ -7,7 +7,7 @@ fixed order, wherever the blocks are; and all solvers go on as if the data were 
 from isotopic.blocks.block import Block, BlockError
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.opening import Blocks, is_blocks, open_blocks
-from isotopic.blocks.problem import BlockedProblem, BlockedWeights, problem_of
+from isotopic.blocks.problem import BlockedProblem, BlockedWeights, make_problem
 from isotopic.blocks.sampling import picked
 from isotopic.blocks.tasks import PlacedBlock
 
@@ -20,7 +20,7 @@ __all__ = [
     "Blocks",
     "PlacedBlock",
     "is_blocks",
+    "make_problem",
     "open_blocks",
     "picked",
-    "problem_of",
 ]

@@ -1,4 +1,4 @@
-"""A pass over the data, a block at a time: the weights are made, used and measured together."""
+"""A pass over the data, a block at a time: weights are made, used and measured together."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -9,9 +9,9 @@ from isotopic.arrays import Array
 from isotopic.blocks.row_store import Rows, Stored
 from isotopic.blocks.tasks import PlacedBlock
 from isotopic.counts import CountMatrix
-from isotopic.kernels import one_pass
+from isotopic.divergences import Divergence
 from isotopic.priors import Posterior, Prior, Totals
-from isotopic.problem import component_sums
+from isotopic.problem import sum_components
 
 
 @dataclass(frozen=True)
@@ -23,21 +23,21 @@ class Recipe:
     prior : Prior
         Of the weights of all samples, as it was when they were made: it may learn later.
     rows : Rows
-        Expected counts; or the factor itself, or its parameters, if it was ``given``.
+        Expected counts; or with ``is_value`` the factor itself, or its posterior's parameters.
     totals : float or ndarray of shape (components,)
         Of the topics.
-    given : bool
+    is_value : bool
     """
 
     prior: Prior
     rows: Rows
     totals: Totals
-    given: bool = False
+    is_value: bool = False
 
     def of(self, piece: PlacedBlock, sample_totals: Array) -> Posterior:
-        """Make the weights of a block, with the prior of its rows."""
+        """Return the weights of a block, with the prior of its rows."""
         prior, values = self.prior.rows(piece.row_numbers), self.rows.of(piece, sample_totals)
-        return prior.at(values, self.totals) if self.given else prior.absorb(values, self.totals)
+        return prior.at(values, self.totals) if self.is_value else prior.absorb(values, self.totals)
 
 
 @dataclass
@@ -46,13 +46,13 @@ class Sums:
 
     Attributes
     ----------
-    topics : ndarray of shape (components, features)
-        Their expected counts.
+    topics : ndarray
+        The sums of which the topics' next counts are made.
     log_likelihood : float
     term : float
         What the weights add to the objective.
-    gap : float
-        How far the weights are from what they would make of their new counts.
+    gap, mass : float
+        How far the weights are from their optimum, and what that is divided by.
     scale : ndarray of shape (components,)
         The sums of the weights over the samples.
     """
@@ -61,10 +61,11 @@ class Sums:
     log_likelihood: float
     term: float
     gap: float
+    mass: float
     scale: Array
 
     def plus(self, later: Self) -> Self:
-        """Add the sums of blocks that come later."""
+        """Return the sums with those of later blocks added."""
         # What came from another process cannot be written to.
         out = self.topics if self.topics.flags.writeable else None
         return type(self)(
@@ -72,49 +73,57 @@ class Sums:
             self.log_likelihood + later.log_likelihood,
             self.term + later.term,
             self.gap + later.gap,
+            self.mass + later.mass,
             self.scale + later.scale,
         )
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """The task of a pass: make a block's weights, share out its counts, and keep those of its rows.
+class BlockPass:
+    """The task of a pass: make a block's weights, sum over its data, and store its rows.
 
     Parameters
     ----------
+    divergence : Divergence
     recipe : Recipe
-    topics : ndarray of shape (components, features)
-        Effective topics.
+    topics : Posterior
+        Effective topics, which are the topics themselves where they are points.
     totals : float or ndarray of shape (components,)
         Of these topics.
-    weights_only : bool
-        Whether the topics' counts are left out.
+    weights_only, jointly, rescales : bool
+        See :class:`~isotopic.divergences.base.Pass`.
     to : Stored
         Where the weights' counts go.
     """
 
+    divergence: Divergence
     recipe: Recipe
-    topics: Array
+    topics: Posterior
     totals: Totals
     weights_only: bool
+    jointly: bool
+    rescales: bool
     to: Stored
 
     def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Sums:
-        """Do it for one block."""
+        """Return the sums of one block."""
         prior = self.recipe.prior.rows(piece.row_numbers)
         weights = self.recipe.of(piece, X.sample_totals)
-        counts = one_pass(
-            X,
-            weights.effective,
+        found = self.divergence.prepare(X)(
+            prior,
+            weights,
             self.topics,
             weights_only=self.weights_only,
-            proportions=prior.is_normalized,
+            jointly=self.jointly,
+            rescales=self.rescales,
         )
-        self.to.put(piece, counts.weights)
+        self.to.put(piece, found.weights)
+        gap = prior.gap(weights, found.weights, self.totals) if np.isnan(found.gap) else found.gap
         return Sums(
-            counts.topics,
-            counts.log_likelihood,
+            found.topics,
+            found.log_likelihood,
             weights.term,
-            prior.gap(weights, counts.weights, self.totals),
-            component_sums(weights, prior.copies),
+            gap,
+            found.mass,
+            sum_components(weights, prior.copies),
         )

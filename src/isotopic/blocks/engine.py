@@ -1,9 +1,9 @@
 """Going through the blocks on this machine: some are read while others are worked on."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -94,27 +94,31 @@ class LocalEngine:
         if not read:
             return TreeSum(task(piece, None) for piece in pieces).total()
         tree: TreeSum[A] = TreeSum()
-        for done, result in enumerate(self._results(task, pieces), 1):
-            tree.add(result)
-            if self.watch is not None:
-                self.watch(done, len(pieces))
+        # Closed at once if something fails, or threads would live as long as the traceback.
+        with closing(self._results(task, pieces)) as results:
+            for done, result in enumerate(results, 1):
+                tree.add(result)
+                if self.watch is not None:
+                    self.watch(done, len(pieces))
         return tree.total()
 
     def check_sees(self, folder: str) -> None:
         """Tasks run here."""
 
-    def blocks(self, pieces: Sequence[PlacedBlock]) -> Iterator[tuple[PlacedBlock, CountMatrix]]:
+    def blocks(self, pieces: Sequence[PlacedBlock]) -> Generator[tuple[PlacedBlock, CountMatrix]]:
         """Give each block loaded, the next one being loaded by a thread meanwhile."""
         self.room.expect(pieces)
         with self._bench() as bench, ThreadPoolExecutor(1) as reader:
             loading = (reader.submit(self._loaded, piece, bench.workspace) for piece in pieces)
             yield from _in_order(loading, ahead=1)
 
-    def _results(self, task: Task[A], pieces: Sequence[PlacedBlock]) -> Iterator[A]:
+    def _results(self, task: Task[A], pieces: Sequence[PlacedBlock]) -> Generator[A]:
         """Do the task with every block; give the results in the order of the blocks."""
         together = self.together(len(pieces))
         if together == 1:
-            yield from (task(piece, X) for piece, X in self.blocks(pieces))
+            with closing(self.blocks(pieces)) as blocks:
+                for piece, X in blocks:
+                    yield task(piece, X)
             return
         self.room.expect(pieces)
         with ThreadPoolExecutor(together) as team:

@@ -1,4 +1,4 @@
-"""A problem whose data is in row blocks: the same sums, and weights that are made when needed."""
+"""Problems whose data is in row blocks: the same sums, and weights that are made when needed."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -6,27 +6,29 @@ from typing import Any, Self
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.block_pass import Recipe, Sums, Sweep
+from isotopic.blocks.block_pass import BlockPass, Recipe, Sums
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.hyperparameters import BlockedEvidence, Squares, Tally
 from isotopic.blocks.memory import Memory
 from isotopic.blocks.row_store import Extrapolated, Stored, Table, Whole
 from isotopic.counts import CountMatrix
+from isotopic.divergences import Divergence, KullbackLeibler
+from isotopic.divergences.base import PassSums
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
 from isotopic.priors.learns_hyperparameters import update_repeatedly
-from isotopic.problem import Finish, Problem, as_it_is, component_sums
+from isotopic.problem import Finish, Problem, keep_unchanged, sum_components
 
 
 @dataclass
 class BlockedWeights:
-    """The weights of all samples, as a recipe: it stands for a Posterior.
+    """The weights of all samples as a recipe; it stands for a Posterior.
 
     Attributes
     ----------
     recipe : Recipe
     sums : Sums or None
-        Of the pass that used them; ``None``: none did yet.
+        Of the pass that used them; ``None`` before the first.
     """
 
     recipe: Recipe
@@ -34,7 +36,7 @@ class BlockedWeights:
 
     @property
     def term(self) -> float:
-        """What this side adds to the objective."""
+        """The term of this side in the objective."""
         assert self.sums is not None
         return self.sums.term
 
@@ -43,9 +45,9 @@ class BlockedWeights:
 class BlockedProblem(Problem):
     """A problem whose data is in row blocks.
 
-    All that solvers ask of the weights are expected counts, which they hand back to be absorbed,
-    and sums. So here the counts are :class:`~isotopic.blocks.row_store.Rows` in a store, and
-    weights are a recipe that is followed block by block during a pass: no array has a row for each sample.
+    Solvers need of the weights only their expected counts, which they hand back to be absorbed, and
+    sums. So here the counts are rows in a store, and weights are a recipe that is followed block by
+    block during a pass: no array has a row for each sample.
 
     Parameters
     ----------
@@ -76,20 +78,25 @@ class BlockedProblem(Problem):
         topics: Posterior,
         *,
         weights_only: bool = False,
+        jointly: bool = True,
     ) -> Counts:
-        """Share out the counts at this point: a pass over the data."""
-        to = Stored.new(self.memory.store)
-        sweep = Sweep(
-            self._settled(weights.recipe),
-            topics.effective,
+        """Make a pass over the data, and return what both sides absorb next."""
+        to: Any = Stored.new(self.memory.store)
+        task = BlockPass(
+            self.divergence,
+            self._shareable(weights.recipe),
+            Posterior(topics.effective, topics.effective),
             self.topics_totals(topics),
             weights_only,
+            jointly and self.divergence.is_joint,
+            self.topics.is_normalized and self.topics.learned,
             to,
         )
-        sums = self.X.engine.total(sweep, self.X.pieces)
+        sums = self.X.engine.total(task, self.X.pieces)
         weights.sums = replace(sums, topics=sums.topics[:0])  # nobody asks the weights for them
-        counts: Any = to
-        return Counts(counts, np.asfortranarray(sums.topics), sums.log_likelihood)
+        order = np.asfortranarray if sums.topics.ndim == 2 else np.ascontiguousarray
+        found = PassSums(to, order(sums.topics), sums.log_likelihood, sums.gap, sums.mass)
+        return self.divergence.counts(found, self.topics, topics)
 
     def with_updated_hyperparameters(self, state: Any) -> Self:
         """Give the problem with the settings that the priors learn from the counts at a point."""
@@ -101,7 +108,7 @@ class BlockedProblem(Problem):
         if prior.needs_squares:
             prior = prior.with_self_contribution(None)
         if self.weights.needs_squares or self.topics.needs_squares:
-            recipe, of_topics = self._settled(state.weights.recipe), state.topics.effective
+            recipe, of_topics = self._shareable(state.weights.recipe), state.topics.effective
             to, entries = Stored.new(store), Stored.new(store)
             squares = Squares(prior, recipe, of_topics, evidence, to, entries)
             topic_squares = np.asfortranarray(self.X.engine.total(squares, pieces).values)
@@ -126,30 +133,44 @@ class BlockedProblem(Problem):
 
         return update_repeatedly(prior, sufficient_statistics)
 
-    def weights_at(self, values: Array, totals: Totals) -> Any:
-        """Take ``values`` as the weights, or as their posterior's parameters."""
-        return BlockedWeights(Recipe(self.weights, Whole(values), totals, given=True))
+    def weights_at(self, values: Any, totals: Totals) -> Any:
+        """Return the weights at given values of the factor, or of its posterior's parameters."""
+        rows = Whole(values) if isinstance(values, np.ndarray) else values
+        return BlockedWeights(Recipe(self.weights, rows, totals, is_value=True))
 
-    def _weights_of(self, counts: Any, totals: Totals) -> Any:
+    def weights_from(self, counts: Any, totals: Totals) -> Any:
+        """Return the weights that their prior makes of counts, when they are needed."""
         rows = Whole(counts) if isinstance(counts, np.ndarray) else counts
         return BlockedWeights(Recipe(self.weights, rows, totals))
 
-    def extrapolated_weights(
+    def extrapolate_weights(
         self, latest: Any, previous: Any, *, momentum: float, floor: float
     ) -> Any:
-        """Take the weights' expected counts further, when they are asked for."""
-        return Extrapolated(latest, previous, momentum, floor)
+        """Return the weights' counts, extrapolated when they are needed."""
+        return Extrapolated(self.divergence, latest, previous, momentum, floor)
 
-    def _weights_gap(self, weights: Any, topics: Posterior, counts: Counts) -> float:
+    def hand_over_scale(self, weights: Any, topics: Posterior) -> tuple[Any, Posterior]:
+        """Multiply the weights with what the topics were divided by to have unit norm."""
+        if topics.scale is None:
+            return weights, topics
+        recipe = weights.recipe
+        if not recipe.is_value:
+            raise NotImplementedError("Only values of weights in row blocks can be scaled.")
+        scaled = replace(recipe, rows=recipe.rows.scaled(topics.scale))
+        return BlockedWeights(scaled), replace(topics, scale=None)
+
+    def weights_gap(self, weights: Any, topics: Posterior, counts: Counts) -> float:
+        """Return the gap that the last pass measured."""
         gap: float = weights.sums.gap
         return gap
 
-    def _scale_of(self, weights: Any) -> Array:
+    def component_sums(self, weights: Any) -> Array:
+        """Return the sum of each component's weights over samples, each as often as it counts."""
         if weights.sums is not None:
             scale: Array = weights.sums.scale
             return scale
         parts = (
-            component_sums(self._of(weights, piece), self.weights.rows(piece.row_numbers).copies)
+            sum_components(self._of(weights, piece), self.weights.rows(piece.row_numbers).copies)
             for piece in self.X.pieces
         )
         return np.asarray(sum(parts))
@@ -157,19 +178,19 @@ class BlockedProblem(Problem):
     def _of(self, weights: BlockedWeights, piece: Any) -> Posterior:
         return weights.recipe.of(piece, self.X.sample_totals[piece.rows])
 
-    def _settled(self, recipe: Recipe) -> Recipe:
+    def _shareable(self, recipe: Recipe) -> Recipe:
         """Put what only this process has where all can see it."""
         if not self.X.engine.shared:
             return recipe
         return replace(recipe, rows=recipe.rows.stored(self.memory.store, self.X.pieces))
 
-    def whole(self, weights: Any, finished: Finish = as_it_is) -> Posterior:
+    def collect_weights(self, weights: Any, finish: Finish = keep_unchanged) -> Posterior:
         """Give the weights of all samples as arrays: in memory, in files, or none at all."""
         if not self.X.blocks.keep_weights:
             return _without_rows(self._of(weights, self.X.pieces[0]))
         made: dict[str, Any] = {}
         for piece in self.X.pieces:
-            part = finished(self._of(weights, piece), piece.rows)
+            part = finish(self._of(weights, piece), piece.rows)
             for name in _ARRAYS:
                 rows = getattr(part, name)
                 if rows is None or (name == "effective" and part.effective is part.mean):
@@ -191,7 +212,9 @@ def _without_rows(part: Posterior) -> Posterior:
     return Posterior(**none)
 
 
-def problem_of(weights: Prior, topics: Prior, X: Any, n_components: int) -> Problem:
-    """Make the problem for data of either form."""
-    form = Problem if isinstance(X, CountMatrix) else BlockedProblem
-    return form(weights, topics, X, n_components)
+def make_problem(
+    weights: Prior, topics: Prior, X: Any, n_components: int, divergence: Divergence | None = None
+) -> Problem:
+    """Return the problem for data in memory or in row blocks."""
+    kind = Problem if isinstance(X, CountMatrix) else BlockedProblem
+    return kind(weights, topics, X, n_components, divergence or KullbackLeibler())

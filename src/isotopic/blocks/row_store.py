@@ -13,7 +13,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks.tasks import PlacedBlock
-from isotopic.kernels import extrapolated
+from isotopic.divergences import Divergence
 
 
 class Store(Protocol):
@@ -118,10 +118,22 @@ class Rows(Protocol):
         """Nobody changes them."""
 
     def stored(self, store: Store, pieces: Any) -> "Rows":
-        """Give the same rows, none of them in the memory of this process alone."""
+        """Return the same rows, none of them in the memory of this process alone."""
+
+    def scaled(self, scale: Array) -> "Rows":
+        """Return the rows times a number for each column."""
 
 
-class Stored:
+class Scalable:
+    """Rows that can be multiplied by a number for each column."""
+
+    def scaled(self, scale: Array) -> "Scaled":
+        """Return the rows times a number for each column."""
+        rows: Any = self
+        return Scaled(rows, scale)
+
+
+class Stored(Scalable):
     """Rows that are kept in a store, as long as this object lives.
 
     Parameters
@@ -198,7 +210,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class Whole(Scalable):
     """Rows that someone gave, in one array."""
 
     values: Array
@@ -220,7 +232,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class EqualShares:
+class EqualShares(Scalable):
     """The total of each sample, shared equally."""
 
     n_components: int
@@ -241,9 +253,10 @@ class EqualShares:
 
 
 @dataclass(frozen=True)
-class Extrapolated:
+class Extrapolated(Scalable):
     """Expected counts taken further along their way; see :func:`~isotopic.kernels.extrapolated`."""
 
+    divergence: Divergence
     latest: Rows
     previous: Rows
     momentum: float
@@ -252,7 +265,7 @@ class Extrapolated:
     def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
         """Take the counts of a block further."""
         latest, previous = (rows.of(piece, sample_totals) for rows in (self.latest, self.previous))
-        return extrapolated(
+        return self.divergence.extrapolate(
             latest, previous, sample_totals, momentum=self.momentum, floor=self.floor
         )
 
@@ -263,8 +276,30 @@ class Extrapolated:
     def stored(self, store: Store, pieces: Any) -> "Extrapolated":
         """Put both there."""
         return Extrapolated(
+            self.divergence,
             self.latest.stored(store, pieces),
             self.previous.stored(store, pieces),
             self.momentum,
             self.floor,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled(Scalable):
+    """Rows times a number for each column."""
+
+    rows: Rows
+    scale: Array
+
+    def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
+        """Return the rows of a block, scaled."""
+        rows = self.rows.of(piece, sample_totals)
+        return np.asarray(rows * self.scale.astype(rows.dtype))
+
+    def copy(self, order: str = "K") -> Self:
+        """Return the rows: nobody changes them."""
+        return self
+
+    def stored(self, store: Store, pieces: Any) -> "Scaled":
+        """Return the same rows, none of them in the memory of this process alone."""
+        return Scaled(self.rows.stored(store, pieces), self.scale)

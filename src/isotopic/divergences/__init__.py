@@ -1,6 +1,30 @@
-"""What the data may be compared with the model by, other than the main kernel's divergence."""
+"""Divergences: how far data is from the product of weights and topics, and how updates lower it.
 
-from isotopic.divergences.beta import NAMED, Beta, exact_values
-from isotopic.divergences.sweep import Sweep, Sweeper, row_blocks
+============================ ==================================================================
+:class:`KullbackLeibler`     for counts; a pass shares each count out over the components, and
+                             the priors absorb the expected counts (EM)
+:class:`Beta`                Itakura-Saito, squared distances and all between; a pass sums the
+                             gradient, and multiplicative updates follow from it (MM)
+============================ ==================================================================
 
-__all__ = ["NAMED", "Beta", "Sweep", "Sweeper", "exact_values", "row_blocks"]
+A new divergence subclasses :class:`Majorized` and writes its value and the two parts of its
+gradient; ``docs/extending-divergences.md`` does so in one file.
+"""
+
+from isotopic.divergences.base import Divergence, RowSums
+from isotopic.divergences.beta import BETA_NAMES, Beta, exact_values
+from isotopic.divergences.gradient_pass import GradientPass, dense_row_blocks
+from isotopic.divergences.kullback_leibler import KullbackLeibler
+from isotopic.divergences.majorized import Majorized
+
+__all__ = [
+    "BETA_NAMES",
+    "Beta",
+    "Divergence",
+    "GradientPass",
+    "KullbackLeibler",
+    "Majorized",
+    "RowSums",
+    "dense_row_blocks",
+    "exact_values",
+]

@@ -1,11 +1,9 @@
-r"""The beta divergence: its value, two powers of the product, and the exponents of its updates.
+r"""The beta divergence.
 
-With the product :math:`v` of weights and topics, every derivative is a difference of two sums,
+With the product :math:`v` of weights and topics, its derivative is a difference of two parts,
 
-.. math:: -\underbrace{\sum x v^{\beta-2} (\cdot)}_{\text{asked}} +
-    \underbrace{\sum v^{\beta-1} (\cdot)}_{\text{given}}
-
-of what the data ask for and of what the model gives.
+.. math:: \underbrace{v^{\beta-1}}_{\text{denominator}} -
+    \underbrace{x v^{\beta-2}}_{\text{numerator}}.
 """
 
 from dataclasses import dataclass
@@ -15,18 +13,20 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.divergences.majorized import Majorized
+from isotopic.divergences.row_gradients import squared_distances
 
-NAMED = {"itakura-saito": 0.0, "kullback-leibler": 1.0, "frobenius": 2.0}
+BETA_NAMES = {"itakura-saito": 0.0, "kullback-leibler": 1.0, "frobenius": 2.0}
 
 # The sum of three terms divides by beta and by beta - 1; below this it loses too many digits.
-_NEAR = 1e-3
+_NEAR_LIMIT = 1e-3
 
-# How far products may be from the data they stand for, when it is asked whether powers are finite.
+# How far products may be from the data when the range of their powers is checked.
 _MARGIN = 1e4
 
 
 @dataclass(frozen=True)
-class Beta:
+class Beta(Majorized):
     r"""The beta divergence (Basu et al.; Eguchi and Kano).
 
     .. math::
@@ -47,102 +47,111 @@ class Beta:
 
     def __post_init__(self) -> None:
         if isinstance(self.beta, bool) or not isinstance(self.beta, Real):
-            raise TypeError(f"beta must be a number or a name, not {self.beta!r}")
+            raise TypeError(f"beta must be a number or a name, not {self.beta!r}.")
         if not np.isfinite(self.beta):
-            raise ValueError(f"beta must be finite, not {self.beta!r}")
+            raise ValueError(f"beta must be finite, not {self.beta!r}.")
 
     @classmethod
-    def of(cls, given: str | float) -> "Beta":
-        """Read a number, or one of the names."""
+    def parse(cls, given: str | float) -> "Beta":
+        """Return the divergence of a number, or of one of the names."""
         if isinstance(given, str):
-            if given not in NAMED:
-                names = ", ".join(repr(name) for name in NAMED)
-                raise ValueError(f"beta must be a number or one of {names}, not {given!r}")
-            return cls(NAMED[given])
+            if given not in BETA_NAMES:
+                names = ", ".join(repr(name) for name in BETA_NAMES)
+                raise ValueError(f"beta must be a number or one of {names}, not {given!r}.")
+            return cls(BETA_NAMES[given])
         return cls(given)
 
     @property
-    def exponent(self) -> float:
-        r""":math:`\gamma(\beta)`, to which an update takes ``asked / given``.
+    def exponent(self) -> float:  # type: ignore[override]
+        r""":math:`1 / (2 - \beta)` below 1, :math:`1 / (\beta - 1)` above 2, and 1 between.
 
-        :math:`1 / (2 - \beta)` below 1, :math:`1 / (\beta - 1)` above 2, and 1 between (Févotte &
-        Idier, Table 2).
+        See Févotte & Idier (2011), Table 2.
         """
         if self.beta < 1:
             return 1 / (2 - self.beta)
         return 1 / (self.beta - 1) if self.beta > 2 else 1.0
 
     @property
-    def joint_powers(self) -> tuple[float, float]:
-        """To which the ratio of new to old weights is taken in the sums asked and given.
+    def joint_powers(self) -> tuple[float, float]:  # type: ignore[override]
+        """The powers of the joint majorizer (Marmin, Goulart & Févotte 2023).
 
-        They make the sums of the joint majorizer (Marmin, Goulart & Févotte) from those of the
-        sequential one: the convex part of the divergence is split by Jensen's inequality, so that
-        products keep their power; the concave part is replaced by its tangent, where they have
-        power one.
+        The convex part of the divergence is split by Jensen's inequality, where products keep
+        their power; the concave part is replaced by its tangent, where they have power one.
         """
         return min(self.beta - 1, 1.0), self.beta if self.beta >= 1 else 1.0
 
-    def powers(self, x: Array, product: Array) -> tuple[Array, Array]:
-        r"""Give :math:`x v^{\beta-2}` and :math:`v^{\beta-1}`; products must be positive."""
-        given = _power(product, self.beta - 1)
-        asked = np.divide(given, product)
-        asked *= x
-        return asked, given
+    @property
+    def needs_positive_product(self) -> bool:  # type: ignore[override]
+        """Whether a product of zero is infinitely far from positive data."""
+        return self.beta < 1
 
-    def floor(self, dtype: np.dtype[np.floating]) -> float:
-        """Give the least product whose powers, and sums of them, are finite."""
+    @property
+    def is_squared_distance(self) -> bool:  # type: ignore[override]
+        """Whether Gram matrices are enough."""
+        return self.beta == 2
+
+    def gradient(self, x: Array, product: Array) -> tuple[Array, Array]:
+        r"""Return :math:`x v^{\beta-2}` and :math:`v^{\beta-1}`."""
+        denominator = _power(product, self.beta - 1)
+        numerator = np.divide(denominator, product)
+        numerator *= x
+        return numerator, denominator
+
+    def values(self, x: Array, product: Array) -> Array:
+        """Return the divergence of each entry."""
+        if self.beta == 0:
+            ratio = x / product
+            return np.asarray(ratio - np.log(ratio) - 1)
+        return exact_values(self.beta, x, product)
+
+    def smallest_product(self, dtype: np.dtype[Any]) -> float:
+        """Return the smallest product whose powers, and sums of them, are finite."""
         info, steepest = np.finfo(dtype), max(2 - self.beta, 0.0)
         tiny = float(info.tiny)
         return max(float(info.max) ** (-0.9 / steepest), tiny) if steepest > 0 else tiny
 
     @property
-    def by_entry(self) -> bool:
-        """Whether values must be computed entry by entry: 0, and next to 0 and 1."""
-        return min(abs(self.beta), abs(self.beta - 1)) < _NEAR
+    def _is_near_limit(self) -> bool:
+        """Whether values must be computed entry by entry: at 0, and next to 0 and 1."""
+        return min(abs(self.beta), abs(self.beta - 1)) < _NEAR_LIMIT
 
-    def saturated(self, x: Array, missing: tuple[Array, Array] | None = None) -> Array:
-        """Sum over rows what values have of the data alone, unless they are computed by entry."""
-        if self.by_entry:
+    def saturated(self, x: Array, missing: tuple[Array, Array] | None) -> Array:
+        r"""Return :math:`\sum_v x^\beta / (\beta (\beta - 1))` of each row; zero near the limits."""
+        if self._is_near_limit:
             return np.zeros(len(x))
         powers = x.astype(np.float64, copy=False) ** self.beta
         if missing is not None:
             powers[missing] = 0
         return np.asarray(powers.sum(axis=1) / (self.beta * (self.beta - 1)))
 
-    def values(self, saturated: Array, weights: Array, asked: Array, given: Array) -> Array:
-        r"""Sum the divergence over rows, from the sums of the weights.
+    def row_values(
+        self,
+        x: Array,
+        product: Array,
+        saturated: Array,
+        weights: Array,
+        sums: tuple[Array, Array],
+        missing: tuple[Array, Array] | None,
+    ) -> Array:
+        r"""Return the divergence of each row, from its sums where that loses no digits.
 
-        .. math:: \text{saturated} + \sum_k w_{dk} \left(\frac{\text{given}_{dk}}{\beta} -
-            \frac{\text{asked}_{dk}}{\beta - 1}\right)
+        .. math:: \text{saturated} + \sum_k w_{dk} \left(\frac{\text{denominator}_{dk}}{\beta} -
+            \frac{\text{numerator}_{dk}}{\beta - 1}\right)
         """
-        sums = given / self.beta - asked / (self.beta - 1)
-        return np.asarray(saturated + np.einsum("dk,dk->d", weights, sums, dtype=np.float64))
-
-    def values_by_entry(self, x: Array, product: Array) -> Array:
-        """Sum the divergence over rows, entry by entry."""
-        if self.beta == 0:
-            ratio = x / product
-            entries = ratio - np.log(ratio) - 1
-        else:
-            entries = exact_values(self.beta, x, product)
-        return np.asarray(entries.sum(axis=1, dtype=np.float64))
+        if self._is_near_limit:
+            return super().row_values(x, product, saturated, weights, sums, missing)
+        if self.beta == 2:
+            return squared_distances(saturated, weights, *sums)
+        numerator, denominator = sums
+        terms = denominator / self.beta - numerator / (self.beta - 1)
+        return np.asarray(saturated + np.einsum("dk,dk->d", weights, terms, dtype=np.float64))
 
     def check_data(self, x: Array, has_zeros: bool) -> None:
-        """Raise if the divergence of such data is infinite, or beyond their precision.
-
-        Parameters
-        ----------
-        x : ndarray
-            The positive entries.
-        has_zeros : bool
-            Whether there are others.
-        """
+        """Raise ValueError if the divergence is infinite, or powers are out of range."""
         if self.beta < np.finfo(np.float64).tiny and has_zeros:  # above, 1 / beta is a number
             raise ValueError(
-                f"X has zeros, of which the divergence with beta={self.beta:g} is infinite. Leave "
-                "them out as missing entries (missing_mask=X == 0), add a small number to X, or "
-                "choose beta > 0"
+                f"X has zeros, and their divergence with beta={self.beta:g} is infinite. Mark them "
+                "as missing (missing_mask=X == 0), add a small number to X, or choose beta > 0."
             )
         if x.size == 0:
             return
@@ -150,17 +159,16 @@ class Beta:
         powers = np.array([self.beta, self.beta - 1, self.beta - 2])
         high = (powers * np.log10(largest * _MARGIN)).max() + np.log10(x.size)
         low = (powers * np.log10(largest)).min()
-        too_small = least / _MARGIN < self.floor(x.dtype)
-        if too_small or high > np.log10(info.max) or low < np.log10(info.tiny):
+        is_too_small = least / _MARGIN < self.smallest_product(x.dtype)
+        if is_too_small or high > np.log10(info.max) or low < np.log10(info.tiny):
             raise ValueError(
-                f"X, with entries from {least:.3g} to {largest:.3g}, is too large, too small or "
-                f"too various for its powers with beta={self.beta:g} in {x.dtype}: multiply it by "
-                "a number, or use float64"
+                f"The range of X is too wide for {x.dtype} with beta={self.beta:g}: entries from "
+                f"{least:.3g} to {largest:.3g}. Multiply X by a number, or use float64."
             )
 
 
 def exact_values(beta: float, x: Array, product: Array) -> Array:
-    r"""Compute the divergence of each entry, infinite or not, without loss near the limits 0 and 1.
+    r"""Return the divergence of each entry, infinite or not, without loss near the limits 0 and 1.
 
     There, and with :math:`u = \log(v / x)`, it is computed as
 
@@ -171,7 +179,7 @@ def exact_values(beta: float, x: Array, product: Array) -> Array:
     x, product = x.astype(np.float64, copy=False), product.astype(np.float64, copy=False)
     some = x > 0
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # looked at below
-        if Beta(beta).by_entry:
+        if Beta(beta)._is_near_limit:
             u = np.log(product / np.where(some, x, 1.0))
             value = np.where(some, x, 1.0) ** beta * (_grown(beta, u) - _grown(beta - 1, u))
         else:
@@ -184,7 +192,7 @@ def exact_values(beta: float, x: Array, product: Array) -> Array:
 
 
 def _power(base: Array, exponent: float) -> Array:
-    """Take a power; simple ones cost less."""
+    """Return a power; simple ones cost less."""
     simple: dict[float, Any] = {-1.0: np.reciprocal, 0.5: np.sqrt, 1.0: np.copy, 2.0: np.square}
     if exponent in simple:
         return np.asarray(simple[exponent](base))
@@ -194,5 +202,5 @@ def _power(base: Array, exponent: float) -> Array:
 
 
 def _grown(rate: float, u: Array) -> Array:
-    """Compute ``(exp(rate u) - 1) / rate``."""
+    """Return ``(exp(rate u) - 1) / rate``."""
     return u if rate == 0 else np.asarray(np.expm1(rate * u) / rate)

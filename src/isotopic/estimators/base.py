@@ -23,9 +23,9 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from isotopic import evaluate
 from isotopic.arrays import Array
-from isotopic.blocks import is_blocks, problem_of
+from isotopic.blocks import is_blocks, make_problem
 from isotopic.counts import CountMatrix
-from isotopic.divergences import Beta
+from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators import persistence, reordering
 from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callbacks
 from isotopic.estimators.checkpoint import CheckpointWriter
@@ -41,9 +41,9 @@ from isotopic.fitted import (
     intervals,
     summaries,
 )
-from isotopic.fitted.beta import check_kullback_leibler
 from isotopic.fitted.fitting import Data, Fit
 from isotopic.fitted.online import Progress, learn_batch, split_batches
+from isotopic.fitted.value import check_likelihood
 from isotopic.init import STRATEGIES, random_start
 from isotopic.priors import Posterior, Prior
 from isotopic.problem import Pair, Problem, State
@@ -62,9 +62,10 @@ def _can_partial_fit(estimator: Any) -> bool:
             "partial_fit needs normalised topics (Simplex or Dirichlet): others depend on the "
             "weights of all samples at once."
         )
-    if estimator._divergence.beta != 1:
+    if not estimator._divergence.is_likelihood:
         raise AttributeError(
-            "partial_fit is defined only for beta=1 (Kullback-Leibler): it adds up counts."
+            "partial_fit needs the Kullback-Leibler divergence (beta=1): it averages expected "
+            "counts."
         )
     return True
 
@@ -124,9 +125,9 @@ class BaseTopicModel(
         raise NotImplementedError
 
     @property
-    def _divergence(self) -> Beta:
-        """What a fit minimises between the data and the model."""
-        return Beta(1.0)
+    def _divergence(self) -> Divergence:
+        """The divergence that a fit minimises."""
+        return KullbackLeibler()
 
     # Fit and transform.
 
@@ -341,7 +342,7 @@ class BaseTopicModel(
             Lower is better.
         """
         check_is_fitted(self)
-        check_kullback_leibler(self.fitted_, "perplexity")
+        check_likelihood(self.fitted_, "perplexity")
         where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
         offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
         return float(np.exp(-self.score(X, y, sample_weight, **where, **offsets)))
@@ -411,7 +412,7 @@ class BaseTopicModel(
             their ``counts``, and the ``probabilities`` (n_entries x n_components).
         """
         check_is_fitted(self)
-        check_kullback_leibler(self.fitted_, "posterior")
+        check_likelihood(self.fitted_, "posterior")
         counts, weights = self._infer_new(
             X, missing_mask=missing_mask, size_factors=size_factors, fixed_weights=fixed_weights
         )
@@ -800,6 +801,11 @@ class BaseTopicModel(
                 f"n_components={self.n_components} is larger than the data: X has {n_samples} "
                 f"samples and {n_features} features."
             )
+        if not self._divergence.is_likelihood and not (data.offsets.is_empty and self.seeds is None):
+            raise ValueError(
+                "seeds, size_factors and fixed_weights need the Kullback-Leibler divergence "
+                f"(beta=1), which is a likelihood of counts; this model has {self._divergence!r}."
+            )
         weights, topics = self._checked_priors()
         weights.check_shape((n_samples, self.n_components))
         X, used_prior = data.used(weights)
@@ -826,7 +832,7 @@ class BaseTopicModel(
 
     def _pose(self, weights: Prior, topics: Prior, X: Any) -> Problem:
         """Return the problem of both priors and the data."""
-        return problem_of(weights, topics, X, self.n_components)
+        return make_problem(weights, topics, X, self.n_components, self._divergence)
 
     def _checked_priors(self) -> tuple[Prior, Prior]:
         """Return copies of the priors, which later changes of parameters do not touch."""

@@ -6,23 +6,10 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from isotopic.beta_problem import BetaProblem
-from isotopic.counts import CountMatrix
-from isotopic.divergences import NAMED, Beta
+from isotopic.divergences import BETA_NAMES, Beta, Divergence, KullbackLeibler
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.documentation import documented
-from isotopic.fitted.beta import offsets_need_counts
-from isotopic.priors import (
-    Free,
-    Lasso,
-    LogPenalty,
-    Prior,
-    SampleWeighted,
-    Simplex,
-    WithFixedWeights,
-    WithSizeFactors,
-)
-from isotopic.problem import Problem
+from isotopic.priors import Free, Lasso, LogPenalty, Prior, Simplex
 
 _PENALTIES = {"lasso": Lasso, "log": LogPenalty}
 
@@ -90,7 +77,7 @@ class BetaNMF(BaseTopicModel):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseTopicModel._parameter_constraints,
-        "beta": [StrOptions(set(NAMED)), Real],
+        "beta": [StrOptions(set(BETA_NAMES)), Real],
         "normalize": ["boolean"],
         "penalty": [StrOptions(set(_PENALTIES)), Lasso, LogPenalty, None],
         "strength": [Real],
@@ -105,28 +92,10 @@ class BetaNMF(BaseTopicModel):
     @property
     def beta_(self) -> float:
         """The beta that was fitted."""
-        return self.fitted_.divergence.beta
+        divergence = self.fitted_.divergence
+        return divergence.beta if isinstance(divergence, Beta) else 1.0
 
     @property
-    def _divergence(self) -> Beta:
-        return Beta.of(self.beta)
-
-    def _pose(self, weights: Prior, topics: Prior, X: Any) -> Problem:
-        divergence = self._divergence
-        if divergence.beta == 1:
-            return super()._pose(weights, topics, X)
-        if not isinstance(X, CountMatrix):
-            raise ValueError(
-                f"beta={self.beta!r} needs X in memory, but X is in row blocks. Use beta=1, or a "
-                "part of the data."
-            )
-        if self.seeds is not None:
-            raise ValueError(
-                "seeds are counts and are defined only for beta=1 (Kullback-Leibler); this model "
-                f"has beta={divergence.beta:g}. Use fixed_topics, forbidden, or "
-                "init=(weights, topics)."
-            )
-        inner = weights.prior if isinstance(weights, SampleWeighted) else weights
-        if isinstance(inner, (WithFixedWeights, WithSizeFactors)):
-            raise ValueError(offsets_need_counts(divergence.beta))
-        return BetaProblem(weights, topics, X, self.n_components, divergence)
+    def _divergence(self) -> Divergence:
+        divergence = Beta.parse(self.beta)
+        return KullbackLeibler() if divergence.beta == 1 else divergence

@@ -132,7 +132,7 @@ class CheckpointWriter:
         """Write the solution of a start."""
         state = solution.state
         if solution.interrupted:  # the interrupted step may have overwritten the counts
-            problem = self.problem.as_precise_as(state.topics)
+            problem = self.problem.in_precision_of(state.topics)
             counts = problem.evaluate(state.weights, state.topics, state.passes).counts
             state = _with_counts(state, counts)
         self._write(replace(solution, state=state))

@@ -17,7 +17,7 @@ from isotopic.fitted.explained import start_from_fitted
 from isotopic.init import Start, start_from_arrays, strategy_start
 from isotopic.problem import Problem, State
 from isotopic.random import generator
-from isotopic.solvers import OnlineEM, Solution, choose_solver, finished, solve
+from isotopic.solvers import OnlineEM, Solution, choose_solver, solve
 from isotopic.solvers.batches import number_of_batches
 
 
@@ -76,7 +76,7 @@ def best_solution(
             best = replace(best, interrupted=True)
             break
     assert best is not None
-    return finished(problem, solver, best)
+    return replace(best, state=solver.finish(problem, best.state))
 
 
 def make_starts(

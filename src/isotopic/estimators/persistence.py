@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from isotopic import archive, blocks, solvers
+from isotopic import archive, blocks, divergences, solvers
 from isotopic.blocks import block_pass, row_store
-from isotopic.divergences import Beta
 from isotopic.fitted import Fitted, Offsets, OnlineMemory
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior
@@ -19,7 +18,9 @@ from isotopic.registry import register, registered_types
 
 # What fits and checkpoints consist of, besides priors and estimators.
 for _cls in (
-    Beta,
+    divergences.Beta,
+    divergences.KullbackLeibler,
+    divergences.majorized.Proposal,
     solvers.Accelerated,
     solvers.AcceleratedState,
     solvers.IncrementalState,
@@ -30,19 +31,15 @@ for _cls in (
     row_store.Stored,
     row_store.Table,
     row_store.Whole,
+    row_store.Scaled,
     block_pass.Recipe,
     block_pass.Sums,
     solvers.Alternating,
     solvers.CoordinateDescent,
     solvers.BlockUpdate,
-    solvers.FurtherMM,
-    solvers.FurtherMMState,
     solvers.IncrementalEM,
     solvers.JointEM,
-    solvers.JointMM,
-    solvers.JointMMState,
     solvers.OnlineEM,
-    solvers.SequentialMM,
     solvers.HyperparameterUpdates,
     solvers.HyperparameterState,
     solvers.LeastSquares,
@@ -170,6 +167,7 @@ def _fitted_of_version_1(old: dict[str, Any]) -> Fitted | None:
     if not old:
         return None
     weights_prior, topics_prior = old["_fitted_priors"]
+    beta = old.get("beta_", 1.0)
     weights, n_fixed = old["weights_"], old.get("_n_fixed_weights", 0)
     online = None
     if "_topic_average" in old:
@@ -199,7 +197,7 @@ def _fitted_of_version_1(old: dict[str, Any]) -> Fitted | None:
             "sample_totals": old["sample_totals_"],
             "feature_totals": old["_feature_totals"],
             "has_missing": old["_has_missing"],
-            "divergence": Beta(old.get("beta_", 1.0)),
+            "divergence": divergences.KullbackLeibler() if beta == 1 else divergences.Beta(beta),
             "objective": old["objective_"],
             "log_likelihood": old["_log_likelihood"],
             "saturated_divergence": old["_saturated_divergence"],

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.documentation import documented
 from isotopic.priors import Free, Prior, Simplex
@@ -24,6 +25,8 @@ class TopicModel(BaseTopicModel):
         Of the weights (samples x components); ``None`` is :class:`~isotopic.priors.Free`.
     topics : prior or None, default=None
         Of the topics (components x features); ``None`` is :class:`~isotopic.priors.Simplex`.
+    divergence : divergence or None, default=None
+        What is minimised; ``None`` is :class:`~isotopic.divergences.KullbackLeibler`.
     %(parameters)s
 
     Attributes
@@ -41,16 +44,22 @@ class TopicModel(BaseTopicModel):
 
     weights: Prior | None = None
     topics: Prior | None = None
+    divergence: Divergence | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseTopicModel._parameter_constraints,
         "weights": "no_validation",  # priors are known by what they do
         "topics": "no_validation",
+        "divergence": [Divergence, None],
     }
     _prior_settings: ClassVar[dict[str, tuple[int, str]]] = {
         "weights": (0, ""),
         "topics": (1, ""),
     }
+
+    @property
+    def _divergence(self) -> Divergence:
+        return KullbackLeibler() if self.divergence is None else self.divergence
 
     def _priors(self) -> tuple[Prior, Prior]:
         return (

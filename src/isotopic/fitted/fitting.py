@@ -8,7 +8,6 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts
 from isotopic.counts import CountMatrix
-from isotopic.divergences import Beta
 from isotopic.fitted.inference import infer
 from isotopic.fitted.offsets import NO_OFFSETS, Offsets, unwrapped
 from isotopic.fitted.value import Fitted, OnlineMemory, stack_rows, without_rows, without_terms
@@ -16,7 +15,6 @@ from isotopic.priors import Posterior, Prior, SampleWeighted
 from isotopic.problem import Problem, State
 from isotopic.solvers import HISTORY, HyperparameterState
 
-_KULLBACK_LEIBLER = Beta(1.0)
 _NO_HISTORY = np.empty(0, HISTORY)
 
 
@@ -112,14 +110,14 @@ class Fit:
         fitted = Fitted(
             weights_prior=weights_prior,
             topics_prior=topics_prior,
-            weights=without_terms(problem.whole(state.weights, used_offsets.for_size_one)),
+            weights=without_terms(problem.collect_weights(state.weights, used_offsets.for_size_one)),
             topics=topics_for_new_samples(topics_prior, topics or state.topics),
             offsets=data.offsets,
             copies=data.copies,
             sample_totals=data.counts.sample_totals,
             feature_totals=problem.X.feature_totals,
             has_missing=data.counts.missing is not None,
-            divergence=getattr(problem, "divergence", _KULLBACK_LEIBLER),
+            divergence=problem.divergence,
             objective=state.objective,
             log_likelihood=state.counts.log_likelihood,
             saturated_divergence=problem.X.saturated_divergence,

@@ -1,6 +1,5 @@
 """Infer the weights of new samples, and score them, the topics being as they are."""
 
-import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,11 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts, PlacedBlock
 from isotopic.counts import CountMatrix
-from isotopic.fitted import beta
 from isotopic.fitted.offsets import NO_OFFSETS, Offsets
-from isotopic.fitted.value import Fitted, without_rows
+from isotopic.fitted.value import Fitted, check_likelihood, without_rows
 from isotopic.init import uniform_start, with_self_contribution_estimate
-from isotopic.kernels import normalized, row_pass
 from isotopic.priors import Fixed, Posterior
 from isotopic.problem import Problem
 from isotopic.solvers import choose_fold_in, solve
@@ -46,41 +43,39 @@ def infer(
         For size one.
     """
     X = X.as_sparse()  # dense products of a row depend on the rows around it
-    prior = fitted.weights_prior if rows is None else fitted.weights_prior.rows(rows)
-    if not fitted.is_kullback_leibler:
-        return beta.infer(fitted, X, offsets, prior)
-    topics = Posterior(
-        fitted.topics.mean.astype(X.dtype, copy=False),
-        fitted.topics.effective.astype(X.dtype, copy=False),
-    )
-    fixed = Fixed(topics, is_normalized=fitted.topics_prior.is_normalized)
-    problem = Problem(offsets.wrap(prior), fixed, X, fitted.n_components)
+    problem, topics = _pose(fitted, X, offsets, rows)
     start = uniform_start(X, problem, topics)
     if problem.weights.needs_squares:
         problem = with_self_contribution_estimate(problem, start)
         start = uniform_start(X, problem, topics)
     solver: Any = choose_fold_in(problem, _TOL)
-    solution = solve(
-        problem,
-        solver,
-        start,
-        max_iter=sys.maxsize,  # each sample has a limit of its own
-        tol=solver.tol,
-        callbacks=(lambda at: at.state.ended,),
-    )
+    solution = solve(problem, solver, start, tol=solver.tol)
     if solution.interrupted:
         raise KeyboardInterrupt
     if not solution.converged and X.total > 0:
         warnings.warn(
-            f"The weights of some samples have not converged: after {solver.most_updates} updates "
+            f"The weights of some samples have not converged: after {solver.max_updates} updates "
             f"the last one moved {solution.state.residual:.1e} of a sample's total.",
             ConvergenceWarning,
             stacklevel=3,
         )
-    weights: Posterior = problem.weights.absorb(
-        solution.state.counts, problem.topics_totals(topics, X.missing)
+    return offsets.for_size_one(problem.absorb_weights(solution.state.counts, topics))
+
+
+def _pose(
+    fitted: Fitted, X: CountMatrix, offsets: Offsets, rows: Array | None
+) -> tuple[Problem, Posterior]:
+    """Return the problem of new samples next to fixed topics, and these topics."""
+    if not offsets.is_empty:
+        check_likelihood(fitted, "size_factors and fixed_weights")
+    prior = fitted.weights_prior if rows is None else fitted.weights_prior.rows(rows)
+    topics = Posterior(
+        fitted.topics.mean.astype(X.dtype, copy=False),
+        fitted.topics.effective.astype(X.dtype, copy=False),
     )
-    return offsets.for_size_one(weights)
+    fixed = Fixed(topics, is_normalized=fitted.topics_prior.is_normalized)
+    problem = Problem(offsets.wrap(prior), fixed, X, fitted.n_components, fitted.divergence)
+    return problem, topics
 
 
 def infer_weights(
@@ -113,14 +108,12 @@ def score(
     offsets : Offsets
     """
     copies = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-    sizes = X.sample_totals if fitted.is_kullback_leibler else beta.numbers_of_entries(X)
-    total = float(sizes @ copies)
-    if total == 0:
-        raise ValueError("X has no counts to score.")
     if isinstance(X, BlockedCounts):
         found = X.engine.total(_ScoreBlock(without_rows(fitted), offsets, copies), X.pieces)
     else:
         found = _score_rows(fitted, X.as_sparse(), copies, offsets)
+    if found.size == 0:
+        raise ValueError("X has no counts to score.")
     if found.n_impossible:
         warnings.warn(
             f"The score is -inf: {found.n_impossible} samples have counts of features that no "
@@ -128,7 +121,7 @@ def score(
             UserWarning,
             stacklevel=3,
         )
-    return found.value / total
+    return found.value / found.size
 
 
 @dataclass(frozen=True)
@@ -168,13 +161,26 @@ class _ScoreBlock:
 
 @dataclass
 class _Scored:
-    """The summed scores of samples, and how many have a log-likelihood of minus infinity."""
+    """The summed scores of samples.
+
+    Attributes
+    ----------
+    value, size : float
+        The sum of all scores, and the number of counts (or entries) that they belong to.
+    n_impossible : int
+        The number of samples with a log-likelihood of minus infinity.
+    """
 
     value: float
+    size: float
     n_impossible: int
 
     def plus(self, later: Self) -> Self:
-        return type(self)(self.value + later.value, self.n_impossible + later.n_impossible)
+        return type(self)(
+            self.value + later.value,
+            self.size + later.size,
+            self.n_impossible + later.n_impossible,
+        )
 
 
 def _score_rows(
@@ -182,12 +188,9 @@ def _score_rows(
 ) -> _Scored:
     """Infer the weights of samples, and sum their scores."""
     weights, topics = infer(fitted, X, offsets, rows).mean, fitted.topics.mean.astype(X.dtype)
-    if not fitted.is_kullback_leibler:
-        values = beta.divergences(fitted, X, weights, topics)
-        counted = copies * beta.numbers_of_entries(X) > 0
-        return _Scored(-float(values[counted] @ copies[counted]), 0)
-    shares = normalized(np.ascontiguousarray(weights * topics.sum(axis=1)))
-    by_sample = row_pass(X, shares, normalized(topics), proportions=True)[1]
-    counted = copies > 0
-    n_impossible = int(np.count_nonzero(np.isneginf(by_sample[counted])))
-    return _Scored(float(by_sample[counted] @ copies[counted]), n_impossible)
+    problem = _pose(fitted, X, offsets, rows)[0]
+    scores, sizes = fitted.divergence.score(problem, weights, topics)
+    scores = np.where(sizes > 0, scores, 0.0)[copies > 0]
+    n_impossible = int(np.count_nonzero(np.isneginf(scores)))
+    value = float(scores @ copies[copies > 0])
+    return _Scored(value, float(sizes @ copies), n_impossible)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array
-from isotopic.divergences import Beta
+from isotopic.divergences import Divergence
 from isotopic.fitted.offsets import Offsets
 from isotopic.priors import Posterior, Prior
 from isotopic.problem import Pair
@@ -69,7 +69,7 @@ class Fitted:
         The sum of each feature, every sample counted as often as its weight says.
     has_missing : bool
         Whether entries were missing.
-    divergence : Beta
+    divergence : Divergence
         What was minimised between the data and the model.
     objective : float
     log_likelihood : float
@@ -93,7 +93,7 @@ class Fitted:
     sample_totals: Array = field(metadata=_BY_SAMPLE)
     feature_totals: Array
     has_missing: bool
-    divergence: Beta
+    divergence: Divergence
     objective: float
     log_likelihood: float
     saturated_divergence: float
@@ -127,11 +127,6 @@ class Fitted:
         """How often each sample counts."""
         return np.ones(len(self.weights.mean)) if self.copies is None else self.copies
 
-    @property
-    def is_kullback_leibler(self) -> bool:
-        """Whether this is a model of counts, with probabilities."""
-        return self.divergence.beta == 1
-
     def __repr__(self) -> str:
         return (
             f"<Fitted: {len(self.weights.mean)} samples, {self.n_components} components, "
@@ -153,6 +148,16 @@ def fitted_of(model: Any) -> Fitted:
     check_is_fitted(model, "fitted_")
     fitted: Fitted = model.fitted_
     return fitted
+
+
+def check_likelihood(fitted: Fitted, name: str) -> None:
+    """Raise unless the divergence is that of counts, which have a likelihood."""
+    if not fitted.divergence.is_likelihood:
+        raise ValueError(
+            f"{name} needs the Kullback-Leibler divergence (beta=1), which is a likelihood of "
+            f"counts; this model has {fitted.divergence!r}. transform, score and "
+            "inverse_transform work with any divergence."
+        )
 
 
 def read_feature_names(fitted: Fitted, feature_names: Any = None) -> Array:
@@ -217,7 +222,7 @@ def _rows(value: Any, rows: Array | slice) -> Any:
 def _check(fitted: Fitted) -> None:
     """Raise if the parts of a file do not fit each other: the core trusts their shapes."""
     weights, topics, offsets, online = fitted.weights, fitted.topics, fitted.offsets, fitted.online
-    kinds = (weights, Posterior), (topics, Posterior), (offsets, Offsets), (fitted.divergence, Beta)
+    kinds = (weights, Posterior), (topics, Posterior), (offsets, Offsets), (fitted.divergence, Divergence)
     good = all(isinstance(part, kind) for part, kind in kinds)
     good = good and all(isinstance(p, Prior) for p in (fitted.weights_prior, fitted.topics_prior))
     if good:

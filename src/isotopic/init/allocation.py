@@ -4,7 +4,10 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.kernels import normalized, one_pass, row_pass
+from isotopic.kernels import normalized, one_pass
+from isotopic.priors import Fixed, Posterior, Simplex
+from isotopic.problem import Problem
+from isotopic.solvers import BlockUpdate, solve
 
 # A multiplicative update cannot leave zero. So every topic has a part of the overall profile, and
 # a part of every total goes to all components alike.
@@ -38,9 +41,10 @@ def counts_from_topics(
     """
     topics = np.asfortranarray(_completed(X, found, n_components, rng), X.dtype)
     weights = np.full((X.shape[0], n_components), 1 / n_components, X.dtype)
-    for _ in range(WEIGHT_PASSES):
-        weights = normalized(row_pass(X, weights, topics)[0], in_place=True)
-    counts = one_pass(X, weights, topics)
+    start = Posterior(weights, weights), Posterior(topics, topics)
+    problem = Problem(Simplex(), Fixed(start[1], is_normalized=True), X.as_complete(), n_components)
+    inferred = solve(problem, BlockUpdate(), start, max_iter=WEIGHT_PASSES)
+    counts = one_pass(X, inferred.state.weights.mean, topics)
     weight_counts = shared_out(X.sample_totals, counts.weights)
     return weight_counts, shared_out(X.feature_totals, counts.topics.T).T
 

@@ -60,7 +60,7 @@ def absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> Sta
     dtype = problem.X.dtype
     if isinstance(weight_counts, np.ndarray):  # data in blocks has a form of its own
         weight_counts = np.ascontiguousarray(weight_counts, dtype)
-    return problem.absorb(weight_counts, np.asfortranarray(topic_counts, dtype))
+    return problem.absorb_start(weight_counts, np.asfortranarray(topic_counts, dtype))
 
 
 def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:

@@ -11,8 +11,9 @@ from isotopic.blocks import BlockedProblem, picked
 from isotopic.init.allocation import WEIGHT_PASSES, shared_out
 from isotopic.init.start import absorbed
 from isotopic.kernels import normalized
-from isotopic.priors import Simplex
+from isotopic.priors import Fixed, Simplex
 from isotopic.problem import Problem
+from isotopic.solvers import BlockUpdate, solve
 
 # Samples for each component without which a decomposition would be of little use.
 _FEWEST = 10
@@ -67,9 +68,8 @@ def _handed_over(problem: BlockedProblem, topic_counts: Array) -> tuple[Any, Arr
     by_feature *= X.feature_totals[:, np.newaxis]
     plain = replace(problem, weights=Simplex(), topics=Simplex())
     equal: Any = X.equal_shares(problem.n_components)
-    weights, topics = absorbed(plain, equal, by_feature.T)
-    for _ in range(WEIGHT_PASSES):
-        weight_counts = plain.expected_counts(weights, topics, weights_only=True).weights
-        weights = plain.absorb_weights(weight_counts, topics)
-    counts = plain.expected_counts(weights, topics)
+    start = absorbed(plain, equal, by_feature.T)
+    known = replace(plain, topics=Fixed(start[1], is_normalized=True))
+    found = solve(known, BlockUpdate(), start, max_iter=WEIGHT_PASSES)
+    counts = plain.expected_counts(found.state.weights, start[1])
     return counts.weights, shared_out(X.feature_totals, counts.topics.T).T

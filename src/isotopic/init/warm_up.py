@@ -1,4 +1,4 @@
-"""Rehearsals: solving an easier problem first, and starting from the counts that it explains."""
+"""Warm-up: solve an easier problem first, and start from the counts that it explains."""
 
 from dataclasses import replace
 
@@ -7,23 +7,22 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.init.start import Start, absorbed
 from isotopic.problem import Problem
-from isotopic.solvers import Accelerated, solve
+from isotopic.solvers import Accelerated, BlockUpdate, solve
 
 # Enough to tell the topics apart; the rest is for the problem itself.
 _PASSES = 50
 _TOL = 1e-3
 
-# What counts find of themselves is much the same after these as at the end.
-_PASSES_OF_NEW_SAMPLES = 5
+# The self-contribution of counts changes little after so many passes.
+_SELF_CONTRIBUTION_PASSES = 5
 
 
 def warm_up(problem: Problem, weight_counts: Array, topic_counts: Array) -> tuple[Array, Array]:
-    """Let the posterior means lead where the variational updates would get stuck.
+    """Return the expected counts after some passes with posterior means as effective factors.
 
     ``exp(E[log])`` of a small count is far smaller than the count, so a variational side gives
-    components up that it has not yet found a use for. Its mean does not: the same priors with the
-    means as effective factors find better topics, and a better bound once they hand over their
-    counts.
+    components up before it has found a use for them. Posterior means do not: they find better
+    topics, and the variational problem that starts from their counts ends at a better bound.
     """
     weights = problem.weights.with_posterior_means()
     topics = problem.topics.with_posterior_means()
@@ -38,18 +37,16 @@ def warm_up(problem: Problem, weight_counts: Array, topic_counts: Array) -> tupl
 
 
 def with_self_contribution_estimate(problem: Problem, start: Start) -> Problem:
-    """Let the weights' prior learn what the counts of new samples find of themselves.
+    """Return the problem with the self-contribution of new samples' counts, estimated quickly.
 
-    A few passes from ``start`` are enough. All that was learned in the fit stays as it is, and what
-    a sample finds does not depend on the others.
+    A few passes from ``start`` are enough. All other hyperparameters stay as they are, and the
+    estimate of a sample does not depend on the others.
     """
     if not problem.weights.needs_squares:
         return problem
-    weights, topics = start
-    X = problem.X.only_features(np.any(topics.effective, axis=0))  # the rest says nothing
+    X = problem.X.only_features(np.any(start[1].effective, axis=0))  # others do not matter
     known = replace(problem, weights=problem.weights.with_learned(problem.weights), X=X)
-    state = known.evaluate(weights, topics, passes=0)
-    for passes in range(1, _PASSES_OF_NEW_SAMPLES + 1):
-        weights = known.absorb_weights(state.counts.weights, topics)
-        state = known.evaluate(weights, topics, passes)
-    return replace(problem, weights=known.with_updated_hyperparameters(state).weights)
+    found = solve(known, BlockUpdate(), start, max_iter=_SELF_CONTRIBUTION_PASSES)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return replace(problem, weights=known.with_updated_hyperparameters(found.state).weights)

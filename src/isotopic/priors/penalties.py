@@ -24,28 +24,9 @@ from isotopic.priors.roots import positive_root
 from isotopic.registry import register
 
 
-class ConcavePenalty(Prior):
-    """A prior with a penalty on each entry; a subclass writes the penalty of an entry."""
-
-    def cost(self, factor: Array) -> Array:
-        r"""Return :math:`\lambda \rho(h)` of each entry."""
-        raise NotImplementedError
-
-    def cost_counts(self, factor: Array) -> Array:
-        r"""Return :math:`h \lambda \rho'(h)`: the counts that the penalty of an entry costs."""
-        raise NotImplementedError
-
-    def penalty(self, factor: Array) -> Array:
-        """Return the penalty of each row."""
-        return np.asarray(self.cost(factor).sum(axis=1))
-
-    def _factor_times_slope(self, factor: Array) -> Array:
-        return self.cost_counts(factor)
-
-
 @register
 @dataclass(frozen=True, eq=False)
-class LogPenalty(ConcavePenalty):
+class LogPenalty(Prior):
     r"""Non-negative with the penalty :math:`\lambda \sum \log(1 + h / \delta)`.
 
     The step is the positive root of
@@ -71,16 +52,15 @@ class LogPenalty(ConcavePenalty):
         if not (isinstance(self.offset, Real) and 0 < self.offset < np.inf):
             raise ValueError(f"offset must be a finite number > 0, not {self.offset!r}")
 
+    def penalty(self, factor: Array) -> Array:
+        r"""Return :math:`\lambda \sum \log(1 + h / \delta)` of each row."""
+        return np.asarray((self.strength * np.log1p(factor / self.offset)).sum(axis=1))
+
     def slope(self, factor: Array) -> Totals:
         r"""Return :math:`\lambda / (\delta + h)`."""
         return np.asarray(self.strength / (self.offset + factor))
 
-    def cost(self, factor: Array) -> Array:
-        r"""Return :math:`\lambda \log(1 + h / \delta)` of each entry."""
-        return np.asarray(self.strength * np.log1p(factor / self.offset))
-
-    def cost_counts(self, factor: Array) -> Array:
-        r"""Return :math:`\lambda h / (\delta + h)` of each entry."""
+    def _factor_times_slope(self, factor: Array) -> Array:
         return np.asarray(self.strength * factor / (factor + self.offset))
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
@@ -95,7 +75,7 @@ class LogPenalty(ConcavePenalty):
 
 @register
 @dataclass(frozen=True, eq=False)
-class PowerPenalty(ConcavePenalty):
+class PowerPenalty(Prior):
     r"""Non-negative with the penalty :math:`\lambda \sum h^q`, :math:`0 < q < 1`.
 
     The step is the root of :math:`T h + \lambda q h^q = c` with the counts :math:`c` and the
@@ -119,17 +99,16 @@ class PowerPenalty(ConcavePenalty):
         if not (isinstance(self.power, Real) and 0 < self.power < 1):
             raise ValueError(f"power must lie between 0 and 1, not {self.power!r}")
 
-    def cost(self, factor: Array) -> Array:
-        r"""Return :math:`\lambda h^q` of each entry."""
-        return np.asarray(self.strength * factor**self.power)
+    def penalty(self, factor: Array) -> Array:
+        r"""Return :math:`\lambda \sum h^q` of each row."""
+        return np.asarray((self.strength * factor**self.power).sum(axis=1))
 
     def slope(self, factor: Array) -> Totals:
         r"""Return :math:`\lambda q h^{q-1}`, which is infinite at zero."""
         with np.errstate(divide="ignore"):
             return np.asarray(self.strength * self.power * factor ** (self.power - 1))
 
-    def cost_counts(self, factor: Array) -> Array:
-        r"""Return :math:`\lambda q h^q` of each entry."""
+    def _factor_times_slope(self, factor: Array) -> Array:
         return np.asarray(self.strength * self.power * factor**self.power)
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:

@@ -1,17 +1,9 @@
-"""The only loop, and one file for each solver."""
+"""Solvers: the only loop, and one file for each algorithm."""
 
 from isotopic.solvers.accelerated import Accelerated, AcceleratedState
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Progress, Solver
-from isotopic.solvers.beta_fold_in import BetaFoldIn
-from isotopic.solvers.beta_mm import FurtherMM, FurtherMMState, JointMM, JointMMState, SequentialMM
-from isotopic.solvers.choose import (
-    BETA_SOLVERS,
-    QUADRATIC_SOLVERS,
-    SOLVERS,
-    choose_fold_in,
-    choose_solver,
-)
+from isotopic.solvers.choose import SOLVERS, choose_fold_in, choose_solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.descent_fold_in import DescentFoldIn
 from isotopic.solvers.fold_in import FoldIn
@@ -21,44 +13,35 @@ from isotopic.solvers.joint import BlockUpdate, JointEM
 from isotopic.solvers.least_squares import LeastSquares, LeastSquaresState
 from isotopic.solvers.mixed_precision import MixedPrecision
 from isotopic.solvers.online import OnlineEM, OnlineState
-from isotopic.solvers.solve import HISTORY, Iteration, Solution, finished, solve
+from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
 from isotopic.solvers.two_phase import TwoPhase
 
 __all__ = [
-    "BETA_SOLVERS",
     "HISTORY",
-    "QUADRATIC_SOLVERS",
     "SOLVERS",
     "Accelerated",
     "AcceleratedState",
     "Alternating",
-    "BetaFoldIn",
     "BlockUpdate",
     "CoordinateDescent",
     "DescentFoldIn",
     "FoldIn",
-    "FurtherMM",
-    "FurtherMMState",
     "HyperparameterState",
     "HyperparameterUpdates",
     "IncrementalEM",
     "IncrementalState",
     "Iteration",
     "JointEM",
-    "JointMM",
-    "JointMMState",
     "LeastSquares",
     "LeastSquaresState",
     "MixedPrecision",
     "OnlineEM",
     "OnlineState",
     "Progress",
-    "SequentialMM",
     "Solution",
     "Solver",
     "TwoPhase",
     "choose_fold_in",
     "choose_solver",
-    "finished",
     "solve",
 ]

@@ -1,25 +1,23 @@
-"""Accelerated: updates from counts that are taken further along their way."""
+"""Accelerated: steps from extrapolated counts."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from isotopic.kernels import Counts, extrapolated, row_sums
+from isotopic.kernels import Counts
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.solvers.base import Solver
 from isotopic.solvers.joint import BlockUpdate
 from isotopic.solvers.momentum import FIRST_MOMENTUM, FLOOR, Schedule
 
-_SCHEDULE = Schedule(most_momentum=0.98, floor_to_residual=25.0)
-
-# Bayesian weights give components up for good when they are left to it, so they are held near the
-# middle for longer.
+# Bayesian weights give components up for good when their counts get small, so they are kept away
+# from zero for longer.
 _BAYESIAN_WEIGHTS_FLOOR = 10 * FLOOR
 
 
 @dataclass(frozen=True)
 class AcceleratedState(State):
-    """The best point so far, the way that led to it, and how far to follow it.
+    """The best point so far, the counts before it, and how far to extrapolate.
 
     Attributes
     ----------
@@ -28,110 +26,99 @@ class AcceleratedState(State):
     momentum : float
         The power to which the next step takes the last change of the counts.
     floor : float
-        The present floor as a part of the first one.
-    passes_a_step : int
-        What the last step took.
+        The present floor as a share of the first one.
+    passes_per_step : int
+        The passes that the last step took.
     """
 
     previous: Counts | None
     momentum: float
     floor: float
-    passes_a_step: int
+    passes_per_step: int
 
 
 @dataclass(frozen=True)
-class Accelerated:
-    r"""Follow the way of the expected counts: the inner solver's steps, from counts further on.
+class Accelerated(Solver[AcceleratedState]):
+    r"""Take the inner solver's steps from extrapolated counts.
 
     A step begins with the expected counts :math:`c_n` of the present point. Here it begins with
 
     .. math:: c_n \cdot (c_n / c_{n-1})^{\text{momentum}}
 
     instead, scaled to the totals of each sample and each feature, which all expected counts share.
-    Entries are kept above a floor that shrinks as the fit settles: momentum alone would drive them
-    to zero, from where no update brings them back.
+    Entries are kept above a floor that shrinks as the fit converges: momentum alone would drive
+    them to zero, from where no update brings them back.
 
     The pass at the new point gives its objective too. If that is higher than before, the step is
-    forgotten and the next one is plain, without momentum and floor. A plain step never makes the
-    objective worse, so neither does the fit. When the inner solver begins with steps of more
-    passes, which go further by themselves, momentum begins anew.
+    taken back and the next one is plain, without momentum and floor. A plain step never raises the
+    objective, so neither does the fit. When the inner solver begins with steps of more passes,
+    which go further by themselves, momentum starts again.
 
     Parameters
     ----------
     inner : Solver, default=BlockUpdate()
-        Whose steps are taken: one that begins with the counts of its state. The default serves
-        any pair of priors at one pass an iteration.
+        A solver whose steps begin with the counts of its state. The default serves any pair of
+        priors at one pass an iteration.
     """
 
     inner: Solver[Any] = field(default_factory=BlockUpdate)
 
-    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
-        """Evaluate the starting point."""
-        start = self.inner.init(problem, weights, topics)
-        floor = min(1.0, _SCHEDULE.floor_to_residual * start.residual)
-        return _accepted(start, start.counts, FIRST_MOMENTUM, floor, passes_a_step=1)
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError if the inner solver cannot solve the problem."""
+        self.inner.check(problem)
 
-    def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
-        """Make a step of the inner solver with counts taken further."""
-        plain = state.previous is None
-        new = self.inner.step(problem, replace(state, counts=_taken_further(problem, state)))
-        passes = new.passes - state.passes
-        if plain or new.objective <= state.objective:
-            momentum, floor = _SCHEDULE.after_success(state.momentum, state.floor, new.residual)
-            if passes > state.passes_a_step:
-                momentum = min(momentum, FIRST_MOMENTUM)
-            return _accepted(new, state.counts, momentum, floor, passes)
-        momentum, floor = _SCHEDULE.after_failure(state.momentum, state.floor)
-        return replace(
-            state,
-            passes=new.passes,
-            previous=None,
-            momentum=float(momentum),
+    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
+        """Return the state at the starting point."""
+        start = self.inner.init(problem, weights, topics)
+        floor = min(1.0, problem.divergence.floor_to_residual * start.residual)
+        return AcceleratedState(
+            **vars(start),
+            previous=start.counts,
+            momentum=FIRST_MOMENTUM,
             floor=float(floor),
-            passes_a_step=passes,
+            passes_per_step=1,
         )
 
+    def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
+        """Return the state after a step of the inner solver from extrapolated counts."""
+        counts = _extrapolate(problem, state)
+        new = self.inner.step(problem, replace(state, counts=counts))
+        passes = new.passes - state.passes
+        has_failed = state.previous is not None and not new.objective <= state.objective
+        divergence = problem.divergence
+        schedule = Schedule(divergence.max_momentum, divergence.floor_to_residual)
+        momentum, floor = schedule.next(state.momentum, state.floor, new.residual, has_failed)
+        if has_failed:
+            point, previous = {**vars(state), "passes": new.passes}, None
+        else:
+            point, previous = {**vars(state), **vars(new)}, state.counts
+            if passes > state.passes_per_step:
+                momentum = min(momentum, FIRST_MOMENTUM)
+        settings = {"momentum": float(momentum), "floor": float(floor), "passes_per_step": passes}
+        return AcceleratedState(**{**point, "previous": previous, **settings})
+
     def plain_step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
-        """Make a step that goes no further than the counts say."""
+        """Return the state after a step that is not extrapolated."""
         return self.step(problem, replace(state, previous=None))
 
-
-def _accepted(
-    point: State, previous: Counts, momentum: float, floor: float, passes_a_step: int
-) -> AcceleratedState:
-    return AcceleratedState(
-        **vars(point),
-        previous=previous,
-        momentum=float(momentum),
-        floor=float(floor),
-        passes_a_step=passes_a_step,
-    )
+    def is_done(self, state: AcceleratedState) -> bool:
+        """Return whether the inner solver has nothing left to do."""
+        return self.inner.is_done(state)
 
 
-def _taken_further(problem: Problem, state: AcceleratedState) -> Counts:
-    """Extrapolate the counts of both sides, or copy them for a plain step."""
-    counts, X = state.counts, problem.X
+def _extrapolate(problem: Problem, state: AcceleratedState) -> Counts:
+    """Return the counts of both sides extrapolated, or copied for a plain step."""
+    counts = state.counts
     if state.previous is None:
         return counts._replace(
             weights=counts.weights.copy(order="K"), topics=counts.topics.copy(order="K")
         )
     weights_floor = _BAYESIAN_WEIGHTS_FLOOR if problem.weights.is_bayesian else FLOOR
     by_component = state.floor / problem.n_components
-    weights = problem.extrapolated_weights(
-        counts.weights,
-        state.previous.weights,
+    return problem.extrapolate(
+        counts,
+        state.previous,
         momentum=state.momentum,
-        floor=weights_floor * by_component,
+        weights_floor=weights_floor * by_component,
+        topics_floor=FLOOR * by_component,
     )
-    if not problem.topics.learned:
-        return counts._replace(weights=weights)
-    complete = X.missing is None  # else proportions have counts that were filled in as well
-    feature_totals = X.feature_totals if complete else row_sums(counts.topics.T)
-    topics = extrapolated(
-        counts.topics.T,
-        state.previous.topics.T,
-        feature_totals,
-        momentum=state.momentum,
-        floor=FLOOR * by_component,
-    )
-    return counts._replace(weights=weights, topics=topics.T)

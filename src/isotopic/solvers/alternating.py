@@ -1,32 +1,33 @@
-"""Alternating: the multiplicative updates of Lee and Seung."""
+"""Alternating: one side after the other."""
 
 from dataclasses import dataclass
 
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
-from isotopic.solvers.joint import BlockUpdate
+from isotopic.solvers.base import Solver
 
 
 @dataclass(frozen=True)
-class Alternating:
-    """Update the topics, look again, update the weights: two passes an iteration.
+class Alternating(Solver[State]):
+    """Update the topics, make a pass, update the weights: two passes an iteration.
 
     Algorithm 1 (Lee & Seung, Theorem 2) when both sides are free, and its counterpart for every
-    other pair of priors.
+    other pair of priors. Under other divergences it is majorization-minimization of one side at a
+    time (Févotte & Idier 2011).
     """
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
-        """Evaluate the starting point."""
-        return problem.evaluate(weights, topics, passes=0)
+        """Return the state at the starting point."""
+        return problem.evaluate(weights, topics, passes=0, jointly=False)
 
     def step(self, problem: Problem, state: State) -> State:
-        """One side's M step, a pass, the other side's M step, a pass."""
-        topics = problem.absorb_topics(state.counts.topics, state.topics, state.weights)
-        weights = problem.with_scale_of(topics, state.weights)
+        """Return the state after the topics' M step, a pass, the weights' M step, and a pass."""
+        weights, topics, passes = state.weights, state.topics, state.passes + 1
+        counts = state.counts
+        if problem.topics.learned:
+            topics = problem.absorb_topics(counts.topics, topics, weights)
+            weights, topics = problem.hand_over_scale(weights, topics)
         counts = problem.expected_counts(weights, topics, weights_only=True)
+        passes += 1
         weights = problem.absorb_weights(counts.weights, topics)
-        return problem.evaluate(weights, topics, state.passes + 2)
-
-    def plain_step(self, problem: Problem, state: State) -> State:
-        """Let both sides absorb the counts of this point."""
-        return BlockUpdate().step(problem, state)
+        return problem.evaluate(weights, topics, passes, jointly=False)

@@ -1,6 +1,6 @@
 """What a solver is."""
 
-from typing import Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
@@ -25,15 +25,41 @@ class Progress(Protocol):
 S = TypeVar("S", bound=Progress)
 
 
-class Solver(Protocol[S]):
-    """A frozen dataclass of settings with two functions.
+class Solver(Generic[S]):
+    """An algorithm: a frozen dataclass of settings that knows how to make one iteration.
 
-    The state holds the expected counts at its point, so a step begins with an M step and ends with
-    the pass that evaluates the new point: the objective costs nothing extra.
+    :func:`~isotopic.solvers.solve` is the only loop. A solver must write :meth:`step`; the rest
+    has a default. The default state is a :class:`~isotopic.problem.State`, which holds the expected
+    counts at its point: a step begins with an M step and ends with the pass that evaluates the new
+    point, so the objective costs nothing extra.
     """
 
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError if this solver cannot solve the problem, and say why."""
+
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> S:
-        """Evaluate the starting point; raise if this solver cannot solve the problem."""
+        """Return the state at the starting point."""
+        state: Any = problem.evaluate(weights, topics, passes=0)
+        return state  # type: ignore[no-any-return]
 
     def step(self, problem: Problem, state: S) -> S:
-        """Make one iteration."""
+        """Return the state after one iteration."""
+        raise NotImplementedError
+
+    def plain_step(self, problem: Problem, state: Any) -> S:
+        """Return the state after both sides absorbed the counts of this point, and no more.
+
+        This is the step after the priors' hyperparameters have changed.
+        """
+        topics = problem.absorb_topics(state.counts.topics, state.topics, state.weights)
+        weights = problem.absorb_weights(state.counts.weights, topics)
+        new: Any = problem.evaluate(weights, topics, state.passes + 1)
+        return new  # type: ignore[no-any-return]
+
+    def is_done(self, state: S) -> bool:
+        """Return whether there is nothing left to do."""
+        return False
+
+    def finish(self, problem: Problem, state: S) -> S:
+        """Return the state to keep when no more steps are made."""
+        return state

@@ -1,6 +1,6 @@
 """Mini-batches: parts of a problem that have some of its samples."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -13,10 +13,16 @@ from isotopic.problem import Problem
 
 # The topics absorb counts once a batch, which costs something for each feature: a batch should have
 # several entries for each.
-_ENTRIES_A_FEATURE = 8
-_FEWEST_ROWS = 64
+_ENTRIES_PER_FEATURE = 8
+_MIN_ROWS = 64
 
 _ROW_ARRAYS = ("mean", "effective", "terms", "parameters", "rates", "explained")
+
+
+# The rows of each batch are copied, with an index by feature: once for all iterations of a fit.
+_latest_cut: WeakKeyDictionary[CountMatrix, tuple[Any, list[tuple[Array, CountMatrix]]]] = (
+    WeakKeyDictionary()
+)
 
 
 @dataclass(frozen=True)
@@ -33,38 +39,18 @@ class Batch:
     problem: Problem
 
     def weights(self, whole: Posterior) -> Posterior:
-        """Give the weights of these samples."""
-        arrays = {name: getattr(whole, name) for name in _ROW_ARRAYS}
-        parts: dict[str, Any] = {
-            name: None if array is None else array[self.rows] for name, array in arrays.items()
-        }
+        """Return the weights of these samples."""
+        parts: dict[str, Any] = {}
+        for name in _ROW_ARRAYS:
+            array = getattr(whole, name)
+            parts[name] = None if array is None else array[self.rows]
         if whole.effective is whole.mean:
             parts["effective"] = parts["mean"]
         return Posterior(**parts)
 
 
-@dataclass(frozen=True)
-class _Cut:
-    """How a problem was cut."""
-
-    problem: Problem
-    size: int
-    seed: int
-    batches: list[Batch]
-
-    def is_of(self, problem: Problem, size: int, seed: int) -> bool:
-        """Tell whether this is how to cut that problem."""
-        same = self.problem.weights is problem.weights and self.problem.topics is problem.topics
-        same = same and self.problem.n_components == problem.n_components
-        return same and (self.size, self.seed) == (size, seed)
-
-
-# The rows of each batch are copied, with an index by feature: once for all iterations.
-_latest: WeakKeyDictionary[CountMatrix, _Cut] = WeakKeyDictionary()
-
-
 def batches_of(problem: Problem, batch_size: int | None, seed: int) -> list[Batch]:
-    """Cut a problem into batches of samples that are drawn at random.
+    """Return batches of samples that are drawn at random.
 
     Parameters
     ----------
@@ -73,57 +59,39 @@ def batches_of(problem: Problem, batch_size: int | None, seed: int) -> list[Batc
     batch_size : int or None
         Samples in a batch. ``None``: as many as have several counts for each feature.
     seed : int
-        Which samples stand together.
+        Which samples are together.
     """
-    if not isinstance(problem.X, CountMatrix):
-        raise ValueError(
-            "mini-batches are drawn from samples in memory. For data in row blocks, call "
-            "partial_fit, which takes one block after the other"
-        )
-    size = sensible_size(problem.X) if batch_size is None else batch_size
-    last = _latest.get(problem.X)
-    if last is None or not last.is_of(problem, size, seed):
-        last = _Cut(problem, size, seed, _cut(problem, size, seed))
-        _latest[problem.X] = last
-    return last.batches
-
-
-def sensible_size(X: CountMatrix) -> int:
-    """Choose how many samples a batch should have."""
-    n_samples, n_features = X.shape
-    entries = len(X.values) if X.is_sparse else n_samples * n_features
-    each = max(1.0, entries / n_samples)
-    return int(np.clip(_ENTRIES_A_FEATURE * n_features / each, _FEWEST_ROWS, None))
-
-
-def number_of_batches(X: CountMatrix, batch_size: int | None) -> int:
-    """Tell into how many batches the samples are cut."""
-    size = sensible_size(X) if batch_size is None else batch_size
-    return max(1, round(X.shape[0] / size))
-
-
-def _cut(problem: Problem, size: int, seed: int) -> list[Batch]:
-    n_samples, n_batches = problem.X.shape[0], number_of_batches(problem.X, size)
+    n_batches = number_of_batches(problem.X, batch_size)
     if n_batches == 1:
-        return [Batch(np.arange(n_samples), problem)]
-    order = np.random.default_rng(seed).permutation(n_samples)
-    parts = [np.sort(rows) for rows in np.array_split(order, n_batches)]
+        return [Batch(np.arange(problem.X.shape[0]), problem)]
     return [
-        Batch(
-            rows,
-            Problem(
-                problem.weights.rows(rows),
-                problem.topics,
-                problem.X.rows(rows),
-                problem.n_components,
-            ),
-        )
-        for rows in parts
+        Batch(rows, replace(problem, weights=problem.weights.rows(rows), X=X))
+        for rows, X in _cut(problem.X, n_batches, seed)
     ]
 
 
+def number_of_batches(X: CountMatrix, batch_size: int | None) -> int:
+    """Return the number of batches that the samples are cut into."""
+    n_samples, n_features = X.shape
+    if batch_size is None:
+        entries = len(X.values) if X.is_sparse else n_samples * n_features
+        per_sample = max(1.0, entries / n_samples)
+        batch_size = int(max(_ENTRIES_PER_FEATURE * n_features / per_sample, _MIN_ROWS))
+    return max(1, round(n_samples / batch_size))
+
+
+def _cut(X: CountMatrix, n_batches: int, seed: int) -> list[tuple[Array, CountMatrix]]:
+    key, cut = _latest_cut.get(X, (None, []))
+    if key != (n_batches, seed):
+        order = np.random.default_rng(seed).permutation(X.shape[0])
+        parts = [np.sort(rows) for rows in np.array_split(order, n_batches)]
+        cut = [(rows, X.rows(rows)) for rows in parts]
+        _latest_cut[X] = (n_batches, seed), cut
+    return cut
+
+
 def stacked(batches: list[Batch], parts: list[Posterior]) -> Posterior:
-    """Put the weights of all batches together, in the order of the samples."""
+    """Return the weights of all batches together, in the order of the samples."""
     order = np.argsort(np.concatenate([batch.rows for batch in batches]))
     whole: dict[str, Any] = {}
     for name in _ROW_ARRAYS:
@@ -134,17 +102,27 @@ def stacked(batches: list[Batch], parts: list[Posterior]) -> Posterior:
     return Posterior(**whole)
 
 
-def check_joint(problem: Problem, name: str) -> None:
-    """Raise if the topics are not normalised."""
+def check_batches(problem: Problem, name: str) -> None:
+    """Raise ValueError unless expected counts of batches add up to those of all samples."""
+    if not problem.divergence.is_likelihood:
+        raise ValueError(
+            f"{name} averages expected counts, which need the Kullback-Leibler divergence; this "
+            f"problem has {problem.divergence!r}. Use solver='auto'."
+        )
+    if not isinstance(problem.X, CountMatrix):
+        raise ValueError(
+            f"{name} draws mini-batches from samples in memory, and X is in row blocks. Call "
+            "partial_fit, which takes one block after the other."
+        )
     if problem.topics.learned and not problem.topics.is_normalized:
         raise ValueError(
-            f"{name} needs normalised topics (Simplex or Dirichlet), not "
-            f"{type(problem.topics).__name__}: others depend on all weights at once"
+            f"{name} needs normalised topics (Simplex or Dirichlet), because others depend on all "
+            f"weights at once; these are {type(problem.topics).__name__}. Use solver='auto'."
         )
 
 
 def check_batch_size(batch_size: Any) -> None:
-    """Raise if it is no number of samples."""
+    """Raise ValueError unless it is a number of samples or None."""
     whole = isinstance(batch_size, (int, np.integer)) and not isinstance(batch_size, bool)
     if batch_size is not None and not (whole and batch_size > 0):
-        raise ValueError(f"batch_size must be a whole number of at least 1, not {batch_size!r}")
+        raise ValueError(f"batch_size must be a whole number of at least 1, not {batch_size!r}.")

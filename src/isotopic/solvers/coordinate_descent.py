@@ -6,16 +6,15 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
+from isotopic.divergences import KullbackLeibler
 from isotopic.kernels import descended, row_sums
-from isotopic.priors import Free, Lasso, Posterior, Prior, SampleWeighted, Simplex
 from isotopic.problem import Problem, State
-
-KNOWN = (Free, Lasso, Simplex)
+from isotopic.solvers.base import Solver
 
 
 @dataclass(frozen=True)
-class CoordinateDescent:
-    r"""Let each entry of the topics, then of the weights, go to its optimum, the others being held.
+class CoordinateDescent(Solver[State]):
+    r"""Move each entry of the topics, then of the weights, to its optimum, the others being fixed.
 
     Given the topics, the weights of a sample solve the convex problem
 
@@ -23,14 +22,14 @@ class CoordinateDescent:
 
     with slopes :math:`s` of the totals of the topics plus the strength of a penalty. Each sweep
     makes one Newton step for each :math:`h_k` (Hsieh & Dhillon 2011; `scd` of fastTopics), in a
-    form that never goes beyond the optimum, so that no step needs to be looked at twice and the
-    objective never rises. An entry may become zero, and may leave zero, which no multiplicative
-    update can. The topics of a feature are found by the same routine from the counts turned around.
+    form that never passes the optimum, so no step is checked twice and the objective never rises.
+    An entry may become zero, and may leave zero, which no multiplicative update can. The topics of
+    a feature are found by the same routine from the transposed counts.
 
-    Topics that are normalised are solved for with a scale, which then goes to the weights: that
-    changes no product (Lemma 4.1). So do weights that are proportions, whose scale is the sample's
-    total. Before the sweeps both sides absorb their expected counts, which are there already; after
-    them each sample's weights are given their best scale.
+    Normalised topics are solved for with a scale, which then goes to the weights: that changes no
+    product (Lemma 4.1). So do weights that are proportions, whose scale is the sample's total.
+    Before the sweeps both sides absorb their expected counts, which are known already; after them
+    each sample's weights are given their best scale.
 
     Parameters
     ----------
@@ -39,29 +38,28 @@ class CoordinateDescent:
 
     Notes
     -----
-    Needs a copy of the data turned around, and for each thread as much memory as the other side's
+    Needs a transposed copy of the data, and for each thread as much memory as the other side's
     factors of the longest row or column take.
     """
 
     sweeps: int = 1
 
-    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
-        """Evaluate the starting point."""
-        if not isinstance(problem.X, CountMatrix):
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError unless the sides are points with at most an l1 penalty, in memory."""
+        reason = why_no_descent(problem)
+        if reason:
             raise ValueError(
-                "coordinate descent goes over samples and features in turn, which needs X in "
-                "memory: for row blocks use solver='auto', 'joint' or 'alternating'"
+                f"CoordinateDescent cannot solve this problem: {reason}. solver='auto', "
+                "'accelerated' and 'alternating' can."
             )
-        _check_supported(problem)
-        return problem.evaluate(weights, topics, passes=0)
 
     def step(self, problem: Problem, state: State) -> State:
-        """Both M steps, the sweeps over both sides, then one pass."""
+        """Return the state after both M steps, the sweeps over both sides, and one pass."""
         absorbed = problem.absorb_topics(state.counts.topics, state.topics, state.weights)
         topics = absorbed.mean
         weights = problem.absorb_weights(state.counts.weights, absorbed).mean
         X, turned = problem.X.by_sample_and_by_feature
-        penalty, copies = strength(problem.weights), problem.weights.copies
+        penalty, copies = problem.weights.linear_penalty or 0.0, problem.weights.copies
         each = problem.X.sample_totals if copies is None else problem.X.sample_totals / copies
         if problem.weights.is_normalized:
             weights = weights * each.astype(weights.dtype)[:, np.newaxis]
@@ -70,7 +68,7 @@ class CoordinateDescent:
         if problem.topics.is_normalized:  # a penalty on the weights is one on all products
             slopes = (1 + penalty) * sums
         else:
-            slopes = sums + strength(problem.topics)
+            slopes = sums + (problem.topics.linear_penalty or 0.0)
         topics = descended(turned, topics.T, weights, slopes, sweeps=self.sweeps).T
 
         totals = row_sums(topics)
@@ -80,7 +78,7 @@ class CoordinateDescent:
         weights = descended(
             X, weights, topics.T, totals + penalty, sweeps=self.sweeps, repeats=copies
         )
-        weights = best_scaled(weights, totals + penalty, each)
+        weights = rescale(weights, totals + penalty, each)
         return problem.evaluate(
             problem.weights.at(weights, totals),
             problem.topics.at(topics, 1.0),
@@ -88,41 +86,23 @@ class CoordinateDescent:
         )
 
 
-def best_scaled(weights: Array, slopes: Array, sample_totals: Array) -> Array:
-    """Give each sample's weights their best scale: what they cost is then the sample's total."""
+def rescale(weights: Array, slopes: Array, sample_totals: Array) -> Array:
+    """Return each sample's weights at their best scale: what they cost is then its total."""
     costs = row_sums(weights * slopes)  # of each sample on its own, which a product is not
     scales = np.divide(sample_totals, costs, out=np.ones_like(costs), where=costs > 0)
     return np.asarray(weights * scales.astype(weights.dtype)[:, np.newaxis])
 
 
-def strength(prior: Prior) -> float:
-    """Give the strength of the penalty."""
-    prior = prior.prior if isinstance(prior, SampleWeighted) else prior
-    return prior.strength if isinstance(prior, Lasso) else 0.0
-
-
-def descends(problem: Problem) -> bool:
-    """Tell whether coordinate descent can solve it."""
-    known = all(isinstance(prior, KNOWN) for _, prior in _sides(problem))
-    return known and problem.X.missing is None
-
-
-def _sides(problem: Problem) -> tuple[tuple[str, Prior], tuple[str, Prior]]:
-    weights = problem.weights
-    weights = weights.prior if isinstance(weights, SampleWeighted) else weights
-    return ("weights", weights), ("topics", problem.topics)
-
-
-def _check_supported(problem: Problem) -> None:
-    for side, prior in _sides(problem):
-        if not isinstance(prior, KNOWN):
-            raise ValueError(
-                "coordinate descent is for sides that are Free, Lasso or Simplex, not "
-                f"{type(prior).__name__} {side}; solver='accelerated' and solver='alternating' are "
-                "for every pair, solver='joint' for every pair with normalised topics"
-            )
+def why_no_descent(problem: Problem, sides: tuple[str, ...] = ("weights", "topics")) -> str:
+    """Return why coordinate descent cannot solve for these sides; an empty text if it can."""
+    if not isinstance(problem.divergence, KullbackLeibler):
+        return f"it needs the Kullback-Leibler divergence, and this one is {problem.divergence!r}"
+    if not isinstance(problem.X, CountMatrix):
+        return "it goes over samples and features in turn, which needs X in memory"
     if problem.X.missing is not None:
-        raise ValueError(
-            "coordinate descent does not know missing entries; solver='accelerated', 'joint' and "
-            "'alternating' do"
-        )
+        return "X has missing entries"
+    for side in sides:
+        prior = getattr(problem, side)
+        if prior.linear_penalty is None:
+            return f"{type(prior).__name__} {side} are neither Free, Lasso nor Simplex"
+    return ""

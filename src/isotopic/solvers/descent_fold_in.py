@@ -1,4 +1,4 @@
-"""DescentFoldIn: coordinate descent for each sample on its own, the topics being known."""
+"""DescentFoldIn: coordinate descent for each sample on its own, next to known topics."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,18 +10,19 @@ from isotopic.counts import CountMatrix
 from isotopic.kernels import ReadyTopics, descended, ready, row_distances, rows_pass
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
-from isotopic.solvers.coordinate_descent import KNOWN, best_scaled, strength
+from isotopic.solvers.base import Solver
+from isotopic.solvers.coordinate_descent import rescale, why_no_descent
 
-# Sweeps between two looks at which samples have settled: most settle after one or two looks.
+# Sweeps between two checks for convergence: most samples converge within one or two checks.
 _SWEEPS = 10
 
-# Samples that are looked at together: their arrays are small beside the data.
-_TOGETHER = 2**14
+# Samples that are swept over as a group: their arrays are small beside the data.
+_GROUP = 2**14
 
 
 @dataclass(frozen=True)
 class DescentFoldInState:
-    """Every sample's expected counts, and the samples on their way.
+    """Every sample's expected counts, and which samples still move.
 
     Attributes
     ----------
@@ -29,17 +30,17 @@ class DescentFoldInState:
         The counts that some topic can explain.
     table : ReadyTopics
     slopes : ndarray of shape (components,)
-        What a unit of each weight costs.
+        The cost of a unit of each weight.
     weights : ndarray of shape (samples, components)
         With a scale. The next step writes to this array, and to the next one.
     counts : ndarray of shape (samples, components)
     log_likelihoods : ndarray of shape (samples,)
     moving : ndarray of int
-        The row numbers of the samples that have not settled.
+        The row numbers of the samples that have not converged.
     residual : float
         The largest share of its own total that an update moves of any sample's counts.
     sweeps : int
-        That the samples on their way have had.
+        That the samples that still move have had.
     """
 
     X: CountMatrix
@@ -62,38 +63,39 @@ class DescentFoldInState:
         """How often the samples that moved longest were swept over."""
         return self.sweeps
 
-    @property
-    def ended(self) -> bool:
-        """Whether no sample moves."""
-        return len(self.moving) == 0
-
 
 @dataclass(frozen=True)
-class DescentFoldIn:
-    r"""Let each weight of a sample go to its optimum, the others being held.
+class DescentFoldIn(Solver[DescentFoldInState]):
+    r"""Move each weight of a sample to its optimum, the others being fixed.
 
     The weights of a sample solve a convex problem when the topics are known, and coordinate descent
     gets near its optimum in a few sweeps; see :class:`~isotopic.solvers.CoordinateDescent`. Between
-    sweeps a sample is compared with what an EM update would make of it. It settles when that
-    moves at most ``tol`` of its total; from then on it is left as it is. So what comes out for a
-    sample does not depend on which others are there.
+    sweeps a sample is compared with what an EM update would make of it. It has converged when that
+    moves at most ``tol`` of its total; from then on it does not change. So the result for a sample
+    does not depend on which others are there.
 
     Parameters
     ----------
     tol : float
-    most_updates : int, default=5000
-        A sample that has not settled after so many sweeps is given up.
+    max_updates : int, default=5000
+        The number of sweeps after which a sample that has not converged is left as it is.
     """
 
     tol: float
-    most_updates: int = 5000
+    max_updates: int = 5000
+
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError unless the weights are points with at most an l1 penalty."""
+        reason = why_no_descent(problem, sides=("weights",))
+        if reason:
+            raise ValueError(f"DescentFoldIn cannot infer these weights: {reason}. Use FoldIn.")
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> DescentFoldInState:
-        """Begin with all samples; counts that no topic can explain are left out."""
+        """Return the state at the start; counts that no topic can explain are left out."""
         X = problem.X.as_sparse().only_features(np.any(topics.effective, axis=0))
         slopes = np.ones(problem.n_components)
         if not problem.weights.is_normalized:  # else all cost the same: their sum is given
-            slopes *= problem.topics_totals(topics) + strength(problem.weights)
+            slopes *= problem.topics_totals(topics) + (problem.weights.linear_penalty or 0.0)
         begin = np.array(weights.mean)
         nothing = X.sample_totals == 0
         begin[nothing] = 0
@@ -101,7 +103,7 @@ class DescentFoldIn:
             X,
             ready(topics.effective),
             slopes,
-            weights=best_scaled(begin, slopes, X.sample_totals),
+            weights=rescale(begin, slopes, X.sample_totals),
             counts=np.zeros_like(begin),
             log_likelihoods=np.zeros(len(begin)),
             moving=np.flatnonzero(~nothing),
@@ -109,13 +111,17 @@ class DescentFoldIn:
             sweeps=0,
         )
 
+    def is_done(self, state: DescentFoldInState) -> bool:
+        """Return whether no sample moves."""
+        return len(state.moving) == 0
+
     def step(self, problem: Problem, state: DescentFoldInState) -> DescentFoldInState:
-        """Sweep over the samples that are on their way."""
-        looks = _looked_at(state, proportions=problem.weights.is_normalized)
-        moved = np.concatenate([*looks, np.zeros(0)])
+        """Return the state after sweeps over the samples that still move."""
+        shares = _sweep(state, proportions=problem.weights.is_normalized)
+        moved = np.concatenate([*shares, np.zeros(0)])
         sweeps = state.sweeps + _SWEEPS
         still = moved > self.tol
-        if sweeps >= self.most_updates:
+        if sweeps >= self.max_updates:
             still = np.zeros_like(still)
         return replace(
             state,
@@ -125,28 +131,22 @@ class DescentFoldIn:
         )
 
 
-def can_descend(problem: Problem) -> bool:
-    """Tell whether the weights can be found so: points, in the precision that it needs."""
-    X, points = problem.X, isinstance(problem.weights, KNOWN)
-    return points and X.missing is None and X.dtype == np.float64 and not X.has_tiny_samples
-
-
-def _looked_at(state: DescentFoldInState, *, proportions: bool) -> Iterator[Array]:
-    """Sweep over some samples after the other; give the shares of their totals that move."""
-    for begin in range(0, len(state.moving), _TOGETHER):
-        which = state.moving[begin : begin + _TOGETHER]
-        X = _rows(state.X, which)
+def _sweep(state: DescentFoldInState, *, proportions: bool) -> Iterator[Array]:
+    """Sweep over groups of samples; yield the shares of their totals that an update would move."""
+    for begin in range(0, len(state.moving), _GROUP):
+        which = state.moving[begin : begin + _GROUP]
+        X = _select_rows(state.X, which)
         others = state.table.topics.T
         weights = descended(X, state.weights[which], others, state.slopes, sweeps=_SWEEPS)
-        weights = best_scaled(weights, state.slopes, X.sample_totals)
+        weights = rescale(weights, state.slopes, X.sample_totals)
         scale = X.sample_totals[:, np.newaxis] if proportions else 1.0
         counts, state.log_likelihoods[which] = rows_pass(X.view(), weights / scale, state.table)
         state.weights[which], state.counts[which] = weights, counts
         yield row_distances(counts, weights * state.slopes) / X.sample_totals
 
 
-def _rows(X: CountMatrix, which: Array) -> CountMatrix:
-    """Select rows, without a copy of their entries if they follow each other."""
+def _select_rows(X: CountMatrix, which: Array) -> CountMatrix:
+    """Return some rows, without a copy of their entries if they are neighbours."""
     first, last = int(which[0]), int(which[-1])
     if last - first + 1 > len(which):
         return X.rows(which)

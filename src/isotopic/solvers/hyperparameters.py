@@ -1,4 +1,4 @@
-"""Learning: a solver whose priors learn their own settings on the way."""
+"""HyperparameterUpdates: a solver whose priors learn their hyperparameters on the way."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,28 +8,28 @@ import numpy as np
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior, Prior
 from isotopic.problem import Problem, State
+from isotopic.solvers.base import Solver
 
 
 @dataclass(frozen=True)
 class HyperparameterState:
-    """Where the inner solver is, and what the priors have learned.
+    """The state of the inner solver, and the priors as they are now.
 
     Attributes
     ----------
     inner : State
-        Of the inner solver, at the priors of now.
     weights_prior, topics_prior : Prior
-    lesson : int
-        The number of passes from which on the priors learn again.
-    surprise : float
-        The residual that was left when they last learned: how far that moved the goal.
+    next_update : int
+        The number of passes after which the priors learn again.
+    residual_after_update : float
+        How far the last update of the hyperparameters moved the optimum.
     """
 
     inner: State
     weights_prior: Prior
     topics_prior: Prior
-    lesson: int
-    surprise: float
+    next_update: int
+    residual_after_update: float
 
     @property
     def weights(self) -> Posterior:
@@ -48,7 +48,7 @@ class HyperparameterState:
 
     @property
     def objective(self) -> float:
-        """What is minimised, with the priors of now."""
+        """What is minimised, with the priors as they are now."""
         return self.inner.objective
 
     @property
@@ -58,43 +58,54 @@ class HyperparameterState:
 
     @property
     def residual(self) -> float:
-        """The larger of the residual now, and of that after the last lesson."""
-        return max(self.inner.residual, self.surprise)
+        """The larger of the residual now and that after the last update."""
+        return max(self.inner.residual, self.residual_after_update)
 
 
 @dataclass(frozen=True)
-class HyperparameterUpdates:
-    r"""Let the priors learn from the expected counts now and then; in between, solve.
+class HyperparameterUpdates(Solver[HyperparameterState]):
+    r"""Update the priors' hyperparameters from the expected counts from time to time.
 
-    A lesson is followed by a plain step: the priors, as they are now, absorb the expected counts.
-    For a variational side its settings and its posterior so maximise the same bound one after the
-    other, which therefore never falls.
+    An update is followed by a plain step: the new priors absorb the expected counts. The
+    hyperparameters and the posterior of a variational side so maximise the same bound one after
+    the other, which therefore never falls.
 
     Parameters
     ----------
     inner : Solver
     first : int, default=20
-        Passes before the first lesson: before, the counts say little of the priors.
+        Passes before the first update: early counts say little about the priors.
     interval : int, default=10
-        Passes from one lesson to the next.
+        Passes from one update to the next.
     """
 
-    inner: Any
+    inner: Solver[Any]
     first: int = 20
     interval: int = 10
 
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError if the inner solver cannot solve the problem."""
+        self.inner.check(problem)
+
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> HyperparameterState:
-        """Evaluate the starting point."""
+        """Return the state at the starting point."""
         start = self.inner.init(problem, weights, topics)
         return HyperparameterState(start, problem.weights, problem.topics, self.first, np.inf)
 
     def step(self, problem: Problem, state: HyperparameterState) -> HyperparameterState:
-        """Make a step of the inner solver, after a lesson if it is time for one."""
+        """Return the state after a step of the inner solver, or after an update if it is due."""
         problem = replace(problem, weights=state.weights_prior, topics=state.topics_prior)
         before = state.inner
-        if before.passes < state.lesson:
+        if before.passes < state.next_update:
             return replace(state, inner=self.inner.step(problem, before))
         problem = problem.with_updated_hyperparameters(before)
         after = self.inner.plain_step(problem, before)
-        lesson = after.passes + self.interval
-        return HyperparameterState(after, problem.weights, problem.topics, lesson, after.residual)
+        next_update = after.passes + self.interval
+        return HyperparameterState(
+            after, problem.weights, problem.topics, next_update, after.residual
+        )
+
+    def finish(self, problem: Problem, state: HyperparameterState) -> HyperparameterState:
+        """Return the state with the inner solver's finished."""
+        problem = replace(problem, weights=state.weights_prior, topics=state.topics_prior)
+        return replace(state, inner=self.inner.finish(problem, state.inner))

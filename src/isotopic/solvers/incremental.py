@@ -8,7 +8,14 @@ from isotopic.arrays import Array
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
-from isotopic.solvers.batches import Batch, batches_of, check_batch_size, check_joint, stacked
+from isotopic.solvers.base import Solver
+from isotopic.solvers.batches import (
+    Batch,
+    batches_of,
+    check_batch_size,
+    check_batches,
+    stacked,
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,7 @@ class IncrementalState(State):
 
 
 @dataclass(frozen=True)
-class IncrementalEM:
+class IncrementalEM(Solver[IncrementalState]):
     r"""Update the topics after each mini-batch, from the latest counts of all (Neal & Hinton).
 
     The expected counts :math:`c_b` of every batch :math:`b` are remembered. When its turn comes
@@ -51,13 +58,16 @@ class IncrementalEM:
     def __post_init__(self) -> None:
         check_batch_size(self.batch_size)
 
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError unless the counts of batches can be added."""
+        check_batches(problem, "IncrementalEM")
+
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> IncrementalState:
-        """Evaluate the starting point."""
-        check_joint(problem, "IncrementalEM")
+        """Return the state at the starting point."""
         return self._evaluated(problem, weights, topics, passes=0)
 
     def step(self, problem: Problem, state: IncrementalState) -> IncrementalState:
-        """Go through all batches, then evaluate."""
+        """Return the state after all batches and a pass."""
         batches = batches_of(problem, self.batch_size, self.seed)
         topics = state.topics
         remembered = [
@@ -82,10 +92,16 @@ class IncrementalEM:
         made = 1 if len(batches) == 1 else 2
         return self._evaluated(problem, stacked(batches, parts), topics, state.passes + made)
 
+    def plain_step(self, problem: Problem, state: IncrementalState) -> IncrementalState:
+        """Return the state after both sides absorbed the counts of all batches."""
+        weights = problem.absorb_weights(state.counts.weights, state.topics)
+        topics = problem.absorb_topics(state.counts.topics, state.topics, weights)
+        return self._evaluated(problem, weights, topics, state.passes + 1)
+
     def _evaluated(
         self, problem: Problem, weights: Posterior, topics: Posterior, passes: int
     ) -> IncrementalState:
-        """Make a pass over the data at this point, and keep what each batch adds."""
+        """Make a pass over the data, and return the state with the counts of each batch."""
         batches = batches_of(problem, self.batch_size, self.seed)
         counts = [_counts(batch, weights, topics) for batch in batches]
         weight_counts = np.empty_like(weights.mean)

@@ -1,19 +1,21 @@
 """LeastSquares: coordinate descent for squared distances, one component of a side at a time."""
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.beta_problem import BetaProblem
-from isotopic.divergences import Sweep
+from isotopic.divergences.gradient_pass import Gradients
+from isotopic.divergences.row_gradients import squared_distances
+from isotopic.kernels import row_sums
 from isotopic.priors import Posterior
-from isotopic.problem import State
+from isotopic.problem import Problem, State
+from isotopic.solvers.base import Solver
 from isotopic.solvers.momentum import FIRST_MOMENTUM, Schedule
 from isotopic.threads import one_blas_thread
 
-_SCHEDULE = Schedule(most_momentum=0.95, floor_to_residual=0.0)
+_SCHEDULE = Schedule(max_momentum=0.95, floor_to_residual=0.0)
 
 # How often each component of a side is improved for one product with the data, which costs more.
 _ROUNDS = 2
@@ -21,33 +23,36 @@ _ROUNDS = 2
 
 @dataclass(frozen=True)
 class LeastSquaresState(State):
-    """The best point so far, and the way that led to it.
+    """The best point so far, and the change that led to it.
 
     Attributes
     ----------
+    numerator : ndarray of shape (components, features)
+        The weights times the data.
     previous : tuple of ndarray, or None
-        The weights and topics that the last descent made, before they were taken further. ``None``:
+        The weights and topics that the last descent made, before they were extrapolated. ``None``:
         the next step is a plain one.
     momentum : float
-        How often the next step adds the change since then.
+        The share of the change since then that the next step adds.
     """
 
+    numerator: Array
     previous: tuple[Array, Array] | None
     momentum: float
 
 
-class _Trial(NamedTuple):
-    """Topics, with what is known next to them before the weights are.
+class _Topics(NamedTuple):
+    """New topics, with what is known next to them before the weights are.
 
     Attributes
     ----------
     weights : ndarray of shape (samples, components)
-        Those of before, in the units of the topics.
+        The old ones, in the units of the topics.
     topics : Posterior
     descended : ndarray of shape (components, features)
-        The topics as the descent made them, before they were taken further.
-    asked : ndarray of shape (samples, components)
-        What the data ask for.
+        The topics as the descent made them, before they were extrapolated.
+    numerator : ndarray of shape (samples, components)
+        The data times the topics.
     gram : ndarray of shape (components, components)
         Of the topics.
     """
@@ -55,153 +60,208 @@ class _Trial(NamedTuple):
     weights: Array
     topics: Posterior
     descended: Array
-    asked: Array
+    numerator: Array
     gram: Array
 
 
-class _Found(NamedTuple):
-    """Weights next to the topics of a trial, their sums, and the divergence of each sample."""
+class _Weights(NamedTuple):
+    """New weights next to new topics, their denominator, and the divergence of each sample."""
 
     weights: Posterior
-    sums: Array
+    denominator: Array
     values: Array
     objective: float
 
 
 @dataclass(frozen=True)
-class LeastSquares:
+class LeastSquares(Solver[LeastSquaresState]):
     r"""Improve all entries of one component at a time: two products with the data an iteration.
 
-    Next to the other side with its Gram matrix :math:`G`, and with what the data ask for, the best
-    entries of component :math:`k` are
+    Next to the other side with its Gram matrix :math:`G`, the best entries of component :math:`k`
+    are
 
-    .. math:: \max\Big(0, f_k + \frac{\text{asked}_k - \text{slope}_k - \sum_j G_{kj} f_j}
+    .. math:: \max\Big(0, f_k + \frac{\text{numerator}_k - \text{slope}_k - \sum_j G_{kj} f_j}
         {G_{kk}}\Big)
 
-    (hierarchical alternating least squares: Cichocki & Phan 2009). Each side is gone through twice
-    for one product with the data (Gillis & Glineur 2012), and is then taken further by a part of
-    its change since the last time (Ang & Gillis 2019). If the objective is higher there, the
-    weights stay where the descent ended; if it still is, the step is forgotten and the next one is
-    plain, which never raises it. A penalty is taken at its tangent.
+    (hierarchical alternating least squares: Cichocki & Phan 2009). Each side is visited twice for
+    one product with the data (Gillis & Glineur 2012), and is then extrapolated along its last
+    change (Ang & Gillis 2019). If the objective is higher there, the weights stay where the descent
+    ended; if it still is, the step is taken back and the next one is plain, which never raises it.
+    A penalty is replaced by its tangent.
 
-    For ``beta=2`` and data without missing entries.
+    For squared distances (``beta=2``) and data in memory without missing entries.
     """
 
-    def init(
-        self, problem: BetaProblem, weights: Posterior, topics: Posterior
-    ) -> LeastSquaresState:
-        """Evaluate the starting point."""
-        if not problem.quadratic:
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError unless Gram matrices are enough for the problem."""
+        if not is_quadratic(problem):
             raise ValueError(
-                "LeastSquares is for beta=2 and data without missing entries; use solver='auto'"
+                "LeastSquares needs squared distances (beta=2) and X in memory without missing "
+                f"entries; this problem has {problem.divergence!r}. Use solver='auto'."
             )
-        start = problem.evaluate(weights, topics, passes=0)
-        return LeastSquaresState(**vars(start), previous=None, momentum=FIRST_MOMENTUM)
 
-    def step(self, problem: BetaProblem, state: LeastSquaresState) -> LeastSquaresState:
-        """Find the topics, then the weights."""
+    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> LeastSquaresState:
+        """Return the state at the starting point."""
+        start = problem.evaluate(weights, topics, passes=0, jointly=False)
+        numerator = problem.data_pass.multiply_weights(weights.mean)
+        return LeastSquaresState(
+            **vars(start), numerator=numerator, previous=None, momentum=FIRST_MOMENTUM
+        )
+
+    def step(self, problem: Problem, state: LeastSquaresState) -> LeastSquaresState:
+        """Return the state after a descent over the topics, then over the weights."""
         with one_blas_thread:
-            trial = _with_topics(problem, state)
-            slope = problem.slope_of_weights(trial.weights)
-            descended = _descended(trial.weights.T, (trial.asked - slope).T, trial.gram).T
-            found, momentum = _with_weights(problem, state, trial, descended)
+            new = _find_topics(problem, state)
+            slope = problem.weights.slope(new.weights)
+            descended = _descend(new.weights.T, (new.numerator - slope).T, new.gram).T
+            found, momentum = _find_weights(problem, state, new, descended)
             passes = state.passes + 1
             if state.previous is not None and found.objective > state.objective:
                 return replace(state, passes=passes, previous=None, momentum=momentum)
-            new = _evaluated(problem, trial, found, passes)
-        previous = descended, trial.descended
-        return LeastSquaresState(**vars(new), previous=previous, momentum=momentum)
+            point, numerator = _evaluate(problem, new, found, passes)
+        previous = descended, new.descended
+        return LeastSquaresState(
+            **vars(point), numerator=numerator, previous=previous, momentum=momentum
+        )
+
+    def plain_step(self, problem: Problem, state: LeastSquaresState) -> LeastSquaresState:
+        """Return the state after a step that is not extrapolated."""
+        return self.step(problem, replace(state, previous=None))
 
 
-def _with_topics(problem: BetaProblem, state: LeastSquaresState) -> _Trial:
-    """Improve the topics and take them further; those that are given stay."""
+def is_quadratic(problem: Problem) -> bool:
+    """Return whether Gram matrices are enough for the problem."""
+    return bool(getattr(problem.data_pass, "uses_gram", False))
+
+
+def _find_topics(problem: Problem, state: LeastSquaresState) -> _Topics:
+    """Improve the topics and extrapolate them; fixed ones stay."""
     weights, topics = state.weights, state.topics
-    made = topics.mean
+    descended = topics.mean
     if problem.topics.learned:
-        slope = problem.slope_of_topics(weights.mean, weights.mean)
-        asked, held = state.counts.topics[0] - slope, problem.topics.held_rows
+        numerator = state.numerator
+        if problem.topics.is_normalized:  # the topics see the penalty of the weights too
+            slopes = problem.weights.slope(weights.mean) * _count_copies(problem, weights.mean)
+            penalty = slopes.sum(axis=0, dtype=np.float64).astype(numerator.dtype)
+            numerator = numerator - penalty[:, np.newaxis]
+        may_move = _movable_entries(problem)
         gram = _gram(problem, weights.mean)
-        made = _descended(topics.mean, asked, gram, held, problem.movable)
-        weights, topics = problem.settled(weights.mean, made)
-        made = topics.mean
+        n_fixed = problem.topics.held_rows
+        made = _descend(topics.mean, numerator, gram, n_fixed, may_move)
+        weights, topics = _scale(problem, weights.mean, made)
+        descended = topics.mean
         if state.previous is not None:
-            beyond = _beyond(made, state.previous[1], state.momentum)
-            weights, topics = problem.settled(weights.mean, beyond)
+            further = _extrapolate(descended, state.previous[1], state.momentum)
+            weights, topics = _scale(problem, weights.mean, further)
     factor = np.ascontiguousarray(topics.mean)
-    asked = problem.sweep.asked_by_samples(factor)
-    return _Trial(weights.mean, topics, made, asked, factor @ factor.T)
+    numerator = problem.data_pass.multiply_topics(factor)
+    return _Topics(weights.mean, topics, descended, numerator, factor @ factor.T)
 
 
-def _with_weights(
-    problem: BetaProblem, state: LeastSquaresState, trial: _Trial, descended: Array
-) -> tuple[_Found, float]:
-    """Take the weights further unless that raises the objective; give the next momentum too."""
-    momentum = state.momentum
-    if state.previous is not None:
-        beyond = _beyond(descended, state.previous[0], momentum)
-        found = _found(problem, trial, beyond)
-        if found.objective > state.objective:
-            return _found(problem, trial, descended), float(
-                _SCHEDULE.after_failure(momentum, 0.0)[0]
-            )
+def _find_weights(
+    problem: Problem, state: LeastSquaresState, new: _Topics, descended: Array
+) -> tuple[_Weights, float]:
+    """Extrapolate the weights unless that raises the objective; return the next momentum too."""
+    has_failed = False
+    if state.previous is None:
+        found = _measure(problem, new, descended)
     else:
-        found = _found(problem, trial, descended)
-    return found, float(_SCHEDULE.after_success(momentum, 0.0, 0.0)[0])
+        further = _extrapolate(descended, state.previous[0], state.momentum)
+        found = _measure(problem, new, further)
+        has_failed = found.objective > state.objective
+        if has_failed:
+            found = _measure(problem, new, descended)
+    momentum, _ = _SCHEDULE.next(state.momentum, 0.0, 0.0, has_failed)
+    return found, float(momentum)
 
 
-def _found(problem: BetaProblem, trial: _Trial, factor: Array) -> _Found:
+def _measure(problem: Problem, new: _Topics, factor: Array) -> _Weights:
     weights = problem.weights.at(np.ascontiguousarray(factor), 1.0)
-    sums = np.stack([trial.asked, weights.mean @ trial.gram])
-    values = problem.divergence.values(problem.sweep.saturated, weights.mean, *sums)
-    return _Found(weights, sums, values, problem.value(weights, values))
-
-
-def _evaluated(problem: BetaProblem, trial: _Trial, found: _Found, passes: int) -> State:
-    """Multiply the weights with the data, which the topics' sums are made of."""
-    factor, of_topics = found.weights.mean, np.zeros((0, *trial.topics.mean.shape))
-    if problem.topics.learned:
-        given = _gram(problem, factor) @ trial.topics.mean
-        of_topics = np.stack([problem.sweep.asked_by_features(factor), given])
-    sums = Sweep(found.sums, of_topics, found.values, of_topics[:0])
-    return problem.state(found.weights, trial.topics, sums, passes)
-
-
-def _gram(problem: BetaProblem, weights: Array) -> Array:
-    """Multiply the weights with themselves, each sample as often as it counts."""
+    denominator = weights.mean @ new.gram
+    saturated = problem.data_pass.saturated
+    values = squared_distances(saturated, weights.mean, new.numerator, denominator)
     copies = problem.weights.copies
-    counted = weights if copies is None else weights * copies[:, np.newaxis].astype(weights.dtype)
-    return np.asarray(counted.T @ weights)
+    total = float((values if copies is None else values * copies).sum())
+    return _Weights(weights, denominator, values, total + weights.term)
 
 
-def _descended(
-    factor: Array, asked: Array, gram: Array, held: int = 0, movable: Array | None = None
+def _evaluate(problem: Problem, new: _Topics, found: _Weights, passes: int) -> tuple[State, Array]:
+    """Return the state at new weights and topics, and the weights times the data."""
+    factor = found.weights.mean
+    numerator = of_topics = np.zeros((0, *new.topics.mean.shape), factor.dtype)
+    if problem.topics.learned:
+        numerator = problem.data_pass.multiply_weights(factor)
+        of_topics = np.stack([numerator, _gram(problem, factor) @ new.topics.mean])
+    sums: Any = Gradients(
+        weights=np.stack([new.numerator, found.denominator]),
+        topics=of_topics,
+        joint=of_topics[:0],
+        values=found.values,
+        proposal=factor,
+    )
+    collected = problem.data_pass.collect(problem.weights, found.weights, sums)
+    counts = problem.divergence.counts(collected, problem.topics, new.topics)
+    return problem.state_at(found.weights, new.topics, counts, passes), numerator
+
+
+def _scale(problem: Problem, weights: Array, topics: Array) -> tuple[Posterior, Posterior]:
+    """Return both sides as their priors have them; normalised topics hand their scale over."""
+    if problem.topics.is_normalized:
+        weights = weights * row_sums(topics).astype(weights.dtype)
+    return problem.weights.at(weights, 1.0), problem.topics.at(np.asfortranarray(topics), 1.0)
+
+
+def _movable_entries(problem: Problem) -> Array | None:
+    """Return which entries of the topics may be positive; ``None``: all of them."""
+    shape = problem.n_components, problem.X.shape[1]
+    movable = problem.topics.at(np.ones(shape, problem.X.dtype, order="F"), 1.0).mean > 0
+    return None if movable.all() else np.asarray(movable)
+
+
+def _count_copies(problem: Problem, weights: Array) -> Array:
+    """Multiply the weights of each sample by how often it counts."""
+    copies = problem.weights.copies
+    return weights if copies is None else weights * copies[:, np.newaxis].astype(weights.dtype)
+
+
+def _gram(problem: Problem, weights: Array) -> Array:
+    """Return the weights multiplied with themselves, each sample as often as it counts."""
+    return np.asarray(_count_copies(problem, weights).T @ weights)
+
+
+def _descend(
+    factor: Array,
+    numerator: Array,
+    gram: Array,
+    n_fixed: int = 0,
+    may_move: Array | None = None,
 ) -> Array:
     """Minimise over one component after the other.
 
     Parameters
     ----------
-    factor, asked : ndarray of shape (components, entries)
+    factor, numerator : ndarray of shape (components, entries)
     gram : ndarray of shape (components, components)
-        Of the other side. A component that is nothing there, or too little for its square to be
-        a number of full precision, stays as it is.
-    held : int
+        Of the other side. A component that is zero there, or too small for its square to be a
+        number of full precision, stays as it is.
+    n_fixed : int
         How many of the first components stay.
-    movable : ndarray of bool of shape (components, entries) or None
-        The entries that may be more than zero.
+    may_move : ndarray of bool of shape (components, entries) or None
+        The entries that may be positive.
     """
     new, info = np.array(factor, order="C"), np.finfo(factor.dtype)
-    enough = np.diagonal(gram) > info.tiny / info.eps
-    enough[:held] = False
-    for k in np.flatnonzero(enough).tolist() * _ROUNDS:
-        best = (asked[k] - gram[k] @ new) / gram[k, k] + new[k]
+    is_large = np.diagonal(gram) > info.tiny / info.eps
+    is_large[:n_fixed] = False
+    for k in np.flatnonzero(is_large).tolist() * _ROUNDS:
+        best = (numerator[k] - gram[k] @ new) / gram[k, k] + new[k]
         np.maximum(best, 0, out=new[k])
-        if movable is not None:
-            new[k] *= movable[k]
+        if may_move is not None:
+            new[k] *= may_move[k]
     return new
 
 
-def _beyond(latest: Array, previous: Array, momentum: float) -> Array:
-    """Add the change since the last time once more, in part."""
+def _extrapolate(latest: Array, previous: Array, momentum: float) -> Array:
+    """Add a share of the last change once more; entries stay non-negative."""
     change = latest - previous
     change *= latest.dtype.type(momentum)
     change += latest

@@ -1,4 +1,4 @@
-"""How far to follow the way of the expected counts, and how low to let them fall."""
+"""How far to extrapolate, how low entries may fall, and what a failed step changes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 FIRST_MOMENTUM = 0.5
-_LEAST_MOMENTUM = 0.1
+_MIN_MOMENTUM = 0.1
 _GROWTH = 1.1
 _SHRINKAGE = 0.95
 
@@ -16,29 +16,28 @@ FLOOR = 0.02
 
 @dataclass(frozen=True)
 class Schedule:
-    """Change momentum and floor after each step, for one fit or for many samples at a time.
+    """The rule for extrapolated steps, of one fit or of many samples at once.
 
-    The momentum grows until a step fails. The floor, a part of the first one, shrinks with every
-    step and stays in proportion to what an update would move: otherwise it would soon be all that
-    is left to improve.
+    A step that raises the objective has failed: it is taken back, and the next one is plain. The
+    momentum grows by a tenth until a step fails, then it is halved. The floor, a share of the first
+    one, shrinks with every step and stays in proportion to the residual: otherwise it would soon be
+    all that is left to improve.
 
     Parameters
     ----------
-    most_momentum : float
+    max_momentum : float
     floor_to_residual : float
         The largest floor for a residual of one.
     """
 
-    most_momentum: float
+    max_momentum: float
     floor_to_residual: float
 
-    def after_success(self, momentum: Any, floor: Any, residual: Any) -> tuple[Any, Any]:
-        """Go further."""
+    def next(self, momentum: Any, floor: Any, residual: Any, failed: Any) -> tuple[Any, Any]:
+        """Return momentum and floor for the next step, numbers or arrays with one for each row."""
+        grown = np.minimum(_GROWTH * momentum, self.max_momentum)
+        lowered = np.minimum(_SHRINKAGE * floor, self.floor_to_residual * residual)
         return (
-            np.minimum(_GROWTH * momentum, self.most_momentum),
-            np.minimum(_SHRINKAGE * floor, self.floor_to_residual * residual),
+            np.where(failed, np.maximum(momentum / 2, _MIN_MOMENTUM), grown),
+            np.where(failed, floor / 2, lowered),
         )
-
-    def after_failure(self, momentum: Any, floor: Any) -> tuple[Any, Any]:
-        """Go half as far."""
-        return np.maximum(momentum / 2, _LEAST_MOMENTUM), floor / 2

@@ -8,11 +8,12 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
+from isotopic.solvers.base import Solver
 from isotopic.solvers.batches import (
     Batch,
     batches_of,
     check_batch_size,
-    check_joint,
+    check_batches,
     stacked,
 )
 from isotopic.solvers.quick_inference import PASSES, quick_inference
@@ -35,7 +36,7 @@ class OnlineState(State):
 
 
 @dataclass(frozen=True)
-class OnlineEM:
+class OnlineEM(Solver[OnlineState]):
     r"""Let the topics absorb an average over mini-batches (Hoffman, Blei & Bach; Cappé & Moulines).
 
     With the topics' expected counts :math:`c_t` of the :math:`t`-th batch, of :math:`n_t` of all
@@ -50,8 +51,8 @@ class OnlineEM:
 
     The first iteration infers each batch's weights in a few updates
     (:func:`~isotopic.solvers.quick_inference.quick_inference`), so that the topics are told apart
-    early; the later ones update them once. An iteration goes once through all batches, and evaluates where
-    that led: four passes, then two. If a single batch has all samples there is nothing to average,
+    early; the later ones update them once. An iteration visits all batches once and evaluates the
+    result: four passes, then two. If a single batch has all samples there is nothing to average,
     and the iteration is that of :class:`~isotopic.solvers.JointEM`.
 
     Parameters
@@ -80,20 +81,22 @@ class OnlineEM:
             raise ValueError(f"forgetting must lie in (0.5, 1], not {self.forgetting!r}")
 
     def step_size(self, steps: int) -> float:
-        """Give the part that the next batch has in the average, after so many."""
+        """Return the share that the next batch has in the average, after so many."""
         return float((self.delay + steps) ** -self.forgetting)
 
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError unless mini-batches can be averaged."""
+        check_batches(problem, "OnlineEM")
+
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> OnlineState:
-        """Evaluate the starting point."""
-        check_joint(problem, "OnlineEM")
-        batches_of(problem, self.batch_size, self.seed)
+        """Return the state at the starting point."""
         start = problem.evaluate(weights, topics, passes=0)
-        # The first look is at all samples: no batch alone knows of every feature.
+        # The first average is over all samples: no batch alone has every feature.
         statistics = start.counts.topics.copy("K")
         return OnlineState(**vars(start), statistics=statistics, steps=1)
 
     def step(self, problem: Problem, state: OnlineState) -> OnlineState:
-        """Go through all batches, then evaluate."""
+        """Return the state after all batches and a pass."""
         batches = batches_of(problem, self.batch_size, self.seed)
         if len(batches) == 1:
             return self._whole(problem, state)
@@ -116,7 +119,7 @@ class OnlineEM:
         return OnlineState(**vars(new), statistics=statistics, steps=steps)
 
     def plain_step(self, problem: Problem, state: OnlineState) -> OnlineState:
-        """Make the joint update; the average stays."""
+        """Return the state after the joint update; the average stays."""
         return replace(self._whole(problem, state), steps=state.steps)
 
     def _whole(self, problem: Problem, state: OnlineState) -> OnlineState:
@@ -127,9 +130,9 @@ class OnlineEM:
 
 
 def _updated(batch: Batch, weights: Posterior | None, topics: Posterior) -> tuple[Posterior, Array]:
-    """Share out the counts of a batch; give its new weights and the topics' counts.
+    """Return the new weights of a batch and its topics' counts.
 
-    ``None``: nothing is known of the weights.
+    With ``weights=None`` they are inferred quickly from equal shares.
     """
     own = batch.problem
     if weights is None:

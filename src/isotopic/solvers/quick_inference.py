@@ -1,4 +1,4 @@
-"""The weights of samples that are looked at a few times only."""
+"""Quick inference: the weights of samples in two updates."""
 
 import numpy as np
 
@@ -8,20 +8,20 @@ from isotopic.priors import Posterior
 from isotopic.problem import Problem
 from isotopic.solvers.momentum import FLOOR
 
-# How many updates the first one stands for.
-_AT_ONCE = 8
+# The power of the first update: it goes as far as so many would.
+_POWER = 8
 
-# What a first look costs: two passes for the weights, one for the counts of the topics.
+# Two passes for the weights, one for the counts of the topics.
 PASSES = 3
 
 
 def quick_inference(problem: Problem, topics: Posterior) -> tuple[Posterior, Counts]:
-    r"""Infer weights in two updates, and share the counts out by them.
+    r"""Return weights inferred in two updates, and the expected counts there.
 
     Each sample starts with equal shares. While the topics are still alike, plain updates leave
-    these shares slowly, the counts that the topics absorb are alike again, and most of the time of
-    a fit goes into telling them apart. So the first update goes as far as several would at its
-    pace: in the logarithms, which from equal shares is a power,
+    these shares slowly, so the topics' counts stay alike, and a fit spends most of its time telling
+    them apart. So the first update is extrapolated: in the logarithms, which from equal shares is a
+    power,
 
     .. math:: \text{counts}_{dk} \propto \Big(\sum_v x_{dv} \phi_{dkv}\Big)^{8}
 
@@ -30,7 +30,6 @@ def quick_inference(problem: Problem, topics: Posterior) -> tuple[Posterior, Cou
     Parameters
     ----------
     problem : Problem
-        With the samples.
     topics : Posterior
 
     Returns
@@ -42,19 +41,19 @@ def quick_inference(problem: Problem, topics: Posterior) -> tuple[Posterior, Cou
     shares = problem.X.equal_shares(problem.n_components).astype(problem.X.dtype)
     weights = problem.absorb_weights(shares, topics)
     counts = problem.expected_counts(weights, topics, weights_only=True).weights
-    weights = problem.absorb_weights(_taken_far(counts), topics)
+    weights = problem.absorb_weights(_extrapolate_far(counts), topics)
     counts = problem.expected_counts(weights, topics, weights_only=True).weights
     weights = problem.absorb_weights(counts, topics)
     return weights, problem.expected_counts(weights, topics)
 
 
-def _taken_far(counts: Array) -> Array:
-    """Raise each row's shares to a power; entries that are positive keep a little."""
+def _extrapolate_far(counts: Array) -> Array:
+    """Return each row's shares raised to a power; positive entries stay positive."""
     totals = row_sums(counts).astype(counts.dtype)[:, np.newaxis]
     largest = counts.max(axis=1, keepdims=True)
     far = counts / np.where(largest > 0, largest, 1)
     least = np.where(far > 0, counts.dtype.type(FLOOR / counts.shape[1] ** 2), 0)
-    far = np.maximum(far**_AT_ONCE, least)
+    far = np.maximum(far**_POWER, least)
     sums = row_sums(far).astype(counts.dtype)[:, np.newaxis]
     far *= totals / np.where(sums > 0, sums, 1)
     return far

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import count
 from typing import Any, Generic, TypeAlias
 
 import numpy as np
@@ -25,11 +26,11 @@ HISTORY = np.dtype(
 
 @dataclass(frozen=True)
 class Iteration(Generic[S]):
-    """What a callback sees: where the fit is, and the solver's state there.
+    """What a callback sees: how far the fit is, and the solver's state there.
 
     For the solvers of this package ``state.weights`` and ``state.topics`` are the iterate as the
-    priors hold it (``mean``, ``effective``, ``parameters``). They are not copies: look, do not
-    write.
+    priors hold it (``mean``, ``effective``, ``parameters``). They are not copies: do not write to
+    them.
     """
 
     iteration: int
@@ -68,19 +69,8 @@ class Solution(Generic[S]):
 
 Row: TypeAlias = tuple[int, int, float, float, float]
 
-# Over how many iterations the gain of a pass is averaged.
+# The number of iterations over which the gain of a pass is averaged.
 _WINDOW = 10
-
-
-def _gain(rows: list[Row]) -> float:
-    """Give what the last passes gained in the objective, each; infinite while there are few."""
-    if len(rows) <= _WINDOW:
-        return np.inf
-    (_, passes, _, objective, _), (_, passes_now, _, objective_now, _) = (
-        rows[-1 - _WINDOW],
-        rows[-1],
-    )
-    return (objective - objective_now) / (passes_now - passes)
 
 
 def solve(
@@ -88,20 +78,21 @@ def solve(
     solver: Solver[S],
     start: tuple[Posterior, Posterior] | Solution[S],
     *,
-    max_iter: int,
-    tol: float,
+    max_iter: int | None = None,
+    tol: float = 0.0,
     min_gain: float = 0.0,
     callbacks: Iterable[Callback[S]] = (),
 ) -> Solution[S]:
-    """Iterate until the optimality residual is at most ``tol``, at most ``max_iter`` times.
+    """Iterate until the optimality residual is at most ``tol``.
 
     Parameters
     ----------
     problem : Problem
     solver : Solver
     start : pair of Posterior, or Solution
-        The weights and topics to start from, or where an earlier run of the same loop was.
-    max_iter : int
+        The weights and topics to start from, or where an earlier run of the same loop ended.
+    max_iter : int or None
+        The largest number of iterations; ``None``: until the solver is done.
     tol : float
         With 0, the residual stops nothing.
     min_gain : float
@@ -114,8 +105,14 @@ def solve(
     Returns
     -------
     Solution
+
+    Raises
+    ------
+    ValueError
+        If the problem has no minimum, or the solver cannot solve it.
     """
     problem.check_solvable()
+    solver.check(problem)
     began = time.perf_counter()
     rows: list[Row] = []
     if isinstance(start, Solution):
@@ -123,32 +120,39 @@ def solve(
         began -= rows[-1][2] if rows else 0.0
     else:
         state = solver.init(problem, *start)
-    del start  # its memory may be wanted
-
-    def settled() -> bool:
-        small = tol > 0 and state.residual <= tol
-        return bool(small or (min_gain > 0 and 0 <= _gain(rows) < min_gain * problem.X.total))
-
-    converged = bool(rows) and settled()
+    del start  # its memory may be needed
+    least_gain = min_gain * problem.X.total
+    converged = bool(rows) and _has_converged(rows, tol, least_gain)
     interrupted = False
     try:
-        for iteration in range(len(rows) + 1, 1 if converged else max_iter + 1):
+        for iteration in count(len(rows) + 1):
+            if converged or (max_iter is not None and iteration > max_iter):
+                break
             state = solver.step(problem, state)
             seconds = time.perf_counter() - began
             row = (iteration, state.passes, seconds, state.objective, state.residual)
             rows.append(row)
-            answers = [callback(Iteration(*row, state)) for callback in callbacks]
-            stops = [isinstance(answer, (bool, np.bool_)) and answer for answer in answers]
-            converged = settled()
-            if converged or any(stops):
+            is_stopped = False
+            for callback in callbacks:
+                answer = callback(Iteration(*row, state))
+                is_stopped |= isinstance(answer, (bool, np.bool_)) and bool(answer)
+            converged = _has_converged(rows, tol, least_gain)
+            if is_stopped or solver.is_done(state):
                 break
     except KeyboardInterrupt:
         interrupted = True
     return Solution(state, np.array(rows, dtype=HISTORY), converged, interrupted)
 
 
-def finished(problem: Problem, solver: Solver[S], solution: Solution[S]) -> Solution[S]:
-    """Let a solver do what it has to do at the end, and not where a fit may go on."""
-    if not hasattr(solver, "finished"):
-        return solution
-    return replace(solution, state=solver.finished(problem, solution.state))
+def _has_converged(rows: list[Row], tol: float, least_gain: float) -> bool:
+    """Return whether the residual is small enough, or the last passes gained too little."""
+    residual = rows[-1][4]
+    if tol > 0 and residual <= tol:
+        return True
+    if least_gain <= 0 or len(rows) <= _WINDOW:
+        return False
+    (_, passes, _, objective, _), (_, now_passes, _, now_objective, _) = (
+        rows[-1 - _WINDOW],
+        rows[-1],
+    )
+    return 0 <= (objective - now_objective) / (now_passes - passes) < least_gain

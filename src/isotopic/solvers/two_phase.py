@@ -1,4 +1,4 @@
-"""TwoPhase: cheap steps first, sharper ones at the end."""
+"""TwoPhase: cheap steps first, more exact ones near the optimum."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,21 +11,21 @@ from isotopic.solvers.joint import BlockUpdate
 
 
 @dataclass(frozen=True)
-class TwoPhase:
+class TwoPhase(Solver[State]):
     """Take one solver's steps far from the optimum and another's near it.
 
-    Both must begin a step with nothing but a point and its counts, so that nothing is lost when
-    one takes over from the other.
+    Both must begin a step with nothing but a point and its counts, so that one can take over from
+    the other at any time.
 
     Parameters
     ----------
     first : Solver, default=BlockUpdate()
     then : Solver, default=CoordinateDescent()
     below : float, default=0.03
-        The residual from which on ``then`` takes the steps.
+        The residual below which ``then`` takes the steps.
     after : int, default=4
-        How many passes come first in any case: components that are drawn at random are all alike,
-        and little moves at first.
+        Passes that ``first`` makes in any case: random components are all alike, so the residual
+        is small at the start too.
     """
 
     first: Solver[Any] = field(default_factory=BlockUpdate)
@@ -33,14 +33,18 @@ class TwoPhase:
     below: float = 0.03
     after: int = 4
 
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError if one of the two cannot solve the problem."""
+        self.first.check(problem)
+        self.then.check(problem)
+
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
-        """Evaluate the starting point, by the one that asks for more."""
+        """Return the state at the starting point."""
         start: State = self.then.init(problem, weights, topics)
         return start
 
     def step(self, problem: Problem, state: State) -> State:
-        """Make a step of the solver whose turn it is."""
-        near = state.residual <= self.below and state.passes >= self.after
-        solver = self.then if near else self.first
-        new: State = solver.step(problem, state)
+        """Return the state after a step of the solver whose turn it is."""
+        is_near = state.residual <= self.below and state.passes >= self.after
+        new: State = (self.then if is_near else self.first).step(problem, state)
         return new

@@ -1,0 +1,284 @@
+"""A pass that sums the gradient of a divergence, for multiplicative updates."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
+from isotopic.divergences.base import PassSums
+from isotopic.divergences.row_gradients import DenseRows, GramRows, RowGradients
+from isotopic.kernels import in_waves
+from isotopic.priors import Posterior, Prior
+from isotopic.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from isotopic.divergences.majorized import Majorized
+
+# Blocks of dense rows are of about this many bytes, so that their gradients stay in a second-level
+# cache; but for so many rows at least it is worth adding up the sums of the topics. Gram matrices
+# need no products, so their blocks are larger.
+_BLOCK_BYTES = 2**18
+_MIN_ROWS = 32
+_GRAM_ROWS = 4096
+
+
+class Gradients(NamedTuple):
+    """The sums over one pass.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (2, samples, components)
+        Numerator and denominator, summed over features with the topics.
+    topics : ndarray of shape (2, components, features), or empty
+        The same summed over samples with the weights, each as often as it counts.
+    joint : ndarray of shape (2, components, features), or empty
+        The same next to the weights' next values: the sums of the joint majorizer.
+    values : ndarray of shape (samples,)
+        The divergence of each sample, counted once.
+    proposal : ndarray of shape (samples, components)
+        The weights' next values.
+    """
+
+    weights: Array
+    topics: Array
+    joint: Array
+    values: Array
+    proposal: Array
+
+
+class GradientPass:
+    """Sums the gradient over the same data, again and again.
+
+    The data is worked on in row blocks, so the whole product is never in memory. With
+    ``rows_per_block`` every block has that size, filled up if need be: then the result of a row
+    does not depend on which others are there. Each block is the work of one thread and sums are
+    added in order: the bits do not depend on the number of threads.
+
+    Parameters
+    ----------
+    divergence : Majorized
+    X : CountMatrix
+        For samples that count more than once, it holds the counts of all copies.
+    rows_per_block : int or None
+    """
+
+    def __init__(
+        self, divergence: "Majorized", X: CountMatrix, rows_per_block: int | None = None
+    ) -> None:
+        self.divergence, self.X, self.is_filled = divergence, X, rows_per_block is not None
+        self.uses_gram = divergence.is_squared_distance and X.missing is None
+        rows = _GRAM_ROWS if self.uses_gram else _dense_rows(X)
+        self.rows = rows if rows_per_block is None else rows_per_block
+        self.blocks = _row_slices(X, self.rows)
+        self.copies = None if X.copies is None else X.copies[:, np.newaxis].astype(X.dtype)
+        self.saturated = self._saturated()
+
+    def __call__(
+        self,
+        prior: Prior,
+        weights: Posterior,
+        topics: Posterior,
+        *,
+        weights_only: bool,
+        jointly: bool,
+        rescales: bool,
+    ) -> PassSums:
+        """Return the weights' next values, and the sums of which the topics' are made."""
+        found = self.gradients(
+            prior,
+            weights.mean,
+            topics.mean,
+            weights_only=weights_only,
+            jointly=jointly,
+            rescales=rescales,
+        )
+        return self.collect(prior, weights, found)
+
+    def collect(self, prior: Prior, weights: Posterior, sums: Gradients) -> PassSums:
+        """Return what is stacked and added over row blocks, from the gradient's sums."""
+        numerator, denominator = sums.weights * weights.mean
+        if self.copies is not None:
+            numerator, denominator = numerator * self.copies, denominator * self.copies
+        values = sums.values if self.X.copies is None else sums.values * self.X.copies
+        return PassSums(
+            sums.proposal,
+            np.concatenate([sums.topics, sums.joint]),
+            -float(values.sum()),
+            prior.gap(weights, numerator - denominator, 0.0),
+            float(numerator.sum(axis=1, dtype=np.float64).sum()),
+        )
+
+    def gradients(
+        self,
+        prior: Prior,
+        weights: Array,
+        topics: Array,
+        *,
+        weights_only: bool = False,
+        jointly: bool = False,
+        rescales: bool = False,
+    ) -> Gradients:
+        """Return the sums at a point, and the weights' next values.
+
+        With ``rescales`` the topics' scale goes to the weights, so the topics see the slope of the
+        weights' penalty too: see :mod:`isotopic.divergences.majorized`.
+        """
+        topics = np.ascontiguousarray(topics)
+        of_weights, values = np.empty((2, *weights.shape), weights.dtype), np.empty(len(weights))
+        proposal = np.empty_like(weights)
+        slope = np.asarray(prior.slope(weights))
+
+        def work(rows: slice) -> list[Array]:
+            gradients = self._rows(rows, weights, topics)
+            kept = slice(0, rows.stop - rows.start)
+            numerator, denominator = (sums[kept] for sums in gradients.sums)
+            of_weights[0, rows], of_weights[1, rows] = numerator, denominator
+            values[rows] = gradients.values[kept]
+            own_slope = slope[rows] if slope.ndim == 2 else slope
+            ratios = self.divergence.ratios(numerator, denominator + own_slope)
+            proposal[rows] = weights[rows] * ratios
+            if weights_only:
+                return []
+            counted = self._times_copies(weights[rows], rows)
+            pairs = [(counted, counted)]
+            if jointly:
+                first, second = self._joint_powers(ratios)
+                pairs.append((counted * first, counted * second))
+            found: list[Array] = []
+            for numerator_weights, denominator_weights in pairs:
+                sums = gradients.sum_over_samples(numerator_weights, denominator_weights)
+                found += sums
+                if rescales:
+                    penalty = (own_slope * denominator_weights).sum(axis=0, dtype=np.float64)
+                    found[-1] = sums[1] + penalty[:, np.newaxis].astype(sums[1].dtype)
+            return found
+
+        n_sums = 0 if weights_only else 4 if jointly else 2
+        total = np.zeros((n_sums, *topics.shape), topics.dtype)
+        with one_blas_thread:
+            for found in in_waves(work, self.blocks):
+                for number, part in enumerate(found):
+                    total[number] += part
+        return Gradients(of_weights, total[:2], total[2:], values, proposal)
+
+    def multiply_topics(self, topics: Array) -> Array:
+        """Return the data times the topics: the weights' numerator of squared distances."""
+        found = np.empty((self.X.shape[0], len(topics)), topics.dtype)
+
+        def work(rows: slice) -> None:
+            found[rows] = self._data(rows) @ topics.T
+
+        for _ in in_waves(work, self.blocks):
+            pass
+        return found
+
+    def multiply_weights(self, weights: Array) -> Array:
+        """Return the weights times the data, each sample as often as it counts."""
+        total = np.zeros((weights.shape[1], self.X.shape[1]), weights.dtype)
+
+        def work(rows: slice) -> Array:
+            counted = self._times_copies(weights[rows], rows)
+            return np.asarray((self._data(rows).T @ counted).T)
+
+        for part in in_waves(work, self.blocks):
+            total += part
+        return total
+
+    def _joint_powers(self, ratios: Array) -> list[Array]:
+        """Take the ratios to the powers of the joint majorizer; zero stays zero."""
+        assert self.divergence.joint_powers is not None
+        some = ratios > 0
+        return [
+            np.power(ratios, ratios.dtype.type(power), out=np.zeros_like(ratios), where=some)
+            for power in self.divergence.joint_powers
+        ]
+
+    def _rows(self, rows: slice, weights: Array, topics: Array) -> RowGradients:
+        factor, saturated = self._fill(weights[rows]), self._fill(self.saturated[rows])
+        x = self._data(rows)
+        if self.uses_gram and self.X.is_sparse:
+            x.resize((len(factor), x.shape[1]))
+        else:
+            x = self._fill(x)
+        if self.uses_gram:
+            return GramRows(x, factor, topics, saturated)
+        return DenseRows(self.divergence, x, factor, topics, saturated, self._missing(rows))
+
+    def _data(self, rows: slice) -> Any:
+        """Return rows of the data as each sample has them, with ones where entries are missing."""
+        if self.X.is_sparse:
+            x = _some_rows(self._csr, rows)
+            if self.copies is not None:
+                x = sparse.csr_array(x.multiply(1 / self.copies[rows]))
+            if self.uses_gram:
+                return x
+            x = x.toarray()
+        else:
+            x = self.X.dense[rows]
+            if self.copies is not None:
+                x = x / self.copies[rows]
+        missing = self._missing(rows)
+        if missing is not None:
+            x = np.array(x)
+            x[missing] = 1
+        return x
+
+    def _missing(self, rows: slice) -> tuple[Array, Array] | None:
+        if self.X.missing is None:
+            return None
+        where: tuple[Array, Array] = self.X.missing.pattern[rows].nonzero()
+        return where
+
+    def _fill(self, part: Array) -> Array:
+        if not self.is_filled or len(part) == self.rows:
+            return part
+        filling = np.ones((self.rows - len(part), *part.shape[1:]), part.dtype)
+        return np.concatenate([part, filling])
+
+    def _times_copies(self, weights: Array, rows: slice) -> Array:
+        return weights if self.copies is None else weights * self.copies[rows]
+
+    @cached_property
+    def _csr(self) -> Any:
+        return _as_csr(self.X)
+
+    def _saturated(self) -> Array:
+        """Return the part of each row's divergence that depends on the data alone."""
+        parts = [np.empty(0)]
+        for rows in self.blocks:
+            x: Any = self._data(rows)
+            if self.uses_gram and self.X.is_sparse:
+                parts.append(0.5 * x.astype(np.float64).power(2).sum(axis=1))
+            else:
+                parts.append(self.divergence.saturated(x, self._missing(rows)))
+        return np.concatenate(parts)
+
+
+def dense_row_blocks(X: CountMatrix) -> Iterator[tuple[slice, Array]]:
+    """Yield the data in blocks of dense rows."""
+    for rows in _row_slices(X, _dense_rows(X)):
+        yield rows, _as_csr(X)[rows].toarray() if X.is_sparse else X.dense[rows]
+
+
+def _some_rows(X: Any, rows: slice) -> Any:
+    """Return rows of a CSR matrix without a copy of their entries."""
+    starts = X.indptr[rows.start : rows.stop + 1]
+    part = slice(starts[0], starts[-1])
+    shape = len(starts) - 1, X.shape[1]
+    return sparse.csr_array((X.data[part], X.indices[part], starts - starts[0]), shape=shape)
+
+
+def _row_slices(X: CountMatrix, rows: int) -> list[slice]:
+    return [slice(at, min(at + rows, X.shape[0])) for at in range(0, X.shape[0], rows)]
+
+
+def _dense_rows(X: CountMatrix) -> int:
+    return max(_MIN_ROWS, _BLOCK_BYTES // max(1, X.shape[1] * X.dtype.itemsize))
+
+
+def _as_csr(X: CountMatrix) -> Any:
+    return sparse.csr_array((X.values, X.features, X.row_starts), shape=X.shape)

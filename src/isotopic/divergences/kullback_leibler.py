@@ -1,0 +1,205 @@
+"""The divergence of counts: expected counts (E step), and priors that absorb them (M step)."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix, Rows
+from isotopic.divergences.base import Divergence, PassSums, RowSums
+from isotopic.kernels import (
+    Counts,
+    ReadyTopics,
+    extrapolated,
+    normalized,
+    one_pass,
+    ready,
+    row_distances,
+    row_pass,
+    row_sums,
+    rows_pass,
+)
+from isotopic.priors import Posterior, Prior, Totals
+
+
+@dataclass(frozen=True)
+class KullbackLeibler(Divergence):
+    r"""The generalized Kullback-Leibler divergence, minus the log-likelihood of Poisson counts.
+
+    .. math:: \sum_{dv} x_{dv} \log\frac{x_{dv}}{\hat x_{dv}} - x_{dv} + \hat x_{dv}
+
+    A pass shares each count out over the components (:func:`~isotopic.expected_counts`), and
+    each side's prior absorbs the counts of its side. When the topics are normalised their totals
+    are one whatever they are, so both sides can be updated from one pass: the paper's theorem.
+    """
+
+    is_likelihood: ClassVar[bool] = True
+    max_momentum: ClassVar[float] = 0.98
+    floor_to_residual: ClassVar[float] = 25.0
+
+    def can_update_jointly(self, topics: Prior) -> bool:
+        """Return whether the topics carry no scale, or do not move."""
+        return topics.norm is not None or not topics.learned
+
+    def prepare(self, X: CountMatrix) -> "CountsPass":
+        """Return the pass over some samples."""
+        return CountsPass(X)
+
+    def counts(self, sums: PassSums, prior: Prior, topics: Posterior) -> Counts:
+        """Return the expected counts: the sums themselves."""
+        return Counts(sums.weights, sums.topics, sums.log_likelihood)
+
+    def absorb_weights(self, problem: Any, counts: Any, topics: Posterior) -> Any:
+        """Let the weights' prior absorb its counts."""
+        return problem.weights_from(counts, problem.topics_totals(topics, problem.X.missing))
+
+    def absorb_topics(
+        self, problem: Any, counts: Array, topics: Posterior, weights: Posterior
+    ) -> Posterior:
+        """Let the topics' prior absorb its counts.
+
+        With normalised topics the weights do not matter, unless entries are missing.
+        """
+        counts = problem.with_unseen(counts, weights, topics)
+        prior = problem.topics_next_to(weights)
+        absorbed: Posterior = prior.absorb(
+            counts, problem.weights_totals(weights, problem.X.missing)
+        )
+        return absorbed
+
+    def objective(self, problem: Any, weights: Any, topics: Posterior, counts: Counts) -> float:
+        """Return the divergence, or minus the log-likelihood or its bound; see ``Pair``."""
+        X = problem.X
+        value: float = problem.objective(
+            weights, topics, counts.log_likelihood, X.saturated_divergence, X.missing
+        )
+        return value
+
+    def residual(self, problem: Any, weights: Any, topics: Posterior, counts: Counts) -> float:
+        r"""Return the share of the counts that an update would move.
+
+        For a point side the sum of :math:`|\text{factor} \cdot \text{gradient}|`, for a Bayesian
+        one the distance of its parameters from their fixed point; the larger of both sides,
+        divided by the total of ``X``. Zero exactly where the Karush-Kuhn-Tucker conditions of all
+        positive entries hold, and free of scale.
+        """
+        missing, total = problem.X.missing, problem.X.total
+        weights_gap = problem.weights_gap(weights, topics, counts)
+        topics_gap = problem.topics_next_to(weights).gap(
+            topics,
+            problem.with_unseen(counts.topics, weights, topics),
+            problem.weights_totals(weights, missing),
+        )
+        return float(max(weights_gap, topics_gap) / total) if total > 0 else 0.0
+
+    def extrapolate(
+        self,
+        latest: Array,
+        previous: Array,
+        totals: Array,
+        *,
+        momentum: Array | float,
+        floor: Array | float,
+    ) -> Array:
+        """Extrapolate expected counts; each row is scaled to its total, which all of them share."""
+        return extrapolated(latest, previous, totals, momentum=momentum, floor=floor)
+
+    def prepare_rows(self, problem: Any, X: CountMatrix, topics: Posterior) -> "CountsRows":
+        """Return passes over samples on their own, next to known topics."""
+        table = ready(topics.effective)
+        topics = replace(topics, effective=table.topics)
+        if X.missing is not None:  # computed once, for all passes over some rows
+            has_scale = not (problem.weights.is_normalized or problem.topics.is_normalized)
+            X.missing.reach(topics.mean if has_scale else topics.effective)
+        return CountsRows(problem, X, topics, table)
+
+    def score(self, problem: Any, weights: Array, topics: Array) -> tuple[Array, Array]:
+        """Return the log-likelihood of each sample's counts, and its total."""
+        X = problem.X
+        shares = normalized(np.ascontiguousarray(weights * topics.sum(axis=1)))
+        values = row_pass(X, shares, normalized(topics), proportions=True)[1]
+        return values, X.sample_totals
+
+
+@dataclass(frozen=True)
+class CountsPass:
+    """A pass that shares out the counts of some samples."""
+
+    X: CountMatrix
+
+    def __call__(
+        self,
+        prior: Prior,
+        weights: Posterior,
+        topics: Posterior,
+        *,
+        weights_only: bool,
+        jointly: bool,
+        rescales: bool,
+    ) -> PassSums:
+        """Return the expected counts; the prior measures its gap from them."""
+        counts = one_pass(
+            self.X,
+            weights.effective,
+            topics.effective,
+            weights_only=weights_only,
+            proportions=prior.is_normalized,
+        )
+        return PassSums(counts.weights, counts.topics, counts.log_likelihood, np.nan, np.nan)
+
+
+@dataclass(frozen=True)
+class CountsRows:
+    """Passes over samples on their own."""
+
+    problem: Any
+    X: CountMatrix
+    topics: Posterior
+    table: ReadyTopics
+
+    def select(self, which: Array) -> "SelectedCountsRows":
+        """Return the pass over some samples."""
+        rows = self.X.view(which)
+        totals = self.problem.topics_totals(self.topics, rows.missing)
+        prior = self.problem.weights.rows(which)
+        return SelectedCountsRows(rows, prior, self.table, totals)
+
+
+@dataclass(frozen=True)
+class SelectedCountsRows:
+    """A pass over some samples on their own."""
+
+    X: Rows
+    prior: Prior
+    topics: ReadyTopics
+    totals: Totals
+
+    def absorb(self, counts: Array) -> Posterior:
+        """Let the prior absorb expected counts."""
+        return self.prior.absorb(counts, self.totals)
+
+    def evaluate(self, weights: Posterior, absorbed: Array | None) -> RowSums:
+        """Return expected counts, log-likelihood and objective of each sample."""
+        is_normalized = self.prior.is_normalized
+        counts, log_likelihoods = rows_pass(
+            self.X, weights.effective, self.topics, proportions=is_normalized
+        )
+        objectives = -log_likelihoods
+        if weights.terms is not None:
+            objectives += weights.terms
+        if not is_normalized and np.ndim(self.totals) == 0:
+            objectives += row_sums(weights.mean) * self.totals
+        elif not is_normalized:
+            objectives += (weights.mean * self.totals).sum(axis=1, dtype=np.float64)
+        if absorbed is None:
+            residuals = np.full(len(counts), np.inf)
+        else:
+            residuals = row_distances(counts, absorbed)
+            residuals /= self.X.sample_totals
+        return RowSums(counts, log_likelihoods, objectives, residuals, 0.0)
+
+    def extrapolate(self, latest: Array, previous: Array, momentum: Array, floor: Array) -> Array:
+        """Return expected counts extrapolated along their last change."""
+        totals = self.X.sample_totals if self.X.missing is None else row_sums(latest)
+        return extrapolated(latest, previous, totals, momentum=momentum, floor=floor)

@@ -1,0 +1,301 @@
+r"""Divergences that are minimised by multiplicative updates.
+
+The derivative of a divergence by the product :math:`\hat x` of weights and topics is a difference
+``denominator - numerator`` of two non-negative parts. Sums of these parts make a majorizer that
+touches the objective at the present point, and its minimum is at
+
+.. math:: \text{factor} \cdot
+    \Big(\frac{\text{numerator}}{\text{denominator} + \text{slope}}\Big)^\gamma
+
+with an exponent :math:`\gamma` of the divergence (Févotte & Idier 2011). A penalty that is concave
+lies below its tangent, so its slope joins the denominator.
+
+**Both sides from one pass.** The joint majorizer (Marmin, Goulart & Févotte 2023) touches the
+objective in both sides at once. Next to weights that change by a ratio :math:`r`, the topics' sums
+have ``weights * r**power`` in the place of the weights, with a power for each part.
+
+**Topics that sum to one.** A penalty :math:`R` of the weights next to such topics is the same as
+the penalty :math:`R(w_{dk} s_k)` next to topics of any scale, with :math:`s_k = \sum_v t_{kv}`
+(Theorem F.1). Its tangent is :math:`\text{slope}_{dk} \sum_v w_{dk} t_{kv}`, so the topics see the
+penalty too: :math:`\sum_d \text{slope}_{dk} w_{dk}` joins their denominator. Then the topics are
+divided by their sums and the weights multiplied, which changes neither product nor penalty.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
+from isotopic.divergences.base import Divergence, PassSums, RowSums
+from isotopic.divergences.gradient_pass import GradientPass
+from isotopic.kernels import row_sums
+from isotopic.priors import Posterior, Prior
+
+# An extrapolated entry grows at most by this factor beyond what the update makes it: larger
+# changes are not to be trusted.
+_MAX_GROWTH = 100.0
+
+# Rows of a pass over single samples: a fixed number, so that their bits do not depend on others.
+_ROWS_PER_BLOCK = 16
+
+# What rounding may add to an objective, in units of the precision.
+_ROUNDING = 1e3
+
+
+class Proposal(NamedTuple):
+    """The next values of both sides; it stands for :class:`~isotopic.kernels.Counts`.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (samples, components)
+    topics : ndarray of shape (components, features)
+    log_likelihood : float
+        Minus the divergence.
+    residual : float
+        The optimality residual at the point of the pass.
+    """
+
+    weights: Array
+    topics: Array
+    log_likelihood: float
+    residual: float
+
+
+class Majorized(Divergence):
+    """A divergence that is known by its value and its gradient.
+
+    A subclass is a frozen dataclass that writes :meth:`values` and :meth:`gradient`. Its
+    ``exponent`` must be one for which the update never raises the divergence.
+    """
+
+    #: The power to which an update takes ``numerator / denominator``.
+    exponent: float = 1.0
+
+    #: The powers of the weights' ratio in the two sums of the joint majorizer; None: not known.
+    joint_powers: tuple[float, float] | None = None
+
+    #: Whether a product of zero is infinitely far from positive data.
+    needs_positive_product: bool = True
+
+    #: Whether it is half the squared distance, for which Gram matrices are enough.
+    is_squared_distance: ClassVar[bool] = False
+
+    def values(self, x: Array, product: Array) -> Array:
+        """Return the divergence of each entry; products are positive."""
+        raise NotImplementedError
+
+    def gradient(self, x: Array, product: Array) -> tuple[Array, Array]:
+        """Return numerator and denominator, whose difference is minus the derivative by the product."""
+        raise NotImplementedError
+
+    def check_data(self, x: Array, has_zeros: bool) -> None:
+        """Raise ValueError if the divergence of such data is infinite or out of range.
+
+        Parameters
+        ----------
+        x : ndarray
+            The positive entries.
+        has_zeros : bool
+            Whether there are others.
+        """
+
+    def smallest_product(self, dtype: np.dtype[Any]) -> float:
+        """Return the smallest product whose gradient is finite; smaller ones are taken for it."""
+        return float(np.finfo(dtype).tiny)
+
+    def saturated(self, x: Array, missing: tuple[Array, Array] | None) -> Array:
+        """Return for each row what :meth:`row_values` needs of the data alone."""
+        return np.zeros(len(x))
+
+    def row_values(
+        self,
+        x: Array,
+        product: Array,
+        saturated: Array,
+        weights: Array,
+        sums: tuple[Array, Array],
+        missing: tuple[Array, Array] | None,
+    ) -> Array:
+        """Return the divergence of each row; missing entries count nothing."""
+        entries = self.values(x, product)
+        if missing is not None:
+            entries[missing] = 0
+        return np.asarray(entries.sum(axis=1, dtype=np.float64))
+
+    def ratios(self, numerator: Array, denominator: Array) -> Array:
+        """Return by how much the majorizer's minimum differs from the present factor."""
+        ratios = np.divide(
+            numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0
+        )
+        exponent = self.exponent
+        return ratios if exponent == 1 else np.power(ratios, numerator.dtype.type(exponent))
+
+    @property
+    def is_joint(self) -> bool:  # type: ignore[override]
+        """Whether one pass serves the update of both sides."""
+        return self.joint_powers is not None
+
+    def can_update_jointly(self, topics: Prior) -> bool:
+        """Return whether the joint majorizer is known; then it serves topics of any scale."""
+        return self.is_joint
+
+    def check(self, weights: Prior, topics: Prior, X: Any) -> None:
+        """Raise ValueError if a side is not a factor, or the data does not suit the divergence."""
+        if weights.is_bayesian or weights.is_normalized or topics.is_bayesian:
+            raise ValueError(
+                f"{self!r} is for factors, with or without a penalty. Proportions and posteriors "
+                "(Simplex, Dirichlet or Gamma sides) need the Kullback-Leibler divergence."
+            )
+        if isinstance(X, CountMatrix):
+            n_missing = 0 if X.missing is None else X.missing.pattern.nnz
+            positive = _positive_entries(X)
+            n_zeros = X.shape[0] * X.shape[1] - len(positive) - n_missing
+            self.check_data(positive, has_zeros=n_zeros > 0)
+
+    def prepare(self, X: CountMatrix) -> GradientPass:
+        """Return the pass over some samples."""
+        return GradientPass(self, X)
+
+    def counts(self, sums: PassSums, prior: Prior, topics: Posterior) -> Any:
+        """Return the next values of both sides; fixed topics keep theirs."""
+        if len(sums.topics) == 0:
+            gap, proposal = 0.0, np.zeros((0, topics.mean.shape[1]), topics.mean.dtype)
+        else:
+            plain, next_to_proposal = sums.topics[:2], sums.topics[-2:]
+            pull = np.asfortranarray(topics.mean * (plain[0] - plain[1]))
+            gap = prior.gap(topics, pull, 0.0)
+            proposal = topics.mean * self.ratios(*next_to_proposal)
+            proposal[: prior.held_rows] = topics.mean[: prior.held_rows]
+        weights = sums.weights
+        if len(sums.topics) == 4 and prior.is_normalized:  # both sides are final: scale them now
+            scale = row_sums(proposal)
+            scale[scale == 0] = 1
+            proposal = proposal / scale[:, np.newaxis].astype(proposal.dtype)
+            weights = _scaled(weights, scale)
+        residual = max(sums.gap, gap) / sums.mass if sums.mass > 0 else 0.0
+        return Proposal(weights, proposal, sums.log_likelihood, residual)
+
+    def absorb_weights(self, problem: Any, counts: Any, topics: Posterior) -> Any:
+        """Take the next values, times the scale that the topics handed over."""
+        return problem.weights_at(_scaled(counts, topics.scale), 1.0)
+
+    def absorb_topics(
+        self, problem: Any, counts: Array, topics: Posterior, weights: Posterior
+    ) -> Posterior:
+        """Take the next values, scaled as the prior has it."""
+        absorbed: Posterior = problem.topics.at(np.asfortranarray(counts), 1.0)
+        if not (problem.topics.is_normalized and problem.topics.learned):
+            return absorbed
+        return replace(absorbed, scale=row_sums(counts))
+
+    def objective(self, problem: Any, weights: Any, topics: Posterior, counts: Any) -> float:
+        """Return the divergence plus the penalties."""
+        return float(-counts.log_likelihood + weights.term + topics.term)
+
+    def residual(self, problem: Any, weights: Any, topics: Posterior, counts: Any) -> float:
+        r"""Return the optimality residual that the pass measured.
+
+        The sum of :math:`|\text{factor} \cdot \text{gradient}|` of one side, the larger one, as a
+        share of what the data ask for, :math:`\sum \text{numerator} \cdot \hat x`.
+        """
+        return float(counts.residual)
+
+    def extrapolate(
+        self,
+        latest: Array,
+        previous: Array,
+        totals: Array,
+        *,
+        momentum: Array | float,
+        floor: Array | float,
+    ) -> Array:
+        """Extrapolate factors; rows keep the scale that they get."""
+        power, least = (
+            np.reshape(given, (-1, 1)).astype(latest.dtype) for given in (momentum, floor)
+        )
+        change = np.divide(latest, previous, out=np.zeros_like(latest), where=previous > 0)
+        growth = np.minimum(np.minimum(change, _MAX_GROWTH**2) ** power, _MAX_GROWTH)
+        kept = np.where(latest > 0, latest.sum(axis=1, keepdims=True) * least, 0)
+        return np.asarray(np.maximum(latest * growth, kept).astype(latest.dtype))
+
+    def prepare_rows(self, problem: Any, X: CountMatrix, topics: Posterior) -> "GradientRows":
+        """Return passes over samples on their own, next to known topics."""
+        return GradientRows(self, problem.weights, X, np.ascontiguousarray(topics.mean))
+
+    def score(self, problem: Any, weights: Array, topics: Array) -> tuple[Array, Array]:
+        """Return minus the divergence of each sample, and its number of entries that are seen."""
+        X = problem.X
+        seen = np.full(X.shape[0], X.shape[1])
+        if X.missing is not None:
+            seen = seen - np.diff(X.missing.pattern.indptr)
+        found = GradientPass(self, X).gradients(problem.weights, weights, topics, weights_only=True)
+        return -found.values, seen
+
+
+@dataclass(frozen=True)
+class GradientRows:
+    """Passes over samples on their own."""
+
+    divergence: Majorized
+    prior: Prior
+    X: CountMatrix
+    topics: Array
+
+    def select(self, which: Array) -> "SelectedGradientRows":
+        """Return the pass over some samples."""
+        X = self.X.rows(which)
+        gradients = GradientPass(self.divergence, X, _ROWS_PER_BLOCK)
+        prior = self.prior.rows(which)
+        return SelectedGradientRows(self.divergence, prior, gradients, self.topics, X.sample_totals)
+
+
+@dataclass(frozen=True)
+class SelectedGradientRows:
+    """A pass over some samples on their own."""
+
+    divergence: Majorized
+    prior: Prior
+    gradients: GradientPass
+    topics: Array
+    sample_totals: Array
+
+    def absorb(self, counts: Array) -> Posterior:
+        """Return the weights at their next values."""
+        return self.prior.at(counts, 1.0)
+
+    def evaluate(self, weights: Posterior, absorbed: Array | None) -> RowSums:
+        """Return the sums at these weights."""
+        factor = weights.mean
+        found = self.gradients.gradients(self.prior, factor, self.topics, weights_only=True)
+        numerator, denominator = found.weights
+        slope = self.prior.slope(factor)
+        gaps = np.abs((numerator - denominator - slope) * factor).sum(axis=1, dtype=np.float64)
+        whole = (numerator * factor).sum(axis=1, dtype=np.float64)
+        residuals = np.where(gaps > 0, np.inf, 0.0)  # nothing in the data asks for weights
+        np.divide(gaps, whole, out=residuals, where=whole > 0)
+        objectives = found.values if weights.terms is None else found.values + weights.terms
+        rounding = _ROUNDING * np.finfo(factor.dtype).eps * whole
+        return RowSums(found.proposal, -found.values, objectives, residuals, rounding)
+
+    def extrapolate(self, latest: Array, previous: Array, momentum: Array, floor: Array) -> Array:
+        """Return the next values extrapolated along their last change."""
+        return self.divergence.extrapolate(
+            latest, previous, self.sample_totals, momentum=momentum, floor=floor
+        )
+
+
+def _scaled(rows: Any, scale: Array | None) -> Any:
+    if scale is None:
+        return rows
+    return rows * scale.astype(rows.dtype) if isinstance(rows, np.ndarray) else rows.scaled(scale)
+
+
+def _positive_entries(X: CountMatrix) -> Array:
+    """Return the entries that are not zero, as each sample has them."""
+    if X.is_sparse:
+        copies = None if X.copies is None else np.repeat(X.copies, np.diff(X.row_starts))
+        return X.values if copies is None else X.values / copies.astype(X.dtype)
+    once = X.dense if X.copies is None else X.dense / X.copies[:, np.newaxis].astype(X.dtype)
+    return np.asarray(once[once > 0])
