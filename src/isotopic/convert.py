@@ -71,7 +71,7 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
             f"For a warm start use {name}(..., init=model).fit(X)."
         )
     target.n_components = fitted.n_components
-    return target._with_fitted(convert_fitted(fitted, pair))
+    return target.with_fitted(convert_fitted(fitted, pair))
 
 
 def _pair_of(target: BaseTopicModel, fitted: Fitted) -> Pair:

@@ -644,6 +644,23 @@ class BaseTopicModel(
         model: Self = reordering.merge_model(self, groups, X, missing_mask)
         return model
 
+    def with_fitted(self, fitted: Fitted) -> Self:
+        """Return a copy of this estimator that holds another fitted value.
+
+        Parameters
+        ----------
+        fitted : Fitted
+
+        Returns
+        -------
+        model : fitted estimator
+        """
+        model = copy(self)
+        model.fitted_, model.n_features_in_ = fitted, fitted.n_features
+        if fitted.feature_names is not None:
+            model.feature_names_in_ = fitted.feature_names
+        return model
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model in a file, without pickle.
 
@@ -801,7 +818,8 @@ class BaseTopicModel(
                 f"n_components={self.n_components} is larger than the data: X has {n_samples} "
                 f"samples and {n_features} features."
             )
-        if not self._divergence.is_likelihood and not (data.offsets.is_empty and self.seeds is None):
+        needs_likelihood = self.seeds is not None or not data.offsets.is_empty
+        if needs_likelihood and not self._divergence.is_likelihood:
             raise ValueError(
                 "seeds, size_factors and fixed_weights need the Kullback-Leibler divergence "
                 f"(beta=1), which is a likelihood of counts; this model has {self._divergence!r}."
@@ -892,14 +910,6 @@ class BaseTopicModel(
         counts: Any = data.counts
         with use_threads(self.n_jobs):
             return counts, inference.infer(self.fitted_, counts, data.offsets)
-
-    def _with_fitted(self, fitted: Fitted) -> Self:
-        """Return a copy of this estimator that holds another fitted value."""
-        model = copy(self)
-        model.fitted_, model.n_features_in_ = fitted, fitted.n_features
-        if fitted.feature_names is not None:
-            model.feature_names_in_ = fitted.feature_names
-        return model
 
     def _warn_unless_converged(self, solution: Solution[State]) -> None:
         name = type(self).__name__

@@ -59,6 +59,9 @@ _NEW_TYPES = {
     "InTurn": "BlockUpdate",
     "Learning": "HyperparameterUpdates",
     "LearningState": "HyperparameterState",
+    "FurtherMM": "Accelerated",
+    "JointMM": "JointEM",
+    "SequentialMM": "Alternating",
 }
 _NEW_FIELDS = {"own": "self_contribution"}
 
@@ -132,7 +135,7 @@ def from_archive(cls: Any, content: dict[str, Any]) -> Any:
     if not isinstance(fitted, (Fitted, type(None))):
         raise ValueError(f"fitted must be a Fitted, not a {type(fitted).__name__}")
     model = cls(**parameters)
-    return model if fitted is None else model._with_fitted(fitted)
+    return model if fitted is None else model.with_fitted(fitted)
 
 
 def _storable(value: Any) -> Any:

@@ -222,8 +222,8 @@ def _rows(value: Any, rows: Array | slice) -> Any:
 def _check(fitted: Fitted) -> None:
     """Raise if the parts of a file do not fit each other: the core trusts their shapes."""
     weights, topics, offsets, online = fitted.weights, fitted.topics, fitted.offsets, fitted.online
-    kinds = (weights, Posterior), (topics, Posterior), (offsets, Offsets), (fitted.divergence, Divergence)
-    good = all(isinstance(part, kind) for part, kind in kinds)
+    good = all(isinstance(side, Posterior) for side in (weights, topics))
+    good = good and isinstance(offsets, Offsets) and isinstance(fitted.divergence, Divergence)
     good = good and all(isinstance(p, Prior) for p in (fitted.weights_prior, fitted.topics_prior))
     if good:
         of_weights, of_topics = np.shape(weights.mean), np.shape(topics.mean)
