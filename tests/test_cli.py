@@ -577,7 +577,8 @@ def test_python_dash_m_and_without_the_libraries(tmp_path):
     )
     assert without.returncode == 2
     assert without.stderr == (
-        "isotopic: error: The command line needs click. Install it with: pip install 'isotopic[cli]'\n"
+        "isotopic: error: The command line needs click. "
+        "Install it with: pip install 'isotopic[cli]'\n"
     )
 
 

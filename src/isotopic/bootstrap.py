@@ -231,7 +231,7 @@ def refit(model: BaseTopicModel, X: Any, start: Fitted, missing_mask: Any = None
         fixed_weights=fitted.offsets.fixed_weights,
     )
     order = match(fitted, again).order
-    return again._with_fitted(reorder(again.fitted_, order))
+    return again.with_fitted(reorder(again.fitted_, order))
 
 
 def _resample(
@@ -245,7 +245,7 @@ def _resample(
     rng = np.random.default_rng(seed)
     drawn = draw_factors(model.fitted_, rng)
     again = refit(model, draw_counts(drawn, missing_mask, rng), start, missing_mask)
-    truth = model._with_fitted(drawn)
+    truth = model.with_fitted(drawn)
     values = {
         name: (_value(name, of(truth)), _value(name, of(again))) for name, of in statistics.items()
     }

@@ -62,7 +62,7 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
         raise TypeError(f"to must be a model of this package or its class, not {to!r}.")
     pair = _pair_of(target, fitted)
     reason = why_not_exact(fitted, pair)
-    if fitted.divergence != target._divergence or not fitted.divergence.is_likelihood:
+    if not (fitted.divergence.is_likelihood and target._divergence.is_likelihood):
         reason = "only models with the Kullback-Leibler divergence (beta=1) are related"
     if reason:
         name = type(target).__name__
@@ -71,7 +71,7 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
             f"For a warm start use {name}(..., init=model).fit(X)."
         )
     target.n_components = fitted.n_components
-    return target._with_fitted(convert_fitted(fitted, pair))
+    return target.with_fitted(convert_fitted(fitted, pair))
 
 
 def _pair_of(target: BaseTopicModel, fitted: Fitted) -> Pair:

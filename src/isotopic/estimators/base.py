@@ -43,6 +43,7 @@ from isotopic.fitted import (
 )
 from isotopic.fitted.fitting import Data, Fit
 from isotopic.fitted.online import Progress, learn_batch, split_batches
+from isotopic.fitted.value import check_likelihood
 from isotopic.init import STRATEGIES, random_start
 from isotopic.priors import Posterior, Prior
 from isotopic.problem import Pair, Problem, State
@@ -124,7 +125,7 @@ class BaseTopicModel(
 
     @property
     def _divergence(self) -> Divergence:
-        """What a fit minimises between the data and the model."""
+        """The divergence that a fit minimises."""
         return KullbackLeibler()
 
     # Fit and transform.
@@ -340,7 +341,7 @@ class BaseTopicModel(
             Lower is better.
         """
         check_is_fitted(self)
-        self.fitted_.require_counts("perplexity")
+        check_likelihood(self.fitted_, "perplexity")
         where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
         offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
         return float(np.exp(-self.score(X, y, sample_weight, **where, **offsets)))
@@ -410,7 +411,7 @@ class BaseTopicModel(
             their ``counts``, and the ``probabilities`` (n_entries x n_components).
         """
         check_is_fitted(self)
-        self.fitted_.require_counts("posterior")
+        check_likelihood(self.fitted_, "posterior")
         counts, weights = self._infer_new(
             X, missing_mask=missing_mask, size_factors=size_factors, fixed_weights=fixed_weights
         )
@@ -642,6 +643,23 @@ class BaseTopicModel(
         model: Self = reordering.merge_model(self, groups, X, missing_mask)
         return model
 
+    def with_fitted(self, fitted: Fitted) -> Self:
+        """Return a copy of this estimator that holds another fitted value.
+
+        Parameters
+        ----------
+        fitted : Fitted
+
+        Returns
+        -------
+        model : fitted estimator
+        """
+        model = copy(self)
+        model.fitted_, model.n_features_in_ = fitted, fitted.n_features
+        if fitted.feature_names is not None:
+            model.feature_names_in_ = fitted.feature_names
+        return model
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model in a file, without pickle.
 
@@ -799,6 +817,12 @@ class BaseTopicModel(
                 f"n_components={self.n_components} is larger than the data: X has {n_samples} "
                 f"samples and {n_features} features."
             )
+        needs_likelihood = self.seeds is not None or not data.offsets.is_empty
+        if needs_likelihood and not self._divergence.is_likelihood:
+            raise ValueError(
+                "seeds, size_factors and fixed_weights need the Kullback-Leibler divergence "
+                f"(beta=1), which is a likelihood of counts; this model has {self._divergence!r}."
+            )
         weights, topics = self._checked_priors()
         weights.check_shape((n_samples, self.n_components))
         X, used_prior = data.used(weights)
@@ -885,14 +909,6 @@ class BaseTopicModel(
         counts: Any = data.counts
         with use_threads(self.n_jobs):
             return counts, inference.infer(self.fitted_, counts, data.offsets)
-
-    def _with_fitted(self, fitted: Fitted) -> Self:
-        """Return a copy of this estimator that holds another fitted value."""
-        model = copy(self)
-        model.fitted_, model.n_features_in_ = fitted, fitted.n_features
-        if fitted.feature_names is not None:
-            model.feature_names_in_ = fitted.feature_names
-        return model
 
     def _warn_unless_converged(self, solution: Solution[State]) -> None:
         name = type(self).__name__

@@ -92,7 +92,8 @@ class BetaNMF(BaseTopicModel):
     @property
     def beta_(self) -> float:
         """The beta that was fitted."""
-        return float(getattr(self.fitted_.divergence, "beta", 1.0))
+        divergence = self.fitted_.divergence
+        return divergence.beta if isinstance(divergence, Beta) else 1.0
 
     @property
     def _divergence(self) -> Divergence:

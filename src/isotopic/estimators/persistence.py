@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from isotopic import archive, blocks, solvers
+from isotopic import archive, blocks, divergences, solvers
 from isotopic.blocks import block_pass, row_store
-from isotopic.divergences import Beta, KullbackLeibler
-from isotopic.divergences.majorized import Proposal
 from isotopic.fitted import Fitted, Offsets, OnlineMemory
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior
@@ -20,9 +18,9 @@ from isotopic.registry import register, registered_types
 
 # What fits and checkpoints consist of, besides priors and estimators.
 for _cls in (
-    Beta,
-    KullbackLeibler,
-    Proposal,
+    divergences.Beta,
+    divergences.KullbackLeibler,
+    divergences.majorized.Proposal,
     solvers.Accelerated,
     solvers.AcceleratedState,
     solvers.IncrementalState,
@@ -62,6 +60,9 @@ _NEW_TYPES = {
     "InTurn": "BlockUpdate",
     "Learning": "HyperparameterUpdates",
     "LearningState": "HyperparameterState",
+    "FurtherMM": "Accelerated",
+    "JointMM": "JointEM",
+    "SequentialMM": "Alternating",
 }
 _NEW_FIELDS = {"own": "self_contribution"}
 
@@ -135,7 +136,7 @@ def from_archive(cls: Any, content: dict[str, Any]) -> Any:
     if not isinstance(fitted, (Fitted, type(None))):
         raise ValueError(f"fitted must be a Fitted, not a {type(fitted).__name__}")
     model = cls(**parameters)
-    return model if fitted is None else model._with_fitted(fitted)
+    return model if fitted is None else model.with_fitted(fitted)
 
 
 def _storable(value: Any) -> Any:
@@ -170,6 +171,7 @@ def _fitted_of_version_1(old: dict[str, Any]) -> Fitted | None:
     if not old:
         return None
     weights_prior, topics_prior = old["_fitted_priors"]
+    beta = old.get("beta_", 1.0)
     weights, n_fixed = old["weights_"], old.get("_n_fixed_weights", 0)
     online = None
     if "_topic_average" in old:
@@ -199,7 +201,7 @@ def _fitted_of_version_1(old: dict[str, Any]) -> Fitted | None:
             "sample_totals": old["sample_totals_"],
             "feature_totals": old["_feature_totals"],
             "has_missing": old["_has_missing"],
-            "divergence": Beta(beta) if (beta := old.get("beta_", 1.0)) != 1 else KullbackLeibler(),
+            "divergence": divergences.KullbackLeibler() if beta == 1 else divergences.Beta(beta),
             "objective": old["objective_"],
             "log_likelihood": old["_log_likelihood"],
             "saturated_divergence": old["_saturated_divergence"],

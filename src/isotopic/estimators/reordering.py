@@ -43,7 +43,7 @@ def reorder_model(model: Any, given: Any) -> Any:
     new.seeds = _reorder_constraint(model.seeds, order)
     new.forbidden = _reorder_constraint(model.forbidden, order)
     new.init = _reorder_init(model.init, order)
-    return new._with_fitted(reorder(fitted, order))
+    return new.with_fitted(reorder(fitted, order))
 
 
 def merge_model(model: Any, given: Any, X: Any, missing_mask: Any) -> Any:
@@ -61,7 +61,7 @@ def merge_model(model: Any, given: Any, X: Any, missing_mask: Any) -> Any:
         ):
             raise ValueError("X is not the data that the model was fitted to.")
         data = replace(data, copies=fitted.copies, offsets=fitted.offsets)
-        return new._with_fitted(_merged(new, data, *merged_counts(fitted, groups)))
+        return new.with_fitted(_merged(new, data, *merged_counts(fitted, groups)))
 
 
 def _merged(model: Any, data: Data, by_sample: Array, by_topic: Array) -> Fitted:

@@ -57,12 +57,12 @@ class TopicModel(BaseTopicModel):
         "topics": (1, ""),
     }
 
+    @property
+    def _divergence(self) -> Divergence:
+        return KullbackLeibler() if self.divergence is None else self.divergence
+
     def _priors(self) -> tuple[Prior, Prior]:
         return (
             Free() if self.weights is None else self.weights,
             Simplex() if self.topics is None else self.topics,
         )
-
-    @property
-    def _divergence(self) -> Divergence:
-        return KullbackLeibler() if self.divergence is None else self.divergence

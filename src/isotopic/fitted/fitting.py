@@ -107,12 +107,11 @@ class Fit:
             topics_prior = topics_prior.with_learned(state.topics_prior)
         rows = data.used_rows
         used_offsets = data.offsets if rows is None else data.offsets.rows(rows)
+        weights = problem.collect_weights(state.weights, used_offsets.for_size_one)
         fitted = Fitted(
             weights_prior=weights_prior,
             topics_prior=topics_prior,
-            weights=without_terms(
-                problem.collect_weights(state.weights, used_offsets.for_size_one)
-            ),
+            weights=without_terms(weights),
             topics=topics_for_new_samples(topics_prior, topics or state.topics),
             offsets=data.offsets,
             copies=data.copies,

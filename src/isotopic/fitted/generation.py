@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from isotopic import generative
-from isotopic.fitted.value import Fitted
+from isotopic.fitted.value import Fitted, check_likelihood
 from isotopic.kernels import normalized
 from isotopic.random import Seed, generator
 
@@ -17,7 +17,7 @@ def draw_samples(fitted: Fitted, n_samples: int, random_state: Seed = None) -> A
     The weights come from their prior. Without a prior they are those of fitted samples, drawn with
     replacement. So are totals (of models of proportions), size factors and fixed weights.
     """
-    fitted.require_counts("sample")
+    check_likelihood(fitted, "sample")
     if not isinstance(n_samples, Integral) or n_samples < 1:
         raise ValueError(f"n_samples must be an integer of at least 1, not {n_samples!r}.")
     rng = generator(random_state)

@@ -11,7 +11,7 @@ from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts, PlacedBlock
 from isotopic.counts import CountMatrix
 from isotopic.fitted.offsets import NO_OFFSETS, Offsets
-from isotopic.fitted.value import Fitted, without_rows
+from isotopic.fitted.value import Fitted, check_likelihood, without_rows
 from isotopic.init import uniform_start, with_self_contribution_estimate
 from isotopic.priors import Fixed, Posterior
 from isotopic.problem import Problem
@@ -43,13 +43,7 @@ def infer(
         For size one.
     """
     X = X.as_sparse()  # dense products of a row depend on the rows around it
-    prior = fitted.weights_prior if rows is None else fitted.weights_prior.rows(rows)
-    topics = Posterior(
-        fitted.topics.mean.astype(X.dtype, copy=False),
-        fitted.topics.effective.astype(X.dtype, copy=False),
-    )
-    fixed = Fixed(topics, is_normalized=fitted.topics_prior.is_normalized)
-    problem = Problem(offsets.wrap(prior), fixed, X, fitted.n_components, fitted.divergence)
+    problem, topics = _pose(fitted, X, offsets, rows)
     start = uniform_start(X, problem, topics)
     if problem.weights.needs_squares:
         problem = with_self_contribution_estimate(problem, start)
@@ -66,6 +60,22 @@ def infer(
             stacklevel=3,
         )
     return offsets.for_size_one(problem.absorb_weights(solution.state.counts, topics))
+
+
+def _pose(
+    fitted: Fitted, X: CountMatrix, offsets: Offsets, rows: Array | None
+) -> tuple[Problem, Posterior]:
+    """Return the problem of new samples next to fixed topics, and these topics."""
+    if not offsets.is_empty:
+        check_likelihood(fitted, "size_factors and fixed_weights")
+    prior = fitted.weights_prior if rows is None else fitted.weights_prior.rows(rows)
+    topics = Posterior(
+        fitted.topics.mean.astype(X.dtype, copy=False),
+        fitted.topics.effective.astype(X.dtype, copy=False),
+    )
+    fixed = Fixed(topics, is_normalized=fitted.topics_prior.is_normalized)
+    problem = Problem(offsets.wrap(prior), fixed, X, fitted.n_components, fitted.divergence)
+    return problem, topics
 
 
 def infer_weights(
@@ -98,13 +108,12 @@ def score(
     offsets : Offsets
     """
     copies = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-    total = float(fitted.divergence.row_units(X) @ copies)
-    if total == 0:
-        raise ValueError("X has no counts to score.")
     if isinstance(X, BlockedCounts):
         found = X.engine.total(_ScoreBlock(without_rows(fitted), offsets, copies), X.pieces)
     else:
         found = _score_rows(fitted, X.as_sparse(), copies, offsets)
+    if found.size == 0:
+        raise ValueError("X has no counts to score.")
     if found.n_impossible:
         warnings.warn(
             f"The score is -inf: {found.n_impossible} samples have counts of features that no "
@@ -112,7 +121,7 @@ def score(
             UserWarning,
             stacklevel=3,
         )
-    return found.value / total
+    return found.value / found.size
 
 
 @dataclass(frozen=True)
@@ -152,13 +161,26 @@ class _ScoreBlock:
 
 @dataclass
 class _Scored:
-    """The summed scores of samples, and how many have a log-likelihood of minus infinity."""
+    """The summed scores of samples.
+
+    Attributes
+    ----------
+    value, size : float
+        The sum of all scores, and the number of counts (or entries) that they belong to.
+    n_impossible : int
+        The number of samples with a log-likelihood of minus infinity.
+    """
 
     value: float
+    size: float
     n_impossible: int
 
     def plus(self, later: Self) -> Self:
-        return type(self)(self.value + later.value, self.n_impossible + later.n_impossible)
+        return type(self)(
+            self.value + later.value,
+            self.size + later.size,
+            self.n_impossible + later.n_impossible,
+        )
 
 
 def _score_rows(
@@ -168,8 +190,8 @@ def _score_rows(
     weights, topics = infer(fitted, X, offsets, rows).mean, fitted.topics.mean.astype(X.dtype)
     divergence = fitted.divergence
     by_sample = divergence.row_scores(X, weights, topics)
-    counted = copies > 0
-    if not divergence.is_likelihood:  # rows without any entry have no divergence
-        counted &= divergence.row_units(X) > 0
+    units = divergence.row_units(X)
+    counted = (copies > 0) & (divergence.is_likelihood | (units > 0))
     n_impossible = int(np.count_nonzero(np.isneginf(by_sample[counted])))
-    return _Scored(float(by_sample[counted] @ copies[counted]), n_impossible)
+    value = float(by_sample[counted] @ copies[counted])
+    return _Scored(value, float(units @ copies), n_impossible)

@@ -127,15 +127,6 @@ class Fitted:
         """How often each sample counts."""
         return np.ones(len(self.weights.mean)) if self.copies is None else self.copies
 
-    def require_counts(self, name: str) -> None:
-        """Raise ValueError unless this is a model of counts, which ``name`` needs."""
-        if not self.divergence.is_likelihood:
-            raise ValueError(
-                f"{name} is defined only for counts, which have the Kullback-Leibler divergence; "
-                f"this model has {self.divergence!r}. transform, score and inverse_transform are "
-                "defined for any divergence."
-            )
-
     def __repr__(self) -> str:
         return (
             f"<Fitted: {len(self.weights.mean)} samples, {self.n_components} components, "
@@ -157,6 +148,16 @@ def fitted_of(model: Any) -> Fitted:
     check_is_fitted(model, "fitted_")
     fitted: Fitted = model.fitted_
     return fitted
+
+
+def check_likelihood(fitted: Fitted, name: str) -> None:
+    """Raise unless the divergence is that of counts, which have a likelihood."""
+    if not fitted.divergence.is_likelihood:
+        raise ValueError(
+            f"{name} needs the Kullback-Leibler divergence (beta=1), which is a likelihood of "
+            f"counts; this model has {fitted.divergence!r}. transform, score and "
+            "inverse_transform work with any divergence."
+        )
 
 
 def read_feature_names(fitted: Fitted, feature_names: Any = None) -> Array:
@@ -221,13 +222,8 @@ def _rows(value: Any, rows: Array | slice) -> Any:
 def _check(fitted: Fitted) -> None:
     """Raise if the parts of a file do not fit each other: the core trusts their shapes."""
     weights, topics, offsets, online = fitted.weights, fitted.topics, fitted.offsets, fitted.online
-    kinds = (
-        (weights, Posterior),
-        (topics, Posterior),
-        (offsets, Offsets),
-        (fitted.divergence, Divergence),
-    )
-    good = all(isinstance(part, kind) for part, kind in kinds)
+    good = all(isinstance(side, Posterior) for side in (weights, topics))
+    good = good and isinstance(offsets, Offsets) and isinstance(fitted.divergence, Divergence)
     good = good and all(isinstance(p, Prior) for p in (fitted.weights_prior, fitted.topics_prior))
     if good:
         of_weights, of_topics = np.shape(weights.mean), np.shape(topics.mean)

@@ -6,14 +6,14 @@ import numpy as np
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
 from isotopic.evaluate import prevalence, proportions
-from isotopic.evaluate.topics import topics_of
+from isotopic.fitted import Fitted, fitted_of
 
 
 def shares_of(given: Any) -> Array:
     """Return the proportions (samples x components) of a model or of weights."""
-    if hasattr(given, "get_params"):
-        topics_of(given)  # raises if the model is not fitted
-        return proportions(given.weights_, given.components_)
+    if isinstance(given, Fitted) or hasattr(given, "get_params"):
+        fitted = fitted_of(given)
+        return proportions(fitted.weights.mean, fitted.topics.mean)
     weights = as_numbers("weights", given)
     if weights.ndim != 2 or 0 in weights.shape:
         raise ValueError(
@@ -30,7 +30,8 @@ def shares_of(given: Any) -> Array:
 
 def prevalence_of(given: Any, topics: Array) -> Array | None:
     """Return the prevalence of the topics of a model, or None for an array of topics."""
-    return prevalence(given) if hasattr(given, "weights_") else None
+    is_model = isinstance(given, Fitted) or hasattr(given, "fitted_")
+    return prevalence(given) if is_model else None
 
 
 def chosen_topics(chosen: Any, n: int) -> Array:
