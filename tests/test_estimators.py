@@ -113,7 +113,7 @@ def test_same_bits_for_any_n_jobs(rng, model, form):
 
 def test_a_start_and_its_continuation_are_one_fit(rng, model):
     X = sparse_counts(rng, 60, 40, 0.3)
-    normalized = model._priors()[1].normalized
+    normalized = model._priors()[1].is_normalized
     model.set_params(solver="joint" if normalized else "alternating")  # whose steps know no past
     whole = clone(model).set_params(max_iter=12).fit(X)
     half = clone(model).set_params(max_iter=6).fit(X)
