@@ -27,6 +27,7 @@ from isotopic.solvers import (
     FoldIn,
     JointEM,
     MixedPrecision,
+    Solver,
     TwoPhase,
     choose_fold_in,
     choose_solver,
@@ -315,7 +316,7 @@ def test_momentum_begins_anew_when_steps_of_more_passes_do(rng):
         tol=0,
         callbacks=[lambda at: steps.append(at.state)],
     )
-    sharp = [state.passes_a_step > 1 for state in steps]
+    sharp = [state.passes_per_step > 1 for state in steps]
     first = sharp.index(True)
     assert steps[first - 1].passes >= 12  # and not before, however little moves
     assert steps[first - 1].momentum > 0.5 >= steps[first].momentum
@@ -385,8 +386,8 @@ def test_how_many_samples_are_swept_together_changes_no_bit(weights_prior, seed,
     problem, topics = with_topics(rng, sparse_counts(rng, 60, 45, 0.3), weights_prior)
     found = folded_in(problem, topics)
     with pytest.MonkeyPatch.context() as patched, use_threads(threads):
-        patched.setattr(fold_in, "_FEWEST_SWEPT", together)
-        patched.setattr(fold_in, "_MOST_SWEPT", together)
+        patched.setattr(fold_in, "_MIN_ACTIVE", together)
+        patched.setattr(fold_in, "_MAX_ACTIVE", together)
         again = solve(
             problem,
             FoldIn(1e-6),
@@ -408,8 +409,8 @@ def test_missing_entries_are_the_same_however_many_samples_are_swept_together(rn
         problem = replace(problem, X=CountMatrix(X, missing=missing).as_sparse())
         whole = folded_in(problem, topics).state.counts
         with monkeypatch.context() as patched:
-            patched.setattr(fold_in, "_FEWEST_SWEPT", 5)
-            patched.setattr(fold_in, "_MOST_SWEPT", 5)
+            patched.setattr(fold_in, "_MIN_ACTIVE", 5)
+            patched.setattr(fold_in, "_MAX_ACTIVE", 5)
             found = folded_in(problem, topics)
         assert found.converged
         np.testing.assert_array_equal(found.state.counts, whole)
@@ -657,7 +658,7 @@ def test_descent_knows_no_scale(rng, scale):
 
 @pytest.mark.parametrize("model", [LDA, GammaPoisson])
 def test_coordinate_descent_says_who_can_do_what_it_cannot(rng, model):
-    with pytest.raises(ValueError, match="solver='accelerated' and solver='alternating'"):
+    with pytest.raises(ValueError, match="solver='auto', 'accelerated' and 'alternating'"):
         model(2, solver="coordinate").fit(random_counts(rng))
     X = random_counts(rng)
     X[0, 0] = np.nan
@@ -701,7 +702,7 @@ def test_the_default_inner_solver_is_the_joint_update_where_there_is_one():
     assert ends[0] == ends[1]
     free = a_problem((Free(), Free()), 4)
     with pytest.raises(ValueError, match="normalised topics"):
-        Accelerated(JointEM()).init(free, *a_start(free))
+        Accelerated(JointEM()).check(free)
 
 
 @pytest.mark.parametrize("solver", ["accelerated", "joint", "coordinate"])
@@ -728,11 +729,8 @@ def test_a_small_gain_knows_no_scale(rng):
     assert fits[0].n_iter_ == fits[1].n_iter_
 
 
-class Stubborn:
+class Stubborn(Solver):
     """A solver that takes nine steps of ten back."""
-
-    def init(self, problem, weights, topics):
-        return problem.evaluate(weights, topics, passes=0)
 
     def step(self, problem, state):
         if (state.passes + 1) % 10:
