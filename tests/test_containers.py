@@ -27,6 +27,7 @@ from isotopic import (
     PLSA,
     Dirichlet,
     GammaPoisson,
+    KullbackLeibler,
     Lasso,
     PoissonFactorization,
     TopicModel,

@@ -45,7 +45,15 @@ from isotopic.priors.hyperparameters import (
 )
 from isotopic.priors.learns_hyperparameters import has_changed
 from isotopic.problem import Problem
-from isotopic.solvers import Accelerated, Alternating, HyperparameterUpdates, JointEM, solve
+from isotopic.solvers import (
+    Accelerated,
+    Alternating,
+    HyperparameterUpdates,
+    IncrementalEM,
+    JointEM,
+    MixedPrecision,
+    solve,
+)
 from isotopic.threads import use_threads
 
 SOLVERS = ["joint", "alternating", "accelerated"]
