@@ -143,7 +143,9 @@ def rows_pass(
     X: RowView, weights: Array, topics: ReadyTopics, *, proportions: bool = False
 ) -> tuple[Array, Array]:
     """Compute :func:`row_pass` of some rows of sparse data, with topics that are ready."""
-    _check_features(X.n_features, topics.topics.shape[1])
+    n_features = topics.topics.shape[1]
+    if X.n_features != n_features:  # the core believes the features of the counts
+        raise ValueError(f"topics of {n_features} features do not fit X, which has {X.n_features}")
     kernel = partial(_rows_pass, X, topics.padded)
     return _pass(kernel, X, weights, topics.topics, proportions=proportions)
 
@@ -181,12 +183,6 @@ def _pass(
     return weight_counts, log_likelihoods
 
 
-def _check_features(of_counts: int, of_topics: int) -> None:
-    """Raise if they differ: the core believes the features of the counts."""
-    if of_counts != of_topics:
-        raise ValueError(f"topics of {of_topics} features do not fit X, which has {of_counts}")
-
-
 def _rows_pass(
     X: RowView, padded: Array, weights: Array, weight_counts: Array, log_likelihoods: Array
 ) -> None:
@@ -211,7 +207,10 @@ def _sparse_pass(
     weight_counts: Array,
     log_likelihoods: Array,
 ) -> None:
-    _check_features(X.shape[1], len(by_feature))
+    if X.shape[1] != len(by_feature):  # the core believes the features of the counts
+        raise ValueError(
+            f"topics of {len(by_feature)} features do not fit X, which has {X.shape[1]}"
+        )
     native.expected_counts(
         X.row_starts,
         X.features,
@@ -277,7 +276,7 @@ def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array
     .. math:: \sum_v x_{dv} u_{dv} \phi_{dkv}^2, \qquad \sum_d x_{dv} u_{dv} \phi_{dkv}^2,
         \qquad u_{dv} = \min(x_{dv}, 1)
 
-    A count is so many draws of one, or one draw of less: what a draw finds of itself among the
+    A count is so many draws of one, or one draw of less: the self-contribution of a draw to the
     counts of its sample and component is :math:`u \phi`.
 
     This is the kernel's own work once more: the squared shares of a count, divided by their sum,
@@ -294,7 +293,11 @@ def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array
     native.squared_shares(
         X.row_starts, X.features, X.values, weights, by_feature, values, current_threads()
     )
-    values *= _draw_sizes(X)
+    if X.copies is None:
+        values *= np.minimum(X.values, 1)
+    else:  # a sample that counts several times draws as often; one that counts less, less
+        copies = np.repeat(X.copies, np.diff(X.row_starts)).astype(X.dtype)
+        values *= np.minimum(X.values, copies) / np.maximum(copies, 1)
     squares = by_feature / by_feature.max(axis=1, keepdims=True, initial=_TINY)  # or underflow
     weight_squares, topic_squares = np.empty_like(weights), np.empty_like(by_feature)
     native.expected_counts(
@@ -312,17 +315,6 @@ def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array
         current_threads(),
     )
     return weight_squares, topic_squares.T
-
-
-def _draw_sizes(X: CountMatrix) -> Array:
-    """Give the size of a draw of each count: one, or the count itself if it is less.
-
-    A sample that counts several times draws as often; one that counts less than once, less.
-    """
-    if X.copies is None:
-        return np.minimum(X.values, 1)
-    copies = np.repeat(X.copies, np.diff(X.row_starts)).astype(X.dtype)
-    return np.asarray(np.minimum(X.values, copies) / np.maximum(copies, 1))
 
 
 def table(array: Array) -> tuple[Array, bool]:
@@ -378,9 +370,13 @@ def distance(
     """Sum of ``|a - scale * b|`` with a scale for each row and column (default 1)."""
     a, turned = table(a)
     b = np.ascontiguousarray(b.T if turned else b)
-    scales = (column_scale, row_scale) if turned else (row_scale, column_scale)
-    by_row, by_column = (s if s is None else np.ascontiguousarray(s, np.float64) for s in scales)
-    return native.distance(a, b, by_row, by_column, current_threads())
+    if turned:
+        row_scale, column_scale = column_scale, row_scale
+    if row_scale is not None:
+        row_scale = np.ascontiguousarray(row_scale, np.float64)
+    if column_scale is not None:
+        column_scale = np.ascontiguousarray(column_scale, np.float64)
+    return native.distance(a, b, row_scale, column_scale, current_threads())
 
 
 def log_sums(values: Array, exponents: Array) -> Array:
@@ -445,7 +441,8 @@ def extrapolated(
         The momentum lies between 0 and 1.
     """
     latest, previous = np.ascontiguousarray(latest), np.ascontiguousarray(previous)
-    momentums, floors = (np.full(len(latest), setting, np.float64) for setting in (momentum, floor))
+    momentums = np.full(len(latest), momentum, np.float64)
+    floors = np.full(len(latest), floor, np.float64)
     to = np.empty_like(latest)
     native.extrapolate(latest, previous, totals, momentums, floors, to, current_threads())
     return to

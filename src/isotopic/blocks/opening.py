@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.blocks.block import Block, sample_names
@@ -155,12 +156,12 @@ def open_blocks(
 
 def is_blocks(X: Any) -> bool:
     """Whether ``X`` is read block by block rather than as a matrix."""
-    if isinstance(X, (Blocks, Source, str, os.PathLike)) or is_dask(X):
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return False
+    if isinstance(X, (Blocks, Source, str, os.PathLike, Iterator)) or is_dask(X):
         return True
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(is_part(part) for part in X)
-    if isinstance(X, Iterator):
-        return True
     return module_of(X) in ("h5py", "zarr", "anndata")
 
 

@@ -6,8 +6,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.init.allocation import counts_from_topics
-from isotopic.init.profiles import profiles
+from isotopic.init.allocation import counts_from_topics, profiles
 from isotopic.threads import one_blas_thread
 
 
@@ -55,18 +54,11 @@ def _singular_topics(X: CountMatrix, n_components: int, rng: np.random.Generator
             random_state=seed,
         )
     rank = np.count_nonzero(values > values[0] * max(X.shape) * np.finfo(np.float64).eps)
-    return _larger_parts(left[:, :rank].T, right[:rank])
-
-
-def _larger_parts(left: Array, right: Array) -> Array:
-    """Of pairs of vectors (in rows), take the parts of the right ones with the sign that weighs."""
-    signs = np.where(_weight(left, right) >= _weight(-left, -right), 1, -1)
-    parts: Array = np.maximum(signs[:, np.newaxis] * right, 0)
-    return parts
-
-
-def _weight(left: Array, right: Array) -> Array:
-    """Multiply the squared norms of the positive parts."""
-    one, other = (np.square(np.maximum(side, 0)).sum(axis=1) for side in (left, right))
-    weight: Array = one * other
-    return weight
+    left, right = left[:, :rank].T, right[:rank]
+    # Of each pair, take the parts with the sign whose product of squared norms is larger.
+    positive = np.square(np.maximum(left, 0)).sum(axis=1)
+    positive = positive * np.square(np.maximum(right, 0)).sum(axis=1)
+    negative = np.square(np.maximum(-left, 0)).sum(axis=1)
+    negative = negative * np.square(np.maximum(-right, 0)).sum(axis=1)
+    signs = np.where(positive >= negative, 1, -1)
+    return np.asarray(np.maximum(signs[:, np.newaxis] * right, 0))
