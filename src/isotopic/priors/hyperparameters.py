@@ -27,11 +27,6 @@ class Occurrence(NamedTuple):
     size: Array
 
 
-def certain(counts: Array) -> Occurrence:
-    """Return expected counts as if they were observed, as the variational bound does."""
-    return Occurrence(np.ones(1), counts)
-
-
 def uncertain(counts: Array, squares: Array | None, prior: Array) -> Occurrence:
     r"""Return expected counts as sums of dependent draws.
 
@@ -63,16 +58,11 @@ def uncertain(counts: Array, squares: Array | None, prior: Array) -> Occurrence:
         share = np.clip(share, 0, 1 - 1e-9)  # one is a limit
         parameters, seen = prior + counts, prior + share * counts
         np.divide((1 - share) * parameters, seen, out=spread, where=seen > 0)
-    probability = -np.expm1(-counts * _log_ratio(spread))
+    beyond = spread - 1  # log(spread) / (spread - 1) is 1 at 1
+    ratio = np.divide(np.log1p(beyond), beyond, out=np.ones_like(spread), where=beyond != 0)
+    probability = -np.expm1(-counts * ratio)
     size = np.divide(counts, probability, out=np.ones_like(counts), where=probability > 0)
     return Occurrence(probability, size)
-
-
-def _log_ratio(x: Array) -> Array:
-    """Return ``log(x) / (x - 1)``, which is 1 at 1."""
-    beyond = x - 1
-    ratio = np.divide(np.log1p(beyond), beyond, out=np.ones_like(x), where=beyond != 0)
-    return np.asarray(ratio)
 
 
 def concentration_statistics(
@@ -128,12 +118,6 @@ def concentration_statistics(
     numerator = (by_row * now * occurrence.probability * rises).sum(axis=axis, keepdims=True)
     denominator = np.broadcast_to(by_row * row_rises[:, np.newaxis], shape)
     return np.stack([numerator, denominator.sum(axis=axis, keepdims=True)])
-
-
-def updated_concentration(statistics: Array) -> Array:
-    """Return the updated concentration, from the sums over all rows."""
-    numerator, denominator = statistics
-    return np.asarray(np.maximum(numerator / (denominator + RATE), LEAST))
 
 
 def gamma_statistics(

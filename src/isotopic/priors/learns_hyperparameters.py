@@ -1,6 +1,7 @@
 """LearnsHyperparameters: the ability of a prior to learn its own settings during the fit."""
 
 from collections.abc import Callable
+from operator import methodcaller
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -44,6 +45,7 @@ class LearnsHyperparameters(Prior):
     """
 
     learns_from_statistics: ClassVar[bool] = True  # False: the hyperparameters are fixed
+    learned_setting: ClassVar[str] = ""  # updates are repeated until it changes little
 
     @property
     def learns(self) -> bool:  # type: ignore[override]
@@ -60,13 +62,17 @@ class LearnsHyperparameters(Prior):
 
     def changed_since(self, before: Any) -> bool:
         """Tell whether another update from the same counts would still change something."""
-        return False
+        if not self.learned_setting:
+            return False
+        now = np.asarray(getattr(self, self.learned_setting))
+        change = np.abs(now - np.asarray(getattr(before, self.learned_setting)))
+        return bool(np.any(change > _SMALL_CHANGE * now))
 
     def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
         """Return the prior with hyperparameters that fit the expected counts better."""
         if not self.learns_from_statistics:
             return self
-        return update_repeatedly(self, lambda prior: prior.sufficient_statistics(evidence))
+        return update_repeatedly(self, methodcaller("sufficient_statistics", evidence))
 
 
 def update_repeatedly(
@@ -78,8 +84,3 @@ def update_repeatedly(
         if not prior.changed_since(before):
             break
     return prior
-
-
-def has_changed(now: Any, before: Any) -> bool:
-    """Tell whether settings changed by more than a small fraction."""
-    return bool(np.any(np.abs(np.subtract(now, before)) > _SMALL_CHANGE * np.asarray(now)))

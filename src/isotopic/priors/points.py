@@ -56,7 +56,7 @@ class Lasso(Prior):
         check_strength(self.strength)
 
     @property
-    def linear_penalty(self) -> float:
+    def linear_penalty(self) -> float:  # type: ignore[override]
         """The strength."""
         return self.strength
 
