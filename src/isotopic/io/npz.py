@@ -32,44 +32,23 @@ _BROKEN = (OSError, KeyError, TypeError, NotImplementedError, BadZipFile, *DAMAG
 
 @dataclass(frozen=True, eq=False)
 class NpzSource(Source):
-    """A matrix in an archive of NumPy.
-
-    Parameters
-    ----------
-    arrays : CsrArrays or None
-        Where its arrays are, if they are CSR and not compressed.
-    """
-
-    arrays: CsrArrays | None
-
-    @property
-    def can_read_rows(self) -> bool:
-        """Whether some rows can be read without reading all of them."""
-        return self.arrays is not None
-
-    @property
-    def csr_arrays(self) -> CsrArrays | None:
-        """Where the arrays of the matrix are, if they are stored as plain CSR arrays."""
-        return self.arrays
+    """A matrix in an archive of NumPy; rows can be read if they are CSR and not compressed."""
 
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop``, with the archive's checksums verified once."""
-        if (start, stop) == (0, self.shape[0]) or self.arrays is None:
+        is_whole = (start, stop) == (0, self.shape[0])
+        if is_whole or self.csr_arrays is None:
             with _opened(self.path) as (archive, stream):
                 whole = _read_matrix(archive, stream)
-            return whole if (start, stop) == (0, self.shape[0]) else whole[start:stop]
-        if not self.arrays.is_unchanged:
+            return whole if is_whole else whole[start:stop]
+        if not self.csr_arrays.is_unchanged:
             raise ValueError("the file has changed since it was opened")
         if start == 0:
             with _opened(self.path) as (archive, _):
                 damaged = archive.zip.testzip()
                 if damaged is not None:
                     raise ValueError(f"{damaged} does not match its checksum")
-        return self.arrays.rows(start, stop)
-
-    def row_starts(self) -> Array | None:
-        """Return where the entries of each row start."""
-        return None if self.arrays is None else self.arrays.row_starts()
+        return self.csr_arrays.rows(start, stop)
 
     def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
         """Return the names in the archive."""
@@ -110,7 +89,9 @@ def open_npz(path: Path, options: Options) -> Source:
         shape, entries = _measure(archive)
         members = set(archive.files)
         arrays = _find_arrays(path, archive, shape) if is_plain_file(path) else None
-    source = NpzSource(os.fspath(path), shape, entries, arrays)
+    source = NpzSource(
+        os.fspath(path), shape, entries, can_read_rows=arrays is not None, csr_arrays=arrays
+    )
     rows, columns = find_name_files(path, shape, options)
     if "sample_names" in members:
         rows = None
