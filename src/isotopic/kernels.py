@@ -7,7 +7,6 @@ Other layouts are copied into these.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -107,10 +106,7 @@ def one_pass(
     """
     by_feature = np.ascontiguousarray(topics.T)
     topic_counts = None if weights_only else np.empty_like(by_feature)
-    kernel = partial(_sparse_pass if X.is_sparse else _dense_pass, X, by_feature, topic_counts)
-    weight_counts, log_likelihoods = _pass(
-        kernel, X, weights, by_feature.T, topic_counts=topic_counts, proportions=proportions
-    )
+    weight_counts, log_likelihoods = _pass(X, weights, by_feature, topic_counts, proportions)
     found = by_feature[:0] if topic_counts is None else topic_counts
     return Counts(weight_counts, found.T, float(log_likelihoods.sum()))
 
@@ -123,7 +119,7 @@ class ReadyTopics(NamedTuple):
 
 
 def ready(topics: Array) -> ReadyTopics:
-    """Make topics ready for row passes, each of which does it else."""
+    """Return topics in the form that row passes read, to convert them only once."""
     by_feature = np.ascontiguousarray(topics.T)
     return ReadyTopics(by_feature.T, native.pad_topics(by_feature, current_threads()))
 
@@ -134,32 +130,33 @@ def row_pass(
     """Compute the weights' expected counts and the log-likelihood of each row on its own."""
     if X.is_sparse:
         return rows_pass(X.view(), weights, ready(topics), proportions=proportions)
-    by_feature = np.ascontiguousarray(topics.T)
-    kernel = partial(_dense_pass, X, by_feature, None)
-    return _pass(kernel, X, weights, by_feature.T, proportions=proportions)
+    return _pass(X, weights, np.ascontiguousarray(topics.T), None, proportions)
 
 
 def rows_pass(
     X: RowView, weights: Array, topics: ReadyTopics, *, proportions: bool = False
 ) -> tuple[Array, Array]:
     """Compute :func:`row_pass` of some rows of sparse data, with topics that are ready."""
-    n_features = topics.topics.shape[1]
-    if X.n_features != n_features:  # the core believes the features of the counts
-        raise ValueError(f"topics of {n_features} features do not fit X, which has {X.n_features}")
-    kernel = partial(_rows_pass, X, topics.padded)
-    return _pass(kernel, X, weights, topics.topics, proportions=proportions)
+    return _pass(X, weights, topics.topics.T, None, proportions, topics.padded)
 
 
 def _pass(
-    kernel: Callable[[Array, Array, Array], None],
     X: CountMatrix | RowView,
     weights: Array,
-    topics: Array,
-    *,
-    topic_counts: Array | None = None,
+    by_feature: Array,
+    topic_counts: Array | None,
     proportions: bool,
+    padded: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Let the kernel fill the weights' counts, and the log-likelihood of each row."""
+    """Return the weights' counts and the log-likelihood of each row, and fill ``topic_counts``.
+
+    A :class:`RowView` needs ``padded`` topics, and cannot fill ``topic_counts``.
+    """
+    n_features = X.n_features if isinstance(X, RowView) else X.shape[1]
+    if n_features != len(by_feature):  # the core believes the features of the counts
+        raise ValueError(
+            f"topics of {len(by_feature)} features do not fit X, which has {n_features}"
+        )
     weights = np.ascontiguousarray(weights)
     weight_counts, log_likelihoods = np.empty_like(weights), np.empty(len(weights))
     scale = None
@@ -167,64 +164,23 @@ def _pass(
         # By a power of two, which changes no digit.
         scale = np.ldexp(weights.dtype.type(1), np.frexp(weights.max(axis=1))[1])
         weights = weights / scale[:, np.newaxis]
-    kernel(weights, weight_counts, log_likelihoods)
+    if isinstance(X, RowView):
+        assert padded is not None
+        rows = X.starts, X.ends, X.features, X.values
+        native.row_pass(*rows, weights, padded, weight_counts, log_likelihoods, current_threads())
+    elif X.is_sparse:
+        index = None if topic_counts is None else X.by_feature
+        entries = X.row_starts, X.features, X.values, X.block_rows, index
+        to = weight_counts, topic_counts, log_likelihoods, X.workspace
+        native.expected_counts(*entries, weights, by_feature, *to, current_threads())
+    else:
+        _dense_pass(X, by_feature, topic_counts, weights, weight_counts, log_likelihoods)
     if scale is not None:
         log_likelihoods += X.sample_totals * np.log(scale, dtype=np.float64)
     if proportions and X.missing is not None:
-        fill_in(
-            X.missing,
-            X.sample_totals,
-            weights,
-            topics,
-            weight_counts,
-            None if topic_counts is None else topic_counts.T,
-            log_likelihoods,
-        )
+        sums = weight_counts, None if topic_counts is None else topic_counts.T, log_likelihoods
+        fill_in(X.missing, X.sample_totals, weights, by_feature.T, *sums)
     return weight_counts, log_likelihoods
-
-
-def _rows_pass(
-    X: RowView, padded: Array, weights: Array, weight_counts: Array, log_likelihoods: Array
-) -> None:
-    native.row_pass(
-        X.starts,
-        X.ends,
-        X.features,
-        X.values,
-        weights,
-        padded,
-        weight_counts,
-        log_likelihoods,
-        current_threads(),
-    )
-
-
-def _sparse_pass(
-    X: CountMatrix,
-    by_feature: Array,
-    topic_counts: Array | None,
-    weights: Array,
-    weight_counts: Array,
-    log_likelihoods: Array,
-) -> None:
-    if X.shape[1] != len(by_feature):  # the core believes the features of the counts
-        raise ValueError(
-            f"topics of {len(by_feature)} features do not fit X, which has {X.shape[1]}"
-        )
-    native.expected_counts(
-        X.row_starts,
-        X.features,
-        X.values,
-        X.block_rows,
-        None if topic_counts is None else X.by_feature,
-        weights,
-        by_feature,
-        weight_counts,
-        topic_counts,
-        log_likelihoods,
-        X.workspace,
-        current_threads(),
-    )
 
 
 def _dense_pass(
