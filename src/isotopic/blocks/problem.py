@@ -123,7 +123,7 @@ class BlockedProblem(Problem):
 
     def _update_weights_prior(self, prior: Any, evidence: BlockedEvidence) -> Any:
         """Return the weights' prior with hyperparameters updated by sums over all blocks."""
-        if not (prior.learns and prior.learns_from_statistics):
+        if not prior.learns or prior.learn is None:
             return prior
 
         def sufficient_statistics(now: Prior) -> Array:

@@ -140,11 +140,6 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
         """Return the prior whose effective factor is the posterior mean."""
         return DirichletMean(self.concentration, forbidden=self.forbidden, seeds=self.seeds)
 
-    @property
-    def learns_from_statistics(self) -> bool:  # type: ignore[override]
-        """Whether the concentration is learned."""
-        return self.learn is not None
-
     def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Return the sums over rows that an update of the concentration needs."""
         counts = evidence.counts.astype(np.float64, copy=False)

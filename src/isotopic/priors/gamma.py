@@ -134,11 +134,6 @@ class Gamma(Bayesian, LearnsHyperparameters):
         """Return the prior of proportions whose effective factor is the posterior mean."""
         return DirichletMean(self.shape, forbidden=self.forbidden)
 
-    @property
-    def learns_from_statistics(self) -> bool:  # type: ignore[override]
-        """Whether shape and rate are learned."""
-        return self.learn is not None
-
     def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
         """Return the prior with the shape and rate that make the counts most likely."""
         if self.learn is None:

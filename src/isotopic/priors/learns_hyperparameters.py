@@ -44,13 +44,13 @@ class LearnsHyperparameters(Prior):
     :meth:`with_learned`. Statistics are sums over rows, so those of row blocks can be added.
     """
 
-    learns_from_statistics: ClassVar[bool] = True  # False: the hyperparameters are fixed
+    learn: str | None = "always"  # None: the hyperparameters are fixed
     learned_setting: ClassVar[str] = ""  # updates are repeated until it changes little
 
     @property
     def learns(self) -> bool:  # type: ignore[override]
         """Whether hyperparameters are learned during the fit."""
-        return self.learns_from_statistics
+        return self.learn is not None
 
     def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Return the sums over rows that an update of the hyperparameters needs."""
@@ -70,7 +70,7 @@ class LearnsHyperparameters(Prior):
 
     def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
         """Return the prior with hyperparameters that fit the expected counts better."""
-        if not self.learns_from_statistics:
+        if self.learn is None:
             return self
         return update_repeatedly(self, methodcaller("sufficient_statistics", evidence))
 
