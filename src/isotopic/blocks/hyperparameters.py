@@ -1,28 +1,17 @@
 """Tasks that update the hyperparameters of the weights' prior, a block at a time."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks.block_pass import Recipe
 from isotopic.blocks.row_store import BlockRows, StoredRows
-from isotopic.blocks.tasks import PlacedBlock
+from isotopic.blocks.tasks import Added, PlacedBlock
 from isotopic.counts import CountMatrix
 from isotopic.kernels import squared_counts
 from isotopic.priors import Evidence, Prior, Totals
-
-
-@dataclass
-class Added:
-    """An array of which there is one for each block, and a sum."""
-
-    values: Array
-
-    def plus(self, later: Self) -> Self:
-        """Return the sum with that of later blocks."""
-        return type(self)(self.values + later.values)
 
 
 @dataclass(frozen=True)

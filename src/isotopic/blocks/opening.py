@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.blocks.block import Block, sample_names
+from isotopic.blocks.block import Block, Stack, sample_names
 from isotopic.blocks.sources import (
     BlockOptions,
     check_widths,
@@ -63,9 +63,7 @@ class Blocks:
     @property
     def sample_names(self) -> Array | None:
         """The names of the samples, read from the files; ``None`` if a block has none."""
-        names = [sample_names(block) for block in self.blocks]
-        known = [part for part in names if part is not None]
-        return np.concatenate(known) if len(known) == len(names) else None
+        return sample_names(Stack(self.blocks))
 
 
 def open_blocks(

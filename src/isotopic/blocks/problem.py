@@ -16,7 +16,7 @@ from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.divergences.base import PassSums
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
-from isotopic.priors.learns_hyperparameters import update_repeatedly
+from isotopic.priors.hyperparameters import update_repeatedly
 from isotopic.problem import Finish, Problem, keep_unchanged, sum_components
 
 
@@ -128,7 +128,8 @@ class BlockedProblem(Problem):
 
         def sufficient_statistics(now: Prior) -> Array:
             task = SumStatistics(now, evidence)
-            return self.X.engine.total(task, self.X.pieces, read=False).values
+            statistics: Array = self.X.engine.total(task, self.X.pieces, read=False).values
+            return statistics
 
         return update_repeatedly(prior, sufficient_statistics)
 

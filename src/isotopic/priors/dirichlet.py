@@ -22,11 +22,12 @@ from isotopic.priors.bayesian import (
 from isotopic.priors.hyperparameters import (
     LEAST,
     RATE,
+    Evidence,
+    LearnsHyperparameters,
     Occurrence,
     concentration_statistics,
     uncertain,
 )
-from isotopic.priors.learns_hyperparameters import Evidence, LearnsHyperparameters
 from isotopic.registry import register
 
 

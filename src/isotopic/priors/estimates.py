@@ -11,7 +11,7 @@ from isotopic.kernels import normalized, row_sums
 from isotopic.priors.base import Posterior
 from isotopic.priors.bayesian import Bayesian, set_zero
 from isotopic.priors.dirichlet import Dirichlet, DirichletMean
-from isotopic.priors.learns_hyperparameters import Evidence
+from isotopic.priors.hyperparameters import Evidence
 from isotopic.registry import register
 
 

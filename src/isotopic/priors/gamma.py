@@ -20,8 +20,12 @@ from isotopic.priors.bayesian import (
     with_ones,
 )
 from isotopic.priors.dirichlet import DirichletMean
-from isotopic.priors.hyperparameters import gamma_statistics, updated_gamma
-from isotopic.priors.learns_hyperparameters import Evidence, LearnsHyperparameters
+from isotopic.priors.hyperparameters import (
+    Evidence,
+    LearnsHyperparameters,
+    gamma_statistics,
+    updated_gamma,
+)
 from isotopic.registry import register
 
 
