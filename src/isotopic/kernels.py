@@ -1,4 +1,4 @@
-"""Expected counts: the one kernel, and the only place that knows dense from sparse.
+"""Expected counts: the one kernel, for sparse and dense data, and sums over factors.
 
 Arrays keep the components of a sample or of a feature next to each other in memory: ``weights``
 (samples x components) is C-contiguous, ``topics`` (components x features) Fortran-contiguous.
@@ -28,7 +28,7 @@ Found = TypeVar("Found")
 
 
 class Counts(NamedTuple):
-    """The three sums of the responsibilities that anyone ever needs.
+    """The three sums over responsibilities that a model needs.
 
     Over row blocks: stack ``weights``, add the rest.
     """
@@ -191,7 +191,7 @@ def _dense_pass(
     weight_counts: Array,
     log_likelihoods: Array,
 ) -> None:
-    """Three matrix products on each row block, and one sweep that divides and takes logarithms.
+    """Compute a pass over dense data: three matrix products and one sweep for each row block.
 
     The blocks are always the same ones, each is computed by one thread, and their sums are added
     in order: so the bits do not depend on the number of threads here either.
@@ -216,7 +216,7 @@ def _dense_pass(
 
 
 def in_waves(compute: Callable[[slice], Found], blocks: list[slice]) -> Iterator[Found]:
-    """Compute as many blocks at a time as there are threads; give the results in order."""
+    """Yield the results in order; as many blocks are computed at a time as there are threads."""
     threads = min(current_threads(), len(blocks))
     if threads <= 1:
         yield from map(compute, blocks)
@@ -227,7 +227,7 @@ def in_waves(compute: Callable[[slice], Found], blocks: list[slice]) -> Iterator
 
 
 def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array, Array]:
-    r"""Sum the squared responsibilities, for each side.
+    r"""Return the sums of squared responsibilities, for weights and topics.
 
     .. math:: \sum_v x_{dv} u_{dv} \phi_{dkv}^2, \qquad \sum_d x_{dv} u_{dv} \phi_{dkv}^2,
         \qquad u_{dv} = \min(x_{dv}, 1)
@@ -235,8 +235,8 @@ def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array
     A count is so many draws of one, or one draw of less: the self-contribution of a draw to the
     counts of its sample and component is :math:`u \phi`.
 
-    This is the kernel's own work once more: the squared shares of a count, divided by their sum,
-    are the responsibilities of the squared factors.
+    The same kernel computes them: the squared shares of a count, divided by their sum, are the
+    responsibilities of the squared factors.
 
     Returns
     -------
@@ -274,7 +274,7 @@ def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array
 
 
 def table(array: Array) -> tuple[Array, bool]:
-    """View a C- or Fortran-contiguous matrix as a C-contiguous one, and tell whether it turned."""
+    """Return a C-contiguous view of a contiguous matrix, and whether it is transposed."""
     if array.flags.c_contiguous:
         return array, False
     if not array.flags.f_contiguous:
@@ -285,7 +285,7 @@ def table(array: Array) -> tuple[Array, bool]:
 def effective_factor(
     parameters: Array, counts: Array, offsets: Array | None = None
 ) -> tuple[Array, Array]:
-    r"""Effective factor of Dirichlet or Gamma posteriors, and what it adds to their bound.
+    r"""Return the effective factor of Dirichlet or Gamma posteriors, and its part of the bound.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def effective_factor(
 
 
 def gamma_functions(x: Array) -> tuple[Array, Array]:
-    """Digamma and log-gamma of an array of positive numbers."""
+    """Return digamma and log-gamma of an array of positive numbers."""
     x = np.ascontiguousarray(x, dtype=np.float64)
     digamma, log_gamma = np.empty_like(x), np.empty_like(x)
     native.gamma_functions(x.ravel(), digamma.reshape(-1), log_gamma.reshape(-1))
@@ -323,7 +323,7 @@ def gamma_functions(x: Array) -> tuple[Array, Array]:
 def distance(
     a: Array, b: Array, *, row_scale: Array | None = None, column_scale: Array | None = None
 ) -> float:
-    """Sum of ``|a - scale * b|`` with a scale for each row and column (default 1)."""
+    """Return the sum of ``|a - scale * b|``, with a scale for each row and column (default 1)."""
     a, turned = table(a)
     b = np.ascontiguousarray(b.T if turned else b)
     if turned:
@@ -336,7 +336,7 @@ def distance(
 
 
 def log_sums(values: Array, exponents: Array) -> Array:
-    r"""Sum :math:`\text{exponents} \cdot \log(\text{values})` over each row, or each column.
+    r"""Return the sums of :math:`\text{exponents} \cdot \log(\text{values})` by row or column.
 
     Over columns if those are what is contiguous. Both are tables of the same shape, positive and
     non-negative.
@@ -349,14 +349,14 @@ def log_sums(values: Array, exponents: Array) -> Array:
 
 
 def row_distances(a: Array, b: Array) -> Array:
-    """Sum of ``|a - b|`` of each row of C-contiguous arrays, in float64."""
+    """Return the sum of ``|a - b|`` of each row of C-contiguous arrays, in float64."""
     distances = np.empty(len(a))
     native.row_distances(a, b, distances, current_threads())
     return distances
 
 
 def row_sums(array: Array) -> Array:
-    """Sum of each row, in float64."""
+    """Return the sum of each row, in float64."""
     array, turned = table(array)
     sums = np.empty(array.shape[1 if turned else 0])
     native.sums(array, turned, sums, current_threads())
@@ -364,7 +364,7 @@ def row_sums(array: Array) -> Array:
 
 
 def normalized(array: Array, *, in_place: bool = False) -> Array:
-    """Divide rows by their sums; a row of zeros says nothing and becomes uniform."""
+    """Return rows divided by their sums; a row of zeros becomes uniform."""
     sums = row_sums(array)
     array, turned = table(array)
     result = array if in_place else np.empty_like(array)
@@ -380,7 +380,7 @@ def extrapolated(
     momentum: Array | float,
     floor: Array | float,
 ) -> Array:
-    r"""Take expected counts further along the way that they went, in the logarithms.
+    r"""Return expected counts extrapolated by their last change, in the logarithms.
 
     .. math:: \text{latest} \cdot (\text{latest} / \text{previous})^{\text{momentum}}
 
@@ -413,7 +413,7 @@ def descended(
     sweeps: int,
     repeats: Array | None = None,
 ) -> Array:
-    r"""Sweep over the entries of each row's factors, each going towards its optimum.
+    r"""Return factors after sweeps of coordinate descent over the entries of each row.
 
     For row :math:`d` of sparse data, with :math:`t` the other side's factors,
 

@@ -1,4 +1,4 @@
-"""Where a fit starts: at random, near what a quick look at the data finds, or from what is given.
+"""Where a fit starts: at random, from a decomposition of the data, or from given factors.
 
 A strategy shares the counts out over the components, and the priors absorb them: so every strategy
 serves every model.

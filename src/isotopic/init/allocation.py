@@ -74,7 +74,7 @@ def counts_from_topics(
 
 
 def shared_out(totals: Array, counts: Array) -> Array:
-    """Split each total in proportion to a row of counts, and a part of it evenly."""
+    """Return each total, split in proportion to a row of counts and a small part of it evenly."""
     shares = normalized(np.ascontiguousarray(counts, np.float64), in_place=True)
     shares *= 1 - _EVEN_PART
     shares += _EVEN_PART / shares.shape[1]

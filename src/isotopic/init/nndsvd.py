@@ -13,15 +13,15 @@ from isotopic.threads import one_blas_thread
 def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[Array, Array]:
     r"""Share the counts out by the non-negative parts of singular vectors.
 
-    Of each pair of singular vectors of
+    The singular vectors are those of
 
-    .. math:: x_{dv} / \sqrt{n_d}, \qquad n_d = \sum_v x_{dv},
+    .. math:: x_{dv} / \sqrt{n_d}, \qquad n_d = \sum_v x_{dv}.
 
-    the positive or the negative parts make a topic, whichever have the larger product of norms.
-    Divided by the root of its total, a sample has the same Poisson noise as any other, and a few
-    large samples do not take all components. The zeros are filled, as in the variant NNDSVDa, here
-    from the overall profile. The weights are inferred from the counts: mostly that starts a fit
-    lower than the other half of the decomposition does.
+    The positive or the negative parts of a pair make a topic, whichever have the larger product of
+    norms. Divided by the root of its total, a sample has the same Poisson noise as any other, and a
+    few large samples do not take all components. Zeros are filled as in the variant NNDSVDa, here
+    from the overall profile. The weights are inferred from the counts: that usually starts a fit
+    lower than the left singular vectors do.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
 
 
 def _singular_topics(X: CountMatrix, n_components: int, rng: np.random.Generator) -> Array:
-    """Find as many topics as there are singular values beyond rounding, and at most so many."""
+    """Return a topic for each singular value beyond rounding, at most ``n_components``."""
     seed = int(rng.integers(2**31))
     with one_blas_thread:
         equal_noise = sparse.diags_array(np.sqrt(X.sample_totals / X.total)) @ profiles(X)
