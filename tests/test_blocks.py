@@ -34,8 +34,14 @@ from isotopic import (
     open_blocks,
 )
 from isotopic.blocks import BlockedCounts, BlockedProblem, Blocks, memory
-from isotopic.blocks.block import SourceRows, Stack, can_load_in_place, load_in_place, load_raw
-from isotopic.blocks.buffers import Buffers
+from isotopic.blocks.block import (
+    Buffers,
+    SourceRows,
+    Stack,
+    can_load_in_place,
+    load_in_place,
+    load_raw,
+)
 from isotopic.blocks.engine import LocalEngine
 from isotopic.blocks.memory import Memory
 from isotopic.blocks.tasks import BlockFacts, PlacedBlock, TreeSum

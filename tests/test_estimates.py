@@ -38,12 +38,10 @@ from isotopic.priors import (
 from isotopic.priors.hyperparameters import (
     LEAST,
     RATE,
-    certain,
+    Occurrence,
     concentration_statistics,
     uncertain,
-    updated_concentration,
 )
-from isotopic.priors.learns_hyperparameters import has_changed
 from isotopic.problem import Problem
 from isotopic.solvers import (
     Accelerated,
@@ -66,10 +64,17 @@ def learned_concentration(concentration, occurrence, totals, **known):
     now = np.atleast_2d(concentration)
     for _ in range(20):
         statistics = concentration_statistics(now, occurrence, totals, **known)
-        before, now = now, updated_concentration(statistics)
-        if not has_changed(now, before):
+        before = Dirichlet(now)
+        after = before.with_statistics(statistics)
+        now = after.concentration
+        if not after.changed_since(before):
             break
     return now
+
+
+def certain(counts):
+    """Expected counts as if they were observed."""
+    return Occurrence(np.ones(1), counts)
 
 
 def planted(rng, alpha, n_samples=400, n_features=60, total=120, eta=0.2):

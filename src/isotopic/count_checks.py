@@ -12,33 +12,33 @@ LARGEST_TOTAL = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e305}
 SMALLEST_COUNT = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-300}
 
 
-def check_total(total: float, dtype: np.dtype[Any]) -> None:
-    """Raise if sums of counts overflow."""
+def check_range(
+    dtype: np.dtype[Any],
+    total: float,
+    *,
+    values: Array | None = None,
+    feature_totals: Array | None = None,
+) -> None:
+    """Raise if a count, the sum of all, or a feature's share of it does not fit the precision."""
+    limit = SMALLEST_COUNT[dtype]
     if not total < LARGEST_TOTAL[dtype]:
         remedy = "Divide it by a number" + (", or use float64." if dtype == np.float32 else ".")
         raise ValueError(f"X is too large for {dtype}: its counts sum to {total:.3g}. {remedy}")
-
-
-def check_shares(feature_totals: Array, total: float, dtype: np.dtype[Any]) -> None:
-    """Raise if a feature's share of all counts underflows."""
-    rarest = float(np.min(feature_totals, where=feature_totals > 0, initial=np.inf))
-    if rarest < SMALLEST_COUNT[dtype] * total:
-        raise ValueError(
-            f"The range of X is too wide for {dtype}: the counts of a feature sum to {rarest:.3g}, "
-            f"those of all features to {total:.3g}, and the share is below "
-            f"{SMALLEST_COUNT[dtype]}. Leave such features out, or scale the columns."
-        )
-
-
-def check_range(values: Array, dtype: np.dtype[Any], total: float) -> None:
-    """Raise if counts or their sum do not fit the precision."""
-    check_total(total, dtype)
-    smallest, limit = float(np.min(values, where=values > 0, initial=np.inf)), SMALLEST_COUNT[dtype]
-    if smallest < limit:
-        raise ValueError(
-            f"X has a count of {smallest:.3g}, which is too small for {dtype}: the smallest "
-            f"positive count can be {limit}. Multiply X by a number."
-        )
+    if values is not None:
+        smallest = float(np.min(values, where=values > 0, initial=np.inf))
+        if smallest < limit:
+            raise ValueError(
+                f"X has a count of {smallest:.3g}, which is too small for {dtype}: the smallest "
+                f"positive count can be {limit}. Multiply X by a number."
+            )
+    if feature_totals is not None:
+        rarest = float(np.min(feature_totals, where=feature_totals > 0, initial=np.inf))
+        if rarest < limit * total:
+            raise ValueError(
+                f"The range of X is too wide for {dtype}: the counts of a feature sum to "
+                f"{rarest:.3g}, those of all features to {total:.3g}, and the share is below "
+                f"{limit}. Leave such features out, or scale the columns."
+            )
 
 
 def check_values(values: Array, X: Any = None) -> None:
@@ -70,32 +70,28 @@ def check_values(values: Array, X: Any = None) -> None:
 
 def check_indices(X: Any, name: str = "X") -> None:
     """Raise if a sparse matrix points outside itself, which SciPy does not check."""
+    is_valid = True
     if X.format in ("csr", "csc", "bsr"):
         groups, width = X.shape if X.format != "csc" else X.shape[::-1]
         if X.format == "bsr":
             groups, width = groups // X.blocksize[0], width // X.blocksize[1]
-        pointers, indices = X.indptr, X.indices
+        pointers, axes = X.indptr, [(X.indices, width)]
         is_valid = len(pointers) == groups + 1 and pointers[0] == 0
-        is_valid = is_valid and np.all(np.diff(pointers) >= 0)
-        is_valid = is_valid and pointers[-1] == len(indices) == len(X.data)
-        is_valid = is_valid and _is_below(indices, width)
+        is_valid = is_valid and bool(np.all(np.diff(pointers) >= 0))
+        is_valid = is_valid and pointers[-1] == len(X.indices)
     elif X.format == "coo":
-        is_valid = all(
-            len(index) == len(X.data) and _is_below(index, size)
-            for index, size in zip(X.coords, X.shape, strict=True)
-        )
+        axes = list(zip(X.coords, X.shape, strict=True))
     else:
         return
+    for indices, size in axes:
+        unsigned = indices.view(f"u{indices.dtype.itemsize}")  # negative ones become the largest
+        is_valid = is_valid and len(indices) == len(X.data)
+        is_valid = is_valid and (len(indices) == 0 or bool(unsigned.max() < size))
     if not is_valid:
         raise ValueError(
             f"The indices of {name} are damaged: the {X.format} matrix of shape {X.shape} points "
             "outside itself."
         )
-
-
-def _is_below(indices: Array, size: int) -> bool:
-    unsigned = indices.view(f"u{indices.dtype.itemsize}")  # negative numbers become the largest
-    return len(indices) == 0 or bool(unsigned.max() < size)
 
 
 def canonical_csr(X: Any, dtype: np.dtype[Any]) -> Any:

@@ -16,7 +16,6 @@ from isotopic.count_checks import (
     canonical_csr,
     check_indices,
     check_range,
-    check_shares,
     check_values,
     missing_pattern,
     without_missing,
@@ -127,8 +126,8 @@ class CountMatrix:
             check_values(given)
             with np.errstate(over="ignore"):  # check_range looks for infinity
                 self.dense = np.ascontiguousarray(given, dtype=self.dtype)
-        check_range(self.values if self.is_sparse else self.dense, self.dtype, self.total)
-        check_shares(self.feature_totals, self.total, self.dtype)
+        values = self.values if self.is_sparse else self.dense
+        check_range(self.dtype, self.total, values=values, feature_totals=self.feature_totals)
 
     def _set_entries(self, row_starts: Array, features: Array, values: Array) -> None:
         self.row_starts, self.features, self.values = row_starts, features, values
@@ -214,7 +213,7 @@ class CountMatrix:
                 values = np.repeat(copies, np.diff(self.row_starts)) * self.values
             else:
                 values = copies[:, np.newaxis] * self.dense
-        check_range(values, self.dtype, float(values.sum()))
+        check_range(self.dtype, float(values.sum()), values=values)
         values = values.astype(self.dtype)
         if self.is_sparse:
             other = self._with(row_starts=self.row_starts, values=values)

@@ -1,4 +1,4 @@
-"""Expected counts: the one kernel, and the only place that knows dense from sparse.
+"""Expected counts: the one kernel, for sparse and dense data, and sums over factors.
 
 Arrays keep the components of a sample or of a feature next to each other in memory: ``weights``
 (samples x components) is C-contiguous, ``topics`` (components x features) Fortran-contiguous.
@@ -7,7 +7,6 @@ Other layouts are copied into these.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -29,7 +28,7 @@ Found = TypeVar("Found")
 
 
 class Counts(NamedTuple):
-    """The three sums of the responsibilities that anyone ever needs.
+    """The three sums over responsibilities that a model needs.
 
     Over row blocks: stack ``weights``, add the rest.
     """
@@ -107,10 +106,7 @@ def one_pass(
     """
     by_feature = np.ascontiguousarray(topics.T)
     topic_counts = None if weights_only else np.empty_like(by_feature)
-    kernel = partial(_sparse_pass if X.is_sparse else _dense_pass, X, by_feature, topic_counts)
-    weight_counts, log_likelihoods = _pass(
-        kernel, X, weights, by_feature.T, topic_counts=topic_counts, proportions=proportions
-    )
+    weight_counts, log_likelihoods = _pass(X, weights, by_feature, topic_counts, proportions)
     found = by_feature[:0] if topic_counts is None else topic_counts
     return Counts(weight_counts, found.T, float(log_likelihoods.sum()))
 
@@ -123,7 +119,7 @@ class ReadyTopics(NamedTuple):
 
 
 def ready(topics: Array) -> ReadyTopics:
-    """Make topics ready for row passes, each of which does it else."""
+    """Return topics in the form that row passes read, to convert them only once."""
     by_feature = np.ascontiguousarray(topics.T)
     return ReadyTopics(by_feature.T, native.pad_topics(by_feature, current_threads()))
 
@@ -134,30 +130,33 @@ def row_pass(
     """Compute the weights' expected counts and the log-likelihood of each row on its own."""
     if X.is_sparse:
         return rows_pass(X.view(), weights, ready(topics), proportions=proportions)
-    by_feature = np.ascontiguousarray(topics.T)
-    kernel = partial(_dense_pass, X, by_feature, None)
-    return _pass(kernel, X, weights, by_feature.T, proportions=proportions)
+    return _pass(X, weights, np.ascontiguousarray(topics.T), None, proportions)
 
 
 def rows_pass(
     X: RowView, weights: Array, topics: ReadyTopics, *, proportions: bool = False
 ) -> tuple[Array, Array]:
     """Compute :func:`row_pass` of some rows of sparse data, with topics that are ready."""
-    _check_features(X.n_features, topics.topics.shape[1])
-    kernel = partial(_rows_pass, X, topics.padded)
-    return _pass(kernel, X, weights, topics.topics, proportions=proportions)
+    return _pass(X, weights, topics.topics.T, None, proportions, topics.padded)
 
 
 def _pass(
-    kernel: Callable[[Array, Array, Array], None],
     X: CountMatrix | RowView,
     weights: Array,
-    topics: Array,
-    *,
-    topic_counts: Array | None = None,
+    by_feature: Array,
+    topic_counts: Array | None,
     proportions: bool,
+    padded: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Let the kernel fill the weights' counts, and the log-likelihood of each row."""
+    """Return the weights' counts and the log-likelihood of each row, and fill ``topic_counts``.
+
+    A :class:`RowView` needs ``padded`` topics, and cannot fill ``topic_counts``.
+    """
+    n_features = X.n_features if isinstance(X, RowView) else X.shape[1]
+    if n_features != len(by_feature):  # the core believes the features of the counts
+        raise ValueError(
+            f"topics of {len(by_feature)} features do not fit X, which has {n_features}"
+        )
     weights = np.ascontiguousarray(weights)
     weight_counts, log_likelihoods = np.empty_like(weights), np.empty(len(weights))
     scale = None
@@ -165,67 +164,23 @@ def _pass(
         # By a power of two, which changes no digit.
         scale = np.ldexp(weights.dtype.type(1), np.frexp(weights.max(axis=1))[1])
         weights = weights / scale[:, np.newaxis]
-    kernel(weights, weight_counts, log_likelihoods)
+    if isinstance(X, RowView):
+        assert padded is not None
+        rows = X.starts, X.ends, X.features, X.values
+        native.row_pass(*rows, weights, padded, weight_counts, log_likelihoods, current_threads())
+    elif X.is_sparse:
+        index = None if topic_counts is None else X.by_feature
+        entries = X.row_starts, X.features, X.values, X.block_rows, index
+        to = weight_counts, topic_counts, log_likelihoods, X.workspace
+        native.expected_counts(*entries, weights, by_feature, *to, current_threads())
+    else:
+        _dense_pass(X, by_feature, topic_counts, weights, weight_counts, log_likelihoods)
     if scale is not None:
         log_likelihoods += X.sample_totals * np.log(scale, dtype=np.float64)
     if proportions and X.missing is not None:
-        fill_in(
-            X.missing,
-            X.sample_totals,
-            weights,
-            topics,
-            weight_counts,
-            None if topic_counts is None else topic_counts.T,
-            log_likelihoods,
-        )
+        sums = weight_counts, None if topic_counts is None else topic_counts.T, log_likelihoods
+        fill_in(X.missing, X.sample_totals, weights, by_feature.T, *sums)
     return weight_counts, log_likelihoods
-
-
-def _check_features(of_counts: int, of_topics: int) -> None:
-    """Raise if they differ: the core believes the features of the counts."""
-    if of_counts != of_topics:
-        raise ValueError(f"topics of {of_topics} features do not fit X, which has {of_counts}")
-
-
-def _rows_pass(
-    X: RowView, padded: Array, weights: Array, weight_counts: Array, log_likelihoods: Array
-) -> None:
-    native.row_pass(
-        X.starts,
-        X.ends,
-        X.features,
-        X.values,
-        weights,
-        padded,
-        weight_counts,
-        log_likelihoods,
-        current_threads(),
-    )
-
-
-def _sparse_pass(
-    X: CountMatrix,
-    by_feature: Array,
-    topic_counts: Array | None,
-    weights: Array,
-    weight_counts: Array,
-    log_likelihoods: Array,
-) -> None:
-    _check_features(X.shape[1], len(by_feature))
-    native.expected_counts(
-        X.row_starts,
-        X.features,
-        X.values,
-        X.block_rows,
-        None if topic_counts is None else X.by_feature,
-        weights,
-        by_feature,
-        weight_counts,
-        topic_counts,
-        log_likelihoods,
-        X.workspace,
-        current_threads(),
-    )
 
 
 def _dense_pass(
@@ -236,7 +191,7 @@ def _dense_pass(
     weight_counts: Array,
     log_likelihoods: Array,
 ) -> None:
-    """Three matrix products on each row block, and one sweep that divides and takes logarithms.
+    """Compute a pass over dense data: three matrix products and one sweep for each row block.
 
     The blocks are always the same ones, each is computed by one thread, and their sums are added
     in order: so the bits do not depend on the number of threads here either.
@@ -261,7 +216,7 @@ def _dense_pass(
 
 
 def in_waves(compute: Callable[[slice], Found], blocks: list[slice]) -> Iterator[Found]:
-    """Compute as many blocks at a time as there are threads; give the results in order."""
+    """Yield the results in order; as many blocks are computed at a time as there are threads."""
     threads = min(current_threads(), len(blocks))
     if threads <= 1:
         yield from map(compute, blocks)
@@ -272,16 +227,16 @@ def in_waves(compute: Callable[[slice], Found], blocks: list[slice]) -> Iterator
 
 
 def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array, Array]:
-    r"""Sum the squared responsibilities, for each side.
+    r"""Return the sums of squared responsibilities, for weights and topics.
 
     .. math:: \sum_v x_{dv} u_{dv} \phi_{dkv}^2, \qquad \sum_d x_{dv} u_{dv} \phi_{dkv}^2,
         \qquad u_{dv} = \min(x_{dv}, 1)
 
-    A count is so many draws of one, or one draw of less: what a draw finds of itself among the
+    A count is so many draws of one, or one draw of less: the self-contribution of a draw to the
     counts of its sample and component is :math:`u \phi`.
 
-    This is the kernel's own work once more: the squared shares of a count, divided by their sum,
-    are the responsibilities of the squared factors.
+    The same kernel computes them: the squared shares of a count, divided by their sum, are the
+    responsibilities of the squared factors.
 
     Returns
     -------
@@ -294,7 +249,11 @@ def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array
     native.squared_shares(
         X.row_starts, X.features, X.values, weights, by_feature, values, current_threads()
     )
-    values *= _draw_sizes(X)
+    if X.copies is None:
+        values *= np.minimum(X.values, 1)
+    else:  # a sample that counts several times draws as often; one that counts less, less
+        copies = np.repeat(X.copies, np.diff(X.row_starts)).astype(X.dtype)
+        values *= np.minimum(X.values, copies) / np.maximum(copies, 1)
     squares = by_feature / by_feature.max(axis=1, keepdims=True, initial=_TINY)  # or underflow
     weight_squares, topic_squares = np.empty_like(weights), np.empty_like(by_feature)
     native.expected_counts(
@@ -314,19 +273,8 @@ def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array
     return weight_squares, topic_squares.T
 
 
-def _draw_sizes(X: CountMatrix) -> Array:
-    """Give the size of a draw of each count: one, or the count itself if it is less.
-
-    A sample that counts several times draws as often; one that counts less than once, less.
-    """
-    if X.copies is None:
-        return np.minimum(X.values, 1)
-    copies = np.repeat(X.copies, np.diff(X.row_starts)).astype(X.dtype)
-    return np.asarray(np.minimum(X.values, copies) / np.maximum(copies, 1))
-
-
 def table(array: Array) -> tuple[Array, bool]:
-    """View a C- or Fortran-contiguous matrix as a C-contiguous one, and tell whether it turned."""
+    """Return a C-contiguous view of a contiguous matrix, and whether it is transposed."""
     if array.flags.c_contiguous:
         return array, False
     if not array.flags.f_contiguous:
@@ -337,7 +285,7 @@ def table(array: Array) -> tuple[Array, bool]:
 def effective_factor(
     parameters: Array, counts: Array, offsets: Array | None = None
 ) -> tuple[Array, Array]:
-    r"""Effective factor of Dirichlet or Gamma posteriors, and what it adds to their bound.
+    r"""Return the effective factor of Dirichlet or Gamma posteriors, and its part of the bound.
 
     Parameters
     ----------
@@ -365,7 +313,7 @@ def effective_factor(
 
 
 def gamma_functions(x: Array) -> tuple[Array, Array]:
-    """Digamma and log-gamma of an array of positive numbers."""
+    """Return digamma and log-gamma of an array of positive numbers."""
     x = np.ascontiguousarray(x, dtype=np.float64)
     digamma, log_gamma = np.empty_like(x), np.empty_like(x)
     native.gamma_functions(x.ravel(), digamma.reshape(-1), log_gamma.reshape(-1))
@@ -375,16 +323,20 @@ def gamma_functions(x: Array) -> tuple[Array, Array]:
 def distance(
     a: Array, b: Array, *, row_scale: Array | None = None, column_scale: Array | None = None
 ) -> float:
-    """Sum of ``|a - scale * b|`` with a scale for each row and column (default 1)."""
+    """Return the sum of ``|a - scale * b|``, with a scale for each row and column (default 1)."""
     a, turned = table(a)
     b = np.ascontiguousarray(b.T if turned else b)
-    scales = (column_scale, row_scale) if turned else (row_scale, column_scale)
-    by_row, by_column = (s if s is None else np.ascontiguousarray(s, np.float64) for s in scales)
-    return native.distance(a, b, by_row, by_column, current_threads())
+    if turned:
+        row_scale, column_scale = column_scale, row_scale
+    if row_scale is not None:
+        row_scale = np.ascontiguousarray(row_scale, np.float64)
+    if column_scale is not None:
+        column_scale = np.ascontiguousarray(column_scale, np.float64)
+    return native.distance(a, b, row_scale, column_scale, current_threads())
 
 
 def log_sums(values: Array, exponents: Array) -> Array:
-    r"""Sum :math:`\text{exponents} \cdot \log(\text{values})` over each row, or each column.
+    r"""Return the sums of :math:`\text{exponents} \cdot \log(\text{values})` by row or column.
 
     Over columns if those are what is contiguous. Both are tables of the same shape, positive and
     non-negative.
@@ -397,14 +349,14 @@ def log_sums(values: Array, exponents: Array) -> Array:
 
 
 def row_distances(a: Array, b: Array) -> Array:
-    """Sum of ``|a - b|`` of each row of C-contiguous arrays, in float64."""
+    """Return the sum of ``|a - b|`` of each row of C-contiguous arrays, in float64."""
     distances = np.empty(len(a))
     native.row_distances(a, b, distances, current_threads())
     return distances
 
 
 def row_sums(array: Array) -> Array:
-    """Sum of each row, in float64."""
+    """Return the sum of each row, in float64."""
     array, turned = table(array)
     sums = np.empty(array.shape[1 if turned else 0])
     native.sums(array, turned, sums, current_threads())
@@ -412,7 +364,7 @@ def row_sums(array: Array) -> Array:
 
 
 def normalized(array: Array, *, in_place: bool = False) -> Array:
-    """Divide rows by their sums; a row of zeros says nothing and becomes uniform."""
+    """Return rows divided by their sums; a row of zeros becomes uniform."""
     sums = row_sums(array)
     array, turned = table(array)
     result = array if in_place else np.empty_like(array)
@@ -428,7 +380,7 @@ def extrapolated(
     momentum: Array | float,
     floor: Array | float,
 ) -> Array:
-    r"""Take expected counts further along the way that they went, in the logarithms.
+    r"""Return expected counts extrapolated by their last change, in the logarithms.
 
     .. math:: \text{latest} \cdot (\text{latest} / \text{previous})^{\text{momentum}}
 
@@ -445,7 +397,8 @@ def extrapolated(
         The momentum lies between 0 and 1.
     """
     latest, previous = np.ascontiguousarray(latest), np.ascontiguousarray(previous)
-    momentums, floors = (np.full(len(latest), setting, np.float64) for setting in (momentum, floor))
+    momentums = np.full(len(latest), momentum, np.float64)
+    floors = np.full(len(latest), floor, np.float64)
     to = np.empty_like(latest)
     native.extrapolate(latest, previous, totals, momentums, floors, to, current_threads())
     return to
@@ -460,7 +413,7 @@ def descended(
     sweeps: int,
     repeats: Array | None = None,
 ) -> Array:
-    r"""Sweep over the entries of each row's factors, each going towards its optimum.
+    r"""Return factors after sweeps of coordinate descent over the entries of each row.
 
     For row :math:`d` of sparse data, with :math:`t` the other side's factors,
 

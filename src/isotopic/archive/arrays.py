@@ -26,15 +26,13 @@ def encode_strings(array: Array, place: Place) -> dict[str, Any]:
     """Return the JSON of an array of str objects."""
     order: Any = "F" if array.flags.fnc else "C"
     items = array.ravel(order).tolist()
-    if not all(type(item) is str for item in items):
-        raise TypeError(
-            f"{show(place)}: cannot save an object array unless all its entries are str."
-        )
-    return {
-        "shape": list(array.shape),
-        "order": order,
-        "items": [encode_text(item, place) for item in items],
-    }
+    for item in items:
+        if type(item) is not str:
+            raise TypeError(
+                f"{show(place)}: cannot save an object array unless all its entries are str."
+            )
+        encode_text(item, place)
+    return {"shape": list(array.shape), "order": order, "items": items}
 
 
 def decode_strings(content: Any) -> Array:
@@ -75,11 +73,6 @@ def _is_storable(dtype: np.dtype[Any]) -> bool:
     if dtype.names is not None:
         return dtype.itemsize > 0 and all(_is_storable(dtype[name]) for name in dtype.names)
     return dtype.kind in "biufUS" and dtype.char != "g" and dtype.itemsize > 0
-
-
-def write_array(stream: IO[bytes], array: Array) -> None:
-    """Write a storable array as a .npy file."""
-    npy.write_array(stream, array, version=(1, 0), allow_pickle=False)
 
 
 def read_array(stream: IO[bytes], size: int, name: str) -> Array:

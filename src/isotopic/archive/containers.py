@@ -10,10 +10,10 @@ from isotopic.archive.scalars import decode_text, encode_text
 
 def encode_fields(fields: Mapping[str, Any], place: Place, encode: Encode) -> dict[str, Any]:
     """Return the JSON object of named values."""
-    return {
-        encode_text(name, place): encode(value, (*place, step(name)))
-        for name, value in fields.items()
-    }
+    encoded = {}
+    for name, value in fields.items():
+        encoded[encode_text(name, place)] = encode(value, (*place, step(name)))
+    return encoded
 
 
 def decode_fields(content: Any, depth: int, decode: Decode) -> dict[str, Any]:

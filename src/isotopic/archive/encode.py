@@ -72,7 +72,10 @@ class Encoder:
     def _name(self, array: Array, place: Place) -> str:
         """Collect the array, once, and return its name."""
         if id(array) not in self._seen:
-            name = self._new_name(place)
+            # A name after the place of the array, valid in every file system.
+            name = re.sub(r"[^\w.\[\]-]", "_", show(place), flags=re.ASCII)[:100]
+            if name in self.arrays or name in self.strings:
+                name = f"{name}~{len(self._seen)}"
             if array.dtype.kind == "O":
                 self.strings[name] = encode_strings(array, place)
             else:
@@ -80,12 +83,6 @@ class Encoder:
                 self.arrays[name] = array
             self._seen[id(array)] = name, array
         return self._seen[id(array)][0]
-
-    def _new_name(self, place: Place) -> str:
-        """Return a name for an array after its place, valid in every file system."""
-        name = re.sub(r"[^\w.\[\]-]", "_", show(place), flags=re.ASCII)[:100]
-        taken = name in self.arrays or name in self.strings
-        return f"{name}~{len(self._seen)}" if taken else name
 
 
 def _fields(value: Any) -> Mapping[str, Any] | None:

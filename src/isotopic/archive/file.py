@@ -9,11 +9,12 @@ from contextlib import contextmanager, suppress
 from importlib import metadata
 from typing import IO, Any
 
-from isotopic.archive.arrays import write_array
+from numpy.lib import format as npy
+
 from isotopic.archive.checks import checked, checked_object, distinct
 from isotopic.archive.decode import Decoder
 from isotopic.archive.encode import Encoder
-from isotopic.archive.members import Members, member_of
+from isotopic.archive.members import Members
 
 _FORMAT = "isotopic"
 _FORMAT_VERSION = 2
@@ -63,8 +64,8 @@ def write(
         # A ZipInfo has a fixed date: the same tree gives the same bytes.
         archive.writestr(zipfile.ZipInfo(_MANIFEST), text)
         for name, array in encoder.arrays.items():
-            with archive.open(zipfile.ZipInfo(member_of(name)), "w", force_zip64=True) as member:
-                write_array(member, array)
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                npy.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
 def read(
@@ -136,12 +137,12 @@ def _read(
     with archive:
         members = Members(archive, os.fstat(file.fileno()).st_size)
         manifest = _read_manifest(members, kind)
-        strings, node, version = (manifest[key] for key in ("strings", "tree", "format_version"))
+        strings, node, version = manifest["strings"], manifest["tree"], manifest["format_version"]
         if upgrade is not None and version < _FORMAT_VERSION:
             node = upgrade(node, version)
         decoder = Decoder(types, members, strings)
         tree = decoder.decode(node)
-        mentioned = {member_of(name) for name in decoder.arrays.keys() - strings.keys()}
+        mentioned = {f"{name}.npy" for name in decoder.arrays.keys() - strings.keys()}
         surplus = members.names - mentioned - {_MANIFEST} | strings.keys() - decoder.arrays.keys()
         if surplus:
             raise ValueError(f"The manifest does not refer to {sorted(surplus)}.")

@@ -29,7 +29,7 @@ def encode_sparse(matrix: Any, place: Place, encode: Encode) -> dict[str, Any]:
             f"{show(place)}: cannot save a sparse array of {matrix.ndim} dimensions, only of 2."
         )
     parts = {name: getattr(matrix, name) for name in PARTS[matrix.format]}
-    head = {"class": type(matrix).__name__, "shape": [int(n) for n in matrix.shape]}
+    head = {"class": type(matrix).__name__, "shape": list(map(int, matrix.shape))}
     return head | encode_fields(parts, place, encode)
 
 

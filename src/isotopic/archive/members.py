@@ -8,11 +8,6 @@ from typing import IO
 from isotopic.archive.arrays import Array, read_array
 
 
-def member_of(array: str) -> str:
-    """Return the name of the member that holds this array."""
-    return f"{array}.npy"
-
-
 class Members:
     """The members of an archive; together they cannot be larger than the file.
 
@@ -40,7 +35,7 @@ class Members:
 
     def array(self, name: str) -> Array:
         """Return the array of this name."""
-        member = member_of(name)
+        member = f"{name}.npy"
         with self._open(member) as (stream, size):
             return read_array(stream, size, member)
 

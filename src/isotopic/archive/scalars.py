@@ -31,26 +31,23 @@ def encode_text(text: Any, place: Place) -> str:
     """Return the text; raise unless it is a str of valid Unicode."""
     if type(text) is not str:
         raise TypeError(f"{show(place)}: the name of a field must be a str, but is {text!r}.")
-    if not _is_unicode(text):
-        raise ValueError(f"{show(place)}: cannot save {text!r}, which is not valid Unicode.")
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # lone surrogates, which Python allows
+        raise ValueError(
+            f"{show(place)}: cannot save {text!r}, which is not valid Unicode."
+        ) from None
     return text
 
 
 def decode_text(text: Any) -> str:
     """Return the text; raise unless it is a str of valid Unicode."""
     decoded: str = checked(text, str)
-    if not _is_unicode(decoded):
-        raise ValueError(f"{decoded!r} is not valid Unicode.")
-    return decoded
-
-
-def _is_unicode(text: str) -> bool:
-    """Return whether the text has no lone surrogates, which Python allows."""
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        decoded.encode()
+    except UnicodeEncodeError:  # lone surrogates, which JSON allows
+        raise ValueError(f"{decoded!r} is not valid Unicode.") from None
+    return decoded
 
 
 def decode_int(content: Any) -> int:

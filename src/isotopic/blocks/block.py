@@ -10,7 +10,6 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.blocks.buffers import Buffers
 from isotopic.counts import CountMatrix
 from isotopic.io import Source
 
@@ -142,6 +141,23 @@ class Stack:
         if any(sparse.issparse(part) for part in loaded):
             return sparse.vstack([sparse.csr_array(part) for part in loaded], format="csr")
         return np.concatenate(loaded)
+
+
+class Buffers:
+    """Arrays by name that use the same memory for one block after the other.
+
+    The system clears new memory, which takes as long as reading numbers into it.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
+
+    def get(self, name: str, size: int, dtype: DTypeLike) -> Array:
+        """Return an array with arbitrary content."""
+        kept = self._arrays.get(name)
+        if kept is None or kept.dtype != dtype or len(kept) < size:
+            kept = self._arrays[name] = np.empty(size, dtype)
+        return kept[:size]
 
 
 class BlockError(ValueError):

@@ -12,7 +12,7 @@ from isotopic.blocks.engine import Engine, LocalEngine
 from isotopic.blocks.opening import Blocks
 from isotopic.blocks.row_store import EqualShares
 from isotopic.blocks.tasks import PlacedBlock
-from isotopic.count_checks import check_shares, check_total
+from isotopic.count_checks import check_range
 from isotopic.counts import CountMatrix
 
 
@@ -111,8 +111,7 @@ class BlockedCounts:
         self.saturated_divergence: float = found.saturated_divergence
         self.largest_block = found.largest
         self.total = float(self.sample_totals.sum())
-        check_total(self.total, self.dtype)
-        check_shares(self.feature_totals, self.total, self.dtype)
+        check_range(self.dtype, self.total, feature_totals=self.feature_totals)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(

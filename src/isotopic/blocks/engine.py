@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from isotopic._core import native
-from isotopic.blocks.buffers import Buffers
+from isotopic.blocks.block import Buffers
 from isotopic.blocks.cache import BlockCache
 from isotopic.blocks.tasks import A, PlacedBlock, Task, TreeSum
 from isotopic.counts import CountMatrix

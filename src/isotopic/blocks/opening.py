@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.blocks.block import Block, sample_names
+from isotopic.blocks.block import Block, Stack, sample_names
 from isotopic.blocks.sources import (
     BlockOptions,
     check_widths,
@@ -62,9 +63,7 @@ class Blocks:
     @property
     def sample_names(self) -> Array | None:
         """The names of the samples, read from the files; ``None`` if a block has none."""
-        names = [sample_names(block) for block in self.blocks]
-        known = [part for part in names if part is not None]
-        return np.concatenate(known) if len(known) == len(names) else None
+        return sample_names(Stack(self.blocks))
 
 
 def open_blocks(
@@ -155,12 +154,12 @@ def open_blocks(
 
 def is_blocks(X: Any) -> bool:
     """Whether ``X`` is read block by block rather than as a matrix."""
-    if isinstance(X, (Blocks, Source, str, os.PathLike)) or is_dask(X):
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return False
+    if isinstance(X, (Blocks, Source, str, os.PathLike, Iterator)) or is_dask(X):
         return True
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(is_part(part) for part in X)
-    if isinstance(X, Iterator):
-        return True
     return module_of(X) in ("h5py", "zarr", "anndata")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.blocks.block_pass import BlockPass, Recipe, RecipeRows, Sums
 from isotopic.blocks.counts import BlockedCounts
-from isotopic.blocks.hyperparameters import BlockedEvidence, Squares, Tally
+from isotopic.blocks.hyperparameters import BlockedEvidence, Squares, SumStatistics
 from isotopic.blocks.memory import Memory
 from isotopic.blocks.row_store import Extrapolated, RowsByNumber, RowsInMemory, StoredRows
 from isotopic.counts import CountMatrix
@@ -16,7 +16,7 @@ from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.divergences.base import PassSums
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
-from isotopic.priors.learns_hyperparameters import update_repeatedly
+from isotopic.priors.hyperparameters import update_repeatedly
 from isotopic.problem import Finish, Problem, keep_unchanged, sum_components
 
 
@@ -99,7 +99,7 @@ class BlockedProblem(Problem):
         return self.divergence.counts(found, self.topics, topics)
 
     def with_updated_hyperparameters(self, state: Any) -> Self:
-        """Give the problem with the settings that the priors learn from the counts at a point."""
+        """Return the problem with hyperparameters updated from the counts at a point."""
         counts, store, pieces = state.counts, self.memory.store, self.X.pieces
         rows = counts.weights.stored(store, pieces) if self.X.engine.shared else counts.weights
         evidence = BlockedEvidence(rows, None, self.topics_totals(state.topics))
@@ -117,18 +117,18 @@ class BlockedProblem(Problem):
         topics = self.topics.with_updated_hyperparameters(
             Evidence(counts.topics, topic_squares, self.weights_totals(state.weights))
         )
-        prior = self._taught(prior, evidence)
+        prior = self._update_weights_prior(prior, evidence)
         weights = prior.with_self_contribution(table) if prior.needs_squares else prior
         return replace(self, weights=weights, topics=topics)
 
-    def _taught(self, prior: Any, evidence: BlockedEvidence) -> Any:
+    def _update_weights_prior(self, prior: Any, evidence: BlockedEvidence) -> Any:
         """Return the weights' prior with hyperparameters updated by sums over all blocks."""
-        if not (prior.learns and prior.learns_from_statistics):
+        if not prior.learns or prior.learn is None:
             return prior
 
         def sufficient_statistics(now: Prior) -> Array:
-            tally = self.X.engine.total(Tally(now, evidence), self.X.pieces, read=False)
-            statistics: Array = tally.values
+            task = SumStatistics(now, evidence)
+            statistics: Array = self.X.engine.total(task, self.X.pieces, read=False).values
             return statistics
 
         return update_repeatedly(prior, sufficient_statistics)
@@ -178,16 +178,20 @@ class BlockedProblem(Problem):
         return weights.recipe.of(piece, self.X.sample_totals[piece.rows])
 
     def _shareable(self, recipe: Recipe) -> Recipe:
-        """Put what only this process has where all can see it."""
+        """Return the recipe with its rows where all processes can read them."""
         if not self.X.engine.shared:
             return recipe
         return replace(recipe, rows=recipe.rows.stored(self.memory.store, self.X.pieces))
 
     def collect_weights(self, weights: Any, finish: Finish = keep_unchanged) -> Posterior:
-        """Give the weights of all samples as arrays: in memory, in files, or none at all."""
-        if not self.X.blocks.keep_weights:
-            return _without_rows(self._of(weights, self.X.pieces[0]))
+        """Return the weights of all samples as arrays: in memory, in files, or none at all."""
         made: dict[str, Any] = {}
+        if not self.X.blocks.keep_weights:
+            part = self._of(weights, self.X.pieces[0])
+            for name in _ARRAYS:
+                rows = getattr(part, name)
+                made[name] = None if rows is None else rows[:0].copy()
+            return Posterior(**made)
         for piece in self.X.pieces:
             part = finish(self._of(weights, piece), piece.rows)
             for name in _ARRAYS:
@@ -203,12 +207,6 @@ class BlockedProblem(Problem):
 
 
 _ARRAYS = ("mean", "effective", "parameters", "rates", "explained")
-
-
-def _without_rows(part: Posterior) -> Posterior:
-    arrays: dict[str, Any] = {name: getattr(part, name) for name in _ARRAYS}
-    none: dict[str, Any] = {n: None if a is None else a[:0].copy() for n, a in arrays.items()}
-    return Posterior(**none)
 
 
 def make_problem(

@@ -6,7 +6,7 @@ import weakref
 from bisect import bisect
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self, TypeAlias
 from uuid import uuid4
 
 import numpy as np
@@ -16,30 +16,14 @@ from isotopic.blocks.tasks import PlacedBlock
 from isotopic.divergences import Divergence
 
 
-class Store(Protocol):
-    """Keeps arrays of rows by a key and the number of their block."""
-
-    def put(self, key: str, number: int, rows: Array) -> None:
-        """Keep the rows of a block, which never change afterwards."""
-
-    def get(self, key: str, number: int) -> Array:
-        """Return the rows of a block."""
-
-    def discard(self, key: str) -> None:
-        """Delete all rows of a key."""
-
-    def numbers(self, key: str) -> list[int]:
-        """Return the numbers of the blocks that have rows of a key."""
-
-
 class MemoryStore:
-    """A store in memory."""
+    """A store in memory: arrays of rows by a key and the number of their block."""
 
     def __init__(self) -> None:
         self._rows: dict[str, dict[int, Array]] = {}
 
     def put(self, key: str, number: int, rows: Array) -> None:
-        """Keep the rows of a block."""
+        """Keep the rows of a block, which never change afterwards."""
         self._rows.setdefault(key, {})[number] = rows
 
     def get(self, key: str, number: int) -> Array:
@@ -106,6 +90,9 @@ class FolderStore:
 
     def _path(self, key: str, number: int) -> str:
         return os.path.join(self.folder, f"{key}.{number}.npy")
+
+
+Store: TypeAlias = MemoryStore | FolderStore
 
 
 class BlockRows:

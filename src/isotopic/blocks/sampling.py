@@ -1,7 +1,6 @@
 """Loading some rows of all blocks into memory."""
 
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -9,19 +8,8 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.engine import LocalEngine
-from isotopic.blocks.tasks import PlacedBlock
+from isotopic.blocks.tasks import Added, PlacedBlock
 from isotopic.counts import CountMatrix
-
-
-@dataclass
-class RowParts:
-    """Rows of blocks, as sparse matrices that go one below the other."""
-
-    parts: list[Any]
-
-    def plus(self, later: Self) -> Self:
-        """Return the rows with later ones below."""
-        return type(self)(self.parts + later.parts)
 
 
 @dataclass(frozen=True)
@@ -36,12 +24,12 @@ class SelectRows:
 
     which: Array
 
-    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> RowParts:
-        """Return the selected rows of one block."""
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Added:
+        """Return the selected rows of one block, as a list of sparse matrices."""
         first, last = np.searchsorted(self.which, (piece.start, piece.stop))
         rows = X.as_sparse().rows(self.which[first:last] - piece.start)
         parts = rows.values, rows.features, rows.row_starts
-        return RowParts([sparse.csr_array(parts, shape=rows.shape)])
+        return Added([sparse.csr_array(parts, shape=rows.shape)])
 
 
 def load_rows(X: BlockedCounts, which: Array) -> CountMatrix:
@@ -50,7 +38,7 @@ def load_rows(X: BlockedCounts, which: Array) -> CountMatrix:
     if isinstance(engine, LocalEngine) and engine.cache.size is not None:
         engine.cache.clear()  # the rows may need all memory that the limit leaves
         engine = LocalEngine(cache_size=0)
-    parts = engine.total(SelectRows(which), X.pieces).parts
+    parts = engine.total(SelectRows(which), X.pieces).values
     rows = CountMatrix.of_canonical(sparse.vstack(parts, format="csr"), X.dtype)
     rows.copies = None if X.copies is None else X.copies[which]
     return rows

@@ -7,8 +7,14 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.block import Block, BlockError, can_load_in_place, load_in_place, load_raw
-from isotopic.blocks.buffers import Buffers
+from isotopic.blocks.block import (
+    Block,
+    BlockError,
+    Buffers,
+    can_load_in_place,
+    load_in_place,
+    load_raw,
+)
 from isotopic.counts import CountMatrix
 
 
@@ -111,6 +117,17 @@ class Addable(Protocol):
 
     def plus(self, later: Self) -> Self:
         """Return the sum with a result of later rows; both may be overwritten."""
+
+
+@dataclass
+class Added:
+    """Values of one or more blocks that are added: an array, or a list that becomes longer."""
+
+    values: Any
+
+    def plus(self, later: Self) -> Self:
+        """Return the sum with that of later blocks."""
+        return type(self)(self.values + later.values)
 
 
 A = TypeVar("A", bound=Addable)

@@ -1,4 +1,4 @@
-"""Where a fit starts: at random, near what a quick look at the data finds, or from what is given.
+"""Where a fit starts: at random, from a decomposition of the data, or from given factors.
 
 A strategy shares the counts out over the components, and the priors absorb them: so every strategy
 serves every model.
@@ -23,7 +23,7 @@ from isotopic.init.start import (
     start_from_arrays,
     uniform_start,
 )
-from isotopic.init.subsample import enough_room, sampled_counts
+from isotopic.init.subsample import counts_of_all_samples, has_room_for_sample, sample_problem
 from isotopic.init.warm_up import warm_up, with_self_contribution_estimate
 from isotopic.problem import Problem
 
@@ -54,7 +54,8 @@ def strategy_start(
 ) -> Start:
     """Share the counts out by a named strategy, and let the priors absorb them.
 
-    Of data in row blocks, strategies other than random see as many samples as fit into memory.
+    If the data is in row blocks, strategies other than random see as many samples as fit into
+    memory.
 
     Parameters
     ----------
@@ -70,28 +71,30 @@ def strategy_start(
     -------
     weights, topics : Posterior
     """
-    bayesian = problem.weights.is_bayesian or problem.topics.is_bayesian
-    decomposed = bayesian and number == 0
-    chosen = ("nndsvd" if decomposed else "random") if name == "auto" else name
+    chosen = name
+    if name == "auto":
+        is_bayesian = problem.weights.is_bayesian or problem.topics.is_bayesian
+        chosen = "nndsvd" if is_bayesian and number == 0 else "random"
     if chosen not in STRATEGIES:
         names = ", ".join(["auto", *STRATEGIES])
         raise ValueError(f"init={name!r} is not a strategy; choose one of {names}")
 
-    def found(problem: Problem) -> tuple[Array, Array]:
-        counts = STRATEGIES[chosen](problem.X, problem.n_components, rng)
-        return warm_up(problem, *counts) if name == "auto" else counts
-
-    if chosen == "random" or not isinstance(problem, BlockedProblem):
-        return absorbed(problem, *found(problem))
-    if not enough_room(problem):
-        if name != "auto":
+    part = problem
+    if chosen != "random" and isinstance(problem, BlockedProblem):
+        if has_room_for_sample(problem):
+            part = sample_problem(problem, rng)
+        elif name == "auto":
+            chosen = "random"
+        else:
             raise ValueError(
                 f"init={name!r} looks at samples in memory, for which memory_limit leaves no room: "
                 "raise it, or use init='random'"
             )
-        chosen = "random"
-        return absorbed(problem, *found(problem))
-    counts = sampled_counts(problem, found, rng)
-    everyone = problem.memory.n_sampled == problem.X.shape[0]
-    again = name == "auto" and not everyone  # for those who were not there
-    return absorbed(problem, *(warm_up(problem, *counts) if again else counts))
+    counts = STRATEGIES[chosen](part.X, part.n_components, rng)
+    if name == "auto":
+        counts = warm_up(part, *counts)
+    if isinstance(problem, BlockedProblem) and part.X.shape[0] < problem.X.shape[0]:
+        counts = counts_of_all_samples(problem, counts[1])
+        if name == "auto":
+            counts = warm_up(problem, *counts)
+    return absorbed(problem, *counts)

@@ -1,6 +1,9 @@
-"""From the topics that a strategy found to counts that every prior can absorb."""
+"""Samples as profiles, and the way from topics that a strategy found to counts of both sides."""
+
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
@@ -16,6 +19,21 @@ _EVEN_PART = 0.01
 
 # More passes fit the weights closer to topics that are yet to change.
 WEIGHT_PASSES = 5
+
+
+def profiles(X: CountMatrix) -> Any:
+    """Return each sample divided by its total, free of the scale of the counts.
+
+    Returns
+    -------
+    ndarray or sparse array of shape (samples, features), float64
+        Like ``X``. Samples without counts stay zero.
+    """
+    totals = np.where(X.sample_totals > 0, X.sample_totals, 1)
+    if not X.is_sparse:
+        return X.dense / totals[:, np.newaxis]
+    values = X.values / np.repeat(totals, np.diff(X.row_starts))
+    return sparse.csr_array((values, X.features, X.row_starts), shape=X.shape)
 
 
 def counts_from_topics(
@@ -39,7 +57,13 @@ def counts_from_topics(
     topic_counts : ndarray of shape (components, features)
         Columns sum to the features' totals. Both are positive wherever these are.
     """
-    topics = np.asfortranarray(_completed(X, found, n_components, rng), X.dtype)
+    # Mix the overall profile into the topics, and add random ones.
+    overall = normalized(X.feature_totals[np.newaxis])
+    found = normalized(found[found.any(axis=1)])
+    shape = (n_components - len(found), X.shape[1])
+    random = normalized(overall * rng.exponential(size=shape))
+    found = (1 - _OVERALL_PART) * found + _OVERALL_PART * overall
+    topics = np.asfortranarray(np.vstack([found, random]), X.dtype)
     weights = np.full((X.shape[0], n_components), 1 / n_components, X.dtype)
     start = Posterior(weights, weights), Posterior(topics, topics)
     problem = Problem(Simplex(), Fixed(start[1], is_normalized=True), X.as_complete(), n_components)
@@ -49,17 +73,8 @@ def counts_from_topics(
     return weight_counts, shared_out(X.feature_totals, counts.topics.T).T
 
 
-def _completed(X: CountMatrix, found: Array, n_components: int, rng: np.random.Generator) -> Array:
-    """Normalise the topics that were found, mix in the overall profile, and add random ones."""
-    overall = normalized(X.feature_totals[np.newaxis])
-    found = normalized(found[found.any(axis=1)])
-    shape = (n_components - len(found), X.shape[1])
-    random = normalized(overall * rng.exponential(size=shape))
-    return np.vstack([(1 - _OVERALL_PART) * found + _OVERALL_PART * overall, random])
-
-
 def shared_out(totals: Array, counts: Array) -> Array:
-    """Split each total in proportion to a row of counts, and a part of it evenly."""
+    """Return each total, split in proportion to a row of counts and a small part of it evenly."""
     shares = normalized(np.ascontiguousarray(counts, np.float64), in_place=True)
     shares *= 1 - _EVEN_PART
     shares += _EVEN_PART / shares.shape[1]

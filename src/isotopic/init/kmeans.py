@@ -6,8 +6,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.init.allocation import counts_from_topics
-from isotopic.init.profiles import profiles
+from isotopic.init.allocation import counts_from_topics, profiles
 from isotopic.threads import one_blas_thread
 
 _ROUNDS = 10
@@ -46,7 +45,7 @@ def kmeans(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
 
 
 def _clusters(points: Any, present: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Lloyd's algorithm; the result tells with 0 or 1 which sample (row) is in which cluster."""
+    """Return which sample (row) is in which cluster, as 0 or 1, by Lloyd's algorithm."""
     members = _seeds(points, present, n_clusters, rng)
     for _ in range(_ROUNDS):
         centers = points.T @ (members / np.maximum(1, members.sum(axis=0)))
@@ -59,8 +58,8 @@ def _clusters(points: Any, present: Array, n_clusters: int, rng: np.random.Gener
 def _seeds(points: Any, present: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """Draw a sample for each cluster by its squared distance from those before (k-means++).
 
-    Of a few draws the one that brings the distances down most is kept. There are fewer seeds when
-    all samples are among them, but for copies.
+    Several samples are drawn each time, and the one that lowers the distances most is kept. There
+    are fewer seeds if there are fewer distinct samples.
     """
     n_draws = 2 + int(np.log(n_clusters))
     distances = np.where(present, 2.0, 0.0)

@@ -6,23 +6,22 @@ from sklearn.utils.extmath import randomized_svd
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.init.allocation import counts_from_topics
-from isotopic.init.profiles import profiles
+from isotopic.init.allocation import counts_from_topics, profiles
 from isotopic.threads import one_blas_thread
 
 
 def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[Array, Array]:
     r"""Share the counts out by the non-negative parts of singular vectors.
 
-    Of each pair of singular vectors of
+    The singular vectors are those of
 
-    .. math:: x_{dv} / \sqrt{n_d}, \qquad n_d = \sum_v x_{dv},
+    .. math:: x_{dv} / \sqrt{n_d}, \qquad n_d = \sum_v x_{dv}.
 
-    the positive or the negative parts make a topic, whichever have the larger product of norms.
-    Divided by the root of its total, a sample has the same Poisson noise as any other, and a few
-    large samples do not take all components. The zeros are filled, as in the variant NNDSVDa, here
-    from the overall profile. The weights are inferred from the counts: mostly that starts a fit
-    lower than the other half of the decomposition does.
+    The positive or the negative parts of a pair make a topic, whichever have the larger product of
+    norms. Divided by the root of its total, a sample has the same Poisson noise as any other, and a
+    few large samples do not take all components. Zeros are filled as in the variant NNDSVDa, here
+    from the overall profile. The weights are inferred from the counts: that usually starts a fit
+    lower than the left singular vectors do.
 
     Parameters
     ----------
@@ -44,7 +43,7 @@ def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
 
 
 def _singular_topics(X: CountMatrix, n_components: int, rng: np.random.Generator) -> Array:
-    """Find as many topics as there are singular values beyond rounding, and at most so many."""
+    """Return a topic for each singular value beyond rounding, at most ``n_components``."""
     seed = int(rng.integers(2**31))
     with one_blas_thread:
         equal_noise = sparse.diags_array(np.sqrt(X.sample_totals / X.total)) @ profiles(X)
@@ -55,18 +54,11 @@ def _singular_topics(X: CountMatrix, n_components: int, rng: np.random.Generator
             random_state=seed,
         )
     rank = np.count_nonzero(values > values[0] * max(X.shape) * np.finfo(np.float64).eps)
-    return _larger_parts(left[:, :rank].T, right[:rank])
-
-
-def _larger_parts(left: Array, right: Array) -> Array:
-    """Of pairs of vectors (in rows), take the parts of the right ones with the sign that weighs."""
-    signs = np.where(_weight(left, right) >= _weight(-left, -right), 1, -1)
-    parts: Array = np.maximum(signs[:, np.newaxis] * right, 0)
-    return parts
-
-
-def _weight(left: Array, right: Array) -> Array:
-    """Multiply the squared norms of the positive parts."""
-    one, other = (np.square(np.maximum(side, 0)).sum(axis=1) for side in (left, right))
-    weight: Array = one * other
-    return weight
+    left, right = left[:, :rank].T, right[:rank]
+    # Of each pair, take the parts with the sign whose product of squared norms is larger.
+    positive = np.square(np.maximum(left, 0)).sum(axis=1)
+    positive = positive * np.square(np.maximum(right, 0)).sum(axis=1)
+    negative = np.square(np.maximum(-left, 0)).sum(axis=1)
+    negative = negative * np.square(np.maximum(-right, 0)).sum(axis=1)
+    signs = np.where(positive >= negative, 1, -1)
+    return np.asarray(np.maximum(signs[:, np.newaxis] * right, 0))

@@ -4,8 +4,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.init.allocation import counts_from_topics
-from isotopic.init.profiles import profiles
+from isotopic.init.allocation import counts_from_topics, profiles
 from isotopic.kernels import normalized
 from isotopic.threads import one_blas_thread
 

@@ -15,11 +15,11 @@ Start = tuple[Posterior, Posterior]
 def random_counts(
     X: CountMatrix, n_components: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Share the counts out at random.
+    """Return random expected counts.
 
-    Each feature's total is shared by a flat Dirichlet, each sample's equally, and the first pass
-    tells the components apart. So a sample's place in the data, and how often it stands there, do
-    not matter; and fits end lower than from random shares of the samples.
+    Each feature's total is split by a flat Dirichlet, each sample's equally, and the first pass
+    tells the components apart. So neither the order of the samples nor copies of them matter, and
+    fits end lower than from random shares of the samples.
     """
     topic_counts = rng.dirichlet(np.ones(n_components), size=X.shape[1])
     topic_counts *= X.feature_totals[:, np.newaxis]
@@ -27,15 +27,15 @@ def random_counts(
 
 
 def random_start(problem: Problem, rng: np.random.Generator) -> Start:
-    """Share the counts out at random, and let the priors absorb them."""
+    """Return the factors that the priors make of random expected counts."""
     return absorbed(problem, *random_counts(problem.X, problem.n_components, rng))
 
 
 def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
-    """Take given factors, or given parameters of a Bayesian side.
+    """Return given factors, or given parameters of a Bayesian side, as posteriors.
 
-    Topics that are to be normalised and are not hand their scale to the weights where these are
-    a factor, so that the product stays what was given (Lemma 4.1).
+    If the prior normalises the topics, their scale moves to the weights, so that the product stays
+    what was given (Lemma 4.1).
     """
     dtype, components = problem.X.dtype, problem.n_components
     weights = _given(
@@ -56,7 +56,7 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
 
 
 def absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> Start:
-    """Let the priors absorb counts that were shared out."""
+    """Return the factors that the priors make of expected counts."""
     dtype = problem.X.dtype
     if isinstance(weight_counts, np.ndarray):  # data in blocks has a form of its own
         weight_counts = np.ascontiguousarray(weight_counts, dtype)
@@ -64,7 +64,7 @@ def absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> Sta
 
 
 def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:
-    """Share each sample's total equally: where the inference for new samples begins."""
+    """Return equal shares of each sample's total: where the inference for new samples begins."""
     counts = X.equal_shares(problem.n_components)
     totals = problem.topics_totals(topics, X.missing)
     weights = problem.weights.absorb(counts.astype(X.dtype), totals)

@@ -1,6 +1,5 @@
-"""Starts that need a matrix, for data in row blocks: found with some samples, then handed over."""
+"""Starts that need a matrix, for data in row blocks: found with some samples, then for all."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,46 +18,23 @@ from isotopic.solvers import BlockUpdate, solve
 _FEWEST = 10
 
 
-def enough_room(problem: BlockedProblem) -> bool:
+def has_room_for_sample(problem: BlockedProblem) -> bool:
     """Tell whether a sample that fits into memory is large enough to start from."""
     n_samples = problem.X.shape[0]
     return problem.memory.n_sampled >= min(n_samples, _FEWEST * problem.n_components)
 
 
-def sampled_counts(
-    problem: BlockedProblem,
-    found: Callable[[Problem], tuple[Array, Array]],
-    rng: np.random.Generator,
-) -> tuple[Any, Array]:
-    """Share out the counts of as many samples as fit into memory, then those of all.
-
-    Parameters
-    ----------
-    problem : BlockedProblem
-    found : callable
-        Gives the counts of both sides, for a problem in memory.
-    rng : Generator
-        For the samples, if they are not all.
-
-    Returns
-    -------
-    weight_counts : ndarray of shape (samples, components) or Rows
-        What ``found`` gave if all samples fit, else what they are with its topics.
-    topic_counts : ndarray of shape (components, features)
-    """
-    X, n_samples = problem.X, problem.X.shape[0]
-    n_sampled = problem.memory.n_sampled
+def sample_problem(problem: BlockedProblem, rng: np.random.Generator) -> Problem:
+    """Return the problem of as many samples as fit into memory, drawn at random if not all do."""
+    n_samples, n_sampled = problem.X.shape[0], problem.memory.n_sampled
     which = np.arange(n_samples)
     if n_sampled < n_samples:
         which = np.sort(rng.choice(n_samples, n_sampled, replace=False))
-    part = Problem(
-        problem.weights.rows(which), problem.topics, load_rows(X, which), problem.n_components
-    )
-    counts = found(part)
-    return counts if n_sampled == n_samples else _handed_over(problem, counts[1])
+    X = load_rows(problem.X, which)
+    return Problem(problem.weights.rows(which), problem.topics, X, problem.n_components)
 
 
-def _handed_over(problem: BlockedProblem, topic_counts: Array) -> tuple[Any, Array]:
+def counts_of_all_samples(problem: BlockedProblem, topic_counts: Array) -> tuple[Any, Array]:
     """Infer the weights of all samples for the topics of some, and share all counts out by both.
 
     A feature that these samples do not have is shared equally.

@@ -45,12 +45,9 @@ def read(path: Path, options: Options) -> LoadedSource:
     if not sparse.issparse(tree["counts"]):
         raise ValueError("the counts of the file are not a sparse table")
     for name in _MEMBERS - {"counts"}:
-        _check_strings(name, tree[name])
+        given = tree[name]
+        strings = isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.ndim == 1
+        if not (strings or (given is None and name == "documents")):
+            raise ValueError(f"the {name} of the file are not a list of str")
     names = tree["sample_names"], tree["feature_names"], tree["documents"]
     return loaded(tree["counts"], *names)
-
-
-def _check_strings(name: str, given: Any) -> None:
-    strings = isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.ndim == 1
-    if not (strings or (given is None and name == "documents")):
-        raise ValueError(f"the {name} of the file are not a list of str")

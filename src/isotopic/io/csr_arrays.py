@@ -110,7 +110,7 @@ def read_array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     else:
         header = np.lib.format.read_array_header_2_0(file)
     shape, is_fortran, dtype = header
-    return tuple(int(size) for size in shape), bool(is_fortran), dtype
+    return tuple(map(int, shape)), bool(is_fortran), dtype
 
 
 def check_row_starts(starts: Array, *sizes: int) -> None:

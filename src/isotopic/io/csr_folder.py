@@ -1,47 +1,15 @@
 """Folders with the arrays of a CSR matrix: ``data.npy``, ``indices.npy`` and ``indptr.npy``."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array
 from isotopic.io.csr_arrays import CsrArrays, StoredArray, file_status, stored_array
 from isotopic.io.names import find_name_files
 from isotopic.io.options import Options
 from isotopic.io.source import Source, check_plausible, named
-
-
-@dataclass(frozen=True, eq=False)
-class CsrFolderSource(Source):
-    """A CSR matrix whose arrays are files.
-
-    Parameters
-    ----------
-    arrays : CsrArrays
-    """
-
-    arrays: CsrArrays
-
-    @property
-    def can_read_rows(self) -> bool:
-        """Whether some rows can be read without reading all of them."""
-        return True
-
-    @property
-    def csr_arrays(self) -> CsrArrays | None:
-        """Where the arrays of the matrix are."""
-        return self.arrays
-
-    def rows(self, start: int, stop: int) -> Any:
-        """Return the rows ``start:stop``."""
-        return self.arrays.rows(start, stop)
-
-    def row_starts(self) -> Array | None:
-        """Return where the entries of each row start."""
-        return self.arrays.row_starts()
 
 
 def is_csr_folder(folder: Path) -> bool:
@@ -62,7 +30,7 @@ def open_csr_folder(path: Path, options: Options) -> Source:
     check_plausible(shape, data.size)
     status = file_status(data.path, indices.path, indptr.path)
     arrays = CsrArrays(data, indices, indptr, shape[1], status)
-    source = CsrFolderSource(os.fspath(path), shape, data.size, arrays)
+    source = Source(os.fspath(path), shape, data.size, can_read_rows=True, csr_arrays=arrays)
     rows, columns = find_name_files(path / "-", shape, options)
     return named(source, rows, columns, options.encoding)
 

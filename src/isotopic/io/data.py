@@ -65,7 +65,7 @@ def sample_names(source: Source, start: int = 0, stop: int | None = None) -> Arr
     stop = source.shape[0] if stop is None else stop
     names = source.sample_names(start, stop)
     if names is None:
-        return as_names(str(i) for i in range(start, stop))
+        return as_names(map(str, range(start, stop)))
     return _check_number(names, stop - start, "sample")
 
 
@@ -73,7 +73,7 @@ def feature_names(source: Source) -> Array:
     """Return the names of the columns; without names they are ``"x0"``, ``"x1"``, ..."""
     names = source.feature_names()
     if names is None:
-        return as_names(f"x{i}" for i in range(source.shape[1]))
+        return as_names(map("x{}".format, range(source.shape[1])))
     return _check_number(names, source.shape[1], "feature")
 
 

@@ -12,9 +12,8 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.io.csr_arrays import check_row_starts
-from isotopic.io.extras import extra
 from isotopic.io.names import as_names
-from isotopic.io.opening import head_of, is_plain_file, open_seekable
+from isotopic.io.opening import extra, head_of, is_plain_file, open_seekable
 from isotopic.io.options import Options
 from isotopic.io.source import Source, check_plausible, check_structure
 
@@ -44,12 +43,6 @@ class Hdf5Source(Source):
     def name(self) -> str:
         """The path, and where in the file the matrix is."""
         return f"{self.path}:{self.key}" if self.key else self.path
-
-    @property
-    def can_read_rows(self) -> bool:
-        """Whether some rows can be read without reading all of them."""
-        path = Path(self.path)
-        return self.layout != "csc" and (path.is_dir() or is_plain_file(path))
 
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop``."""
@@ -169,36 +162,42 @@ def stored_source(node: Any) -> Source:
 
 def _describe(path: Path, root: Any, key: str, *, has_names: bool) -> Source:
     """Find out the layout and the shape of a matrix, and whether its parts fit together."""
-    node = root[key] if key else root
+    node, name = (root[key], key) if key else (root, "the array")
     if hasattr(node, "shape"):
-        _check_numbers(node, key or "the array")
+        _check_numbers(node, name)
         if len(node.shape) != 2:
-            raise ValueError(f"{key or 'the array'} has {len(node.shape)} dimensions, not two")
-        rows, features = (int(n) for n in node.shape)
-        return Hdf5Source(
-            os.fspath(path), (rows, features), rows * features, key, "dense", has_names
-        )
+            raise ValueError(f"{name} has {len(node.shape)} dimensions, not two")
+        layout, shape = "dense", (int(node.shape[0]), int(node.shape[1]))
+        entries = shape[0] * shape[1]
+    else:
+        layout, shape = _describe_sparse(node, key or "the root")
+        entries = int(node["data"].shape[0])
+    can_read_rows = layout != "csc" and (path.is_dir() or is_plain_file(path))
+    known = os.fspath(path), shape, entries, key, layout, has_names
+    return Hdf5Source(*known, can_read_rows=can_read_rows)
+
+
+def _describe_sparse(node: Any, name: str) -> tuple[str, tuple[int, int]]:
+    """Return the layout and the shape of a sparse matrix; raise if its parts do not fit."""
     attributes = dict(node.attrs)
     kind = str(attributes.get("encoding-type", attributes.get("h5sparse_format", "?")))
-    layout = next((known for known in ("csr", "csc") if known in kind), None)
-    if layout is None or any(part not in node for part in _PARTS):
-        raise ValueError(
-            f"{key or 'the root'} is stored as {kind}, not as a dense or sparse matrix"
-        )
+    layout = "csr" if "csr" in kind else "csc"
+    if layout not in kind or any(part not in node for part in _PARTS):
+        raise ValueError(f"{name} is stored as {kind}, not as a dense or sparse matrix")
     given: Any = attributes.get("shape", attributes.get("h5sparse_shape"))
     if given is None or len(given) != 2 or min(given) < 0:
-        raise ValueError(f"{key or 'the root'} does not have a shape of two numbers")
-    rows, features = (int(n) for n in given)
+        raise ValueError(f"{name} does not have a shape of two numbers")
+    shape = int(given[0]), int(given[1])
     for part in _PARTS:
         _check_numbers(node[part], part)
         if len(node[part].shape) != 1:
             raise ValueError(f"{part} has {len(node[part].shape)} dimensions, not one")
     entries = int(node["data"].shape[0])
-    pointers = rows if layout == "csr" else features
+    pointers = shape[0] if layout == "csr" else shape[1]
     if node["indices"].shape[0] != entries or node["indptr"].shape[0] != pointers + 1:
         raise ValueError("the parts of the matrix (data, indices, indptr) do not fit its shape")
-    check_plausible((rows, features), entries)
-    return Hdf5Source(os.fspath(path), (rows, features), entries, key, layout, has_names)
+    check_plausible(shape, entries)
+    return layout, shape
 
 
 def _check_numbers(node: Any, name: str) -> None:

@@ -48,15 +48,9 @@ def find_name_files(
     if not options.has_names_beside:
         return None, None
     names = ("vocab.txt", "rows.txt") if options.transpose else ("rows.txt", "vocab.txt")
-    rows, columns = (
-        _file_of_names(path, name, count, options.encoding)
-        for name, count in zip(names, shape, strict=True)
-    )
-    return rows, columns
-
-
-def _file_of_names(path: Path, name: str, count: int, encoding: str) -> str | None:
-    found = beside(path, name)
-    if found is None or len(read_names(found, encoding)) != count:
-        return None
-    return os.fspath(found)
+    files: list[str | None] = []
+    for name, count in zip(names, shape, strict=True):
+        file = beside(path, name)
+        fits = file is not None and len(read_names(file, options.encoding)) == count
+        files.append(os.fspath(file) if file is not None and fits else None)
+    return files[0], files[1]

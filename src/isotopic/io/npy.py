@@ -30,11 +30,6 @@ class NpySource(Source):
     offset: int
     order: Literal["C", "F"]
 
-    @property
-    def can_read_rows(self) -> bool:
-        """Whether some rows can be read without reading all of them."""
-        return True
-
     def rows(self, start: int, stop: int) -> Any:
         """Return a copy of the rows ``start:stop``."""
         mapped: Any = np.memmap(
@@ -58,7 +53,9 @@ def open_npy(path: Path, options: Options) -> Source:
         raise ValueError(f"the header promises {promised:,} bytes; {held:,} follow")
     order: Literal["C", "F"] = "F" if is_fortran else "C"
     entries = shape[0] * shape[1]
-    source = NpySource(os.fspath(path), (shape[0], shape[1]), entries, dtype.str, offset, order)
+    source = NpySource(
+        os.fspath(path), shape, entries, dtype.str, offset, order, can_read_rows=True
+    )
     rows, columns = find_name_files(path, source.shape, options)
     return named(source, rows, columns, options.encoding)
 
@@ -79,4 +76,5 @@ def memory_map_source(mapped: Any) -> Source:
         mapped.dtype.str,
         offset,
         "C" if mapped.flags.c_contiguous else "F",
+        can_read_rows=True,
     )

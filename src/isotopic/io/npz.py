@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
-from zipfile import ZIP_STORED, BadZipFile, ZipInfo
+from zipfile import ZIP_STORED, BadZipFile
 
 import numpy as np
 from scipy import sparse
@@ -27,81 +27,56 @@ _LOCAL_HEADER = 30
 _MOST_COMPRESSED = 1100
 
 _NAMES = ("sample_names", "feature_names")
+_PARTS = ("data", "indices", "indptr")
 _BROKEN = (OSError, KeyError, TypeError, NotImplementedError, BadZipFile, *DAMAGED)
 
 
 @dataclass(frozen=True, eq=False)
 class NpzSource(Source):
-    """A matrix in an archive of NumPy.
-
-    Parameters
-    ----------
-    arrays : CsrArrays or None
-        Where its arrays are, if they are CSR and not compressed.
-    """
-
-    arrays: CsrArrays | None
-
-    @property
-    def can_read_rows(self) -> bool:
-        """Whether some rows can be read without reading all of them."""
-        return self.arrays is not None
-
-    @property
-    def csr_arrays(self) -> CsrArrays | None:
-        """Where the arrays of the matrix are, if they are stored as plain CSR arrays."""
-        return self.arrays
+    """A matrix in an archive of NumPy; rows can be read if they are CSR and not compressed."""
 
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop``, with the archive's checksums verified once."""
-        if (start, stop) == (0, self.shape[0]) or self.arrays is None:
+        is_whole = (start, stop) == (0, self.shape[0])
+        if is_whole or self.csr_arrays is None:
             with _opened(self.path) as (archive, stream):
                 whole = _read_matrix(archive, stream)
-            return whole if (start, stop) == (0, self.shape[0]) else whole[start:stop]
-        if not self.arrays.is_unchanged:
+            return whole if is_whole else whole[start:stop]
+        if not self.csr_arrays.is_unchanged:
             raise ValueError("the file has changed since it was opened")
         if start == 0:
             with _opened(self.path) as (archive, _):
                 damaged = archive.zip.testzip()
                 if damaged is not None:
                     raise ValueError(f"{damaged} does not match its checksum")
-        return self.arrays.rows(start, stop)
-
-    def row_starts(self) -> Array | None:
-        """Return where the entries of each row start."""
-        return None if self.arrays is None else self.arrays.row_starts()
+        return self.csr_arrays.rows(start, stop)
 
     def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
         """Return the names in the archive."""
-        names = self._names("sample_names")
-        return None if names is None else names[start:stop]
+        return self._names("sample_names", start, stop)
 
     def feature_names(self) -> Array | None:
         """Return the names in the archive."""
-        return self._names("feature_names")
+        return self._names("feature_names", 0, None)
 
     def write_arrays(self, folder: Path) -> None:
         """Write the arrays of a CSR matrix to files, without holding them in memory if they are."""
         with _opened(self.path) as (archive, _):
-            members = set(archive.files)
-            is_csr = {"data", "indices", "indptr", "shape"} <= members
-            if "format" in members:
-                is_csr = is_csr and archive["format"].item() in (b"csr", "csr")
-            if is_csr:
-                for name in ("data", "indices", "indptr", "shape"):
+            if _is_csr(archive):
+                for name in (*_PARTS, "shape"):
                     _header(archive, name)
                     archive.zip.extract(f"{name}.npy", folder)  # checksums are verified
                 return
         super().write_arrays(folder)
 
-    def _names(self, name: str) -> Array | None:
+    def _names(self, name: str, start: int, stop: int | None) -> Array | None:
         with _opened(self.path) as (archive, _):
             if name not in archive.files:
                 return None
             names = archive[name]
         if names.dtype.kind not in "US" or names.ndim != 1:
             raise ValueError(f"{name} must be a list of str; it is {names.dtype} of {names.shape}")
-        return as_names(names.tolist())
+        return as_names(names[start:stop].tolist())
 
 
 def open_npz(path: Path, options: Options) -> Source:
@@ -110,12 +85,12 @@ def open_npz(path: Path, options: Options) -> Source:
         shape, entries = _measure(archive)
         members = set(archive.files)
         arrays = _find_arrays(path, archive, shape) if is_plain_file(path) else None
-    source = NpzSource(os.fspath(path), shape, entries, arrays)
+    source = NpzSource(
+        os.fspath(path), shape, entries, can_read_rows=arrays is not None, csr_arrays=arrays
+    )
     rows, columns = find_name_files(path, shape, options)
-    if "sample_names" in members:
-        rows = None
-    if "feature_names" in members:
-        columns = None
+    rows = None if "sample_names" in members else rows
+    columns = None if "feature_names" in members else columns
     return named(source, rows, columns, options.encoding)
 
 
@@ -142,10 +117,10 @@ def _measure(archive: Any) -> tuple[tuple[int, int], int]:
         shape = archive["shape"]
         if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:
             raise ValueError(f"the shape must be two whole numbers, not {shape!r:.60}")
-        rows, features = (int(n) for n in shape)
-        stored = np.prod(_header(archive, "data")[0], dtype=object)
-        check_plausible((rows, features), int(stored))
-        return (rows, features), int(stored)
+        rows, features = shape.tolist()
+        stored = int(np.prod(_header(archive, "data")[0], dtype=object))
+        check_plausible((rows, features), stored)
+        return (rows, features), stored
     if len(members) != 1:
         raise ValueError(
             "this is not a sparse matrix as scipy.sparse.save_npz writes it, nor one dense array; "
@@ -182,26 +157,26 @@ def _read_matrix(archive: Any, stream: IO[bytes]) -> Any:
             matrix = matrix.tocsr()
         return matrix
     if "data" in members and "shape" in members:  # CSR without saying so
-        parts = tuple(archive[name] for name in ("data", "indices", "indptr"))
+        parts = tuple(archive[name] for name in _PARTS)
         return sparse.csr_array(parts, shape=tuple(archive["shape"].tolist()))
     return archive[members.pop()]
 
 
 def _find_arrays(path: Path, archive: Any, shape: tuple[int, int]) -> CsrArrays | None:
     """Return where the arrays of a CSR matrix are, if it is one and is not compressed."""
-    members = set(archive.files)
-    if not {"data", "indices", "indptr", "shape"} <= members:
+    if not _is_csr(archive):
         return None
-    if "format" in members and archive["format"].item() not in (b"csr", "csr"):
-        return None
-    infos = [archive.zip.getinfo(f"{name}.npy") for name in ("data", "indices", "indptr")]
-    if any(info.compress_type != ZIP_STORED for info in infos):
-        return None
-    for name in ("data", "indices", "indptr"):
-        _header(archive, name)
     status = file_status(*[os.fspath(path)] * 3)
+    found = []
     with path.open("rb") as file:
-        found = [_find_array(file, info) for info in infos]
+        for name in _PARTS:
+            member = archive.zip.getinfo(f"{name}.npy")
+            if member.compress_type != ZIP_STORED:
+                return None
+            _header(archive, name)
+            file.seek(member.header_offset + _LOCAL_HEADER - 4)
+            file.seek(sum(struct.unpack("<HH", file.read(4))), os.SEEK_CUR)
+            found.append(stored_array(os.fspath(path), file))
     data, indices, indptr = found
     if data is None or indices is None or indptr is None:
         return None
@@ -210,7 +185,9 @@ def _find_arrays(path: Path, archive: Any, shape: tuple[int, int]) -> CsrArrays 
     return CsrArrays(data, indices, indptr, shape[1], status)
 
 
-def _find_array(file: Any, member: ZipInfo) -> Any:
-    file.seek(member.header_offset + _LOCAL_HEADER - 4)
-    file.seek(sum(struct.unpack("<HH", file.read(4))), os.SEEK_CUR)
-    return stored_array(file.name, file)
+def _is_csr(archive: Any) -> bool:
+    """Whether the archive has the arrays of a CSR matrix and says nothing else."""
+    members = set(archive.files)
+    if not {*_PARTS, "shape"} <= members:
+        return False
+    return "format" not in members or archive["format"].item() in (b"csr", "csr")

@@ -1,4 +1,4 @@
-"""Files as streams, whether they are compressed or not."""
+"""Files as streams, whether they are compressed or not, and libraries that some formats need."""
 
 import bz2
 import gzip
@@ -9,13 +9,22 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from isotopic.io.extras import extra
-
 # The errors of damaged or cut compressed files.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+
+
+def extra(module: str, name: str) -> Any:
+    """Import a library; the error says which extra installs it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"this format needs {module.partition('.')[0]}: pip install 'isotopic[{name}]'"
+        ) from error
 
 
 def _zstd(path: Path) -> IO[bytes]:
@@ -39,8 +48,7 @@ _HEAD = 2**16
 def is_plain_file(path: Path) -> bool:
     """Whether a file is stored as it is, not compressed."""
     with path.open("rb") as file:
-        start = file.read(6)
-    return not any(start.startswith(magic) for magic in _COMPRESSIONS)
+        return not file.read(6).startswith(tuple(_COMPRESSIONS))
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -88,17 +96,13 @@ def _undecodable_line(path: Path, encoding: str) -> int:
 def open_seekable(path: Path) -> Iterator[IO[bytes]]:
     """Open a file in which one can go back and forth; a compressed one is unpacked aside."""
     with open_bytes(path) as stream:
-        if isinstance(stream, io.BufferedReader) and not stream.raw.isatty() and _is_plain(stream):
+        if isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO):
             yield stream
             return
         with tempfile.TemporaryFile() as unpacked:
             shutil.copyfileobj(stream, unpacked)
             unpacked.seek(0)
             yield unpacked
-
-
-def _is_plain(stream: io.BufferedReader) -> bool:
-    return isinstance(stream.raw, io.FileIO)
 
 
 def head_of(path: Path) -> bytes:

@@ -10,8 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
+from isotopic.io.delimited import is_number
 from isotopic.io.names import read_names
 from isotopic.io.opening import bare, beside, open_text
+from isotopic.io.options import Options
 from isotopic.io.source import LoadedSource, check_plausible, loaded
 
 _LINES = 2**14
@@ -32,7 +34,7 @@ def looks_like_pairs(lines: list[str]) -> bool:
     """Whether lines are a number and then pairs."""
     rows = [_without_comment(line).split() for line in lines]
     return any(len(row) > 1 for row in rows) and all(
-        _is_number(row[0]) and all(map(_PAIR.fullmatch, row[1:])) for row in rows if row
+        is_number(row[0]) and all(map(_PAIR.fullmatch, row[1:])) for row in rows if row
     )
 
 
@@ -42,7 +44,27 @@ def looks_like_ldac(lines: list[str]) -> bool:
     return looks_like_pairs(lines) and all(row and row[0] == str(len(row) - 1) for row in rows)
 
 
-def read_pairs(path: Path, encoding: str, *, comments: bool) -> Iterator[Pairs]:
+def read_svmlight(path: Path, options: Options) -> LoadedSource:
+    """Read what follows the labels; features are numbered from 1, or from 0 if there is a 0."""
+    parts = list(_read_pairs(path, options.encoding, comments=True))
+    features = np.concatenate([part.features for part in parts] or [np.empty(0)])
+    first = 0 if features.size == 0 or features.min() == 0 else 1
+    return _join_pairs(parts, first, _read_vocabulary(path, options.encoding))
+
+
+def read_ldac(path: Path, options: Options) -> LoadedSource:
+    """Read Blei's format: the number of different words, then pairs; words are numbered from 0."""
+    parts = list(_read_pairs(path, options.encoding, comments=False))
+    line = 0
+    for part in parts:
+        for head, length in zip(part.heads, part.lengths, strict=True):
+            line += 1
+            if head != str(length):
+                raise ValueError(f"line {line} promises {head[:50]} pairs; {length} follow")
+    return _join_pairs(parts, 0, _read_vocabulary(path, options.encoding))
+
+
+def _read_pairs(path: Path, encoding: str, *, comments: bool) -> Iterator[Pairs]:
     """Read the lines of a file, some at a time."""
     line = 1
     with open_text(path, encoding) as stream:
@@ -80,15 +102,15 @@ def _read_lines(kept: list[tuple[int, str]]) -> Pairs:
 def _raise_for_bad_line(kept: list[tuple[int, str]]) -> None:
     for number, text in kept:
         head, *pairs = text.split() or [""]
-        if not _is_number(head):
+        if not is_number(head):
             raise ValueError(f"line {number} must begin with a number, not {head!r:.60}")
         for pair in pairs:
             feature, _, value = pair.partition(":")
-            if not (feature.isdecimal() and _is_number(value) and 0 <= float(value) < np.inf):
+            if not (feature.isdecimal() and is_number(value) and 0 <= float(value) < np.inf):
                 raise ValueError(f"line {number}: {pair!r:.60} is not feature:count")
 
 
-def join_pairs(parts: list[Pairs], first: int, names: list[str] | None) -> LoadedSource:
+def _join_pairs(parts: list[Pairs], first: int, names: list[str] | None) -> LoadedSource:
     """Return all lines as one matrix; features are numbered from ``first``."""
     lengths = [length for part in parts for length in part.lengths]
     if not lengths:
@@ -101,7 +123,7 @@ def join_pairs(parts: list[Pairs], first: int, names: list[str] | None) -> Loade
     return loaded(counts, None, names)
 
 
-def read_vocabulary(path: Path, encoding: str) -> list[str] | None:
+def _read_vocabulary(path: Path, encoding: str) -> list[str] | None:
     """Read the names in ``x.vocab`` (gensim) or ``vocab.txt``, if there is such a file."""
     file = beside(path, f"{bare(path).name}.vocab", f"{bare(path).stem}.vocab", "vocab.txt")
     return None if file is None else read_names(file, encoding)
@@ -109,11 +131,3 @@ def read_vocabulary(path: Path, encoding: str) -> list[str] | None:
 
 def _without_comment(line: str) -> str:
     return _QUERY.sub("", line.partition("#")[0]).strip()
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text

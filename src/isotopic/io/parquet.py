@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.io.extras import extra
-from isotopic.io.opening import open_seekable
+from isotopic.io.opening import extra, open_seekable
 
 _CELLS = 2**20
 _HEAD = 20

@@ -7,18 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from isotopic.io import (
-    catalogue,
-    counts_file,
-    docword,
-    jsonl,
-    ldac,
-    long,
-    svmlight,
-    text_folder,
-    text_lines,
-    text_table,
-)
+from isotopic.io import catalogue, counts_file, docword, long
 from isotopic.io.csr_folder import open_csr_folder
 from isotopic.io.data import CountData, as_count_data
 from isotopic.io.hdf5 import open_h5ad, open_hdf5
@@ -28,14 +17,16 @@ from isotopic.io.npy import open_npy
 from isotopic.io.npz import open_npz
 from isotopic.io.opening import DAMAGED
 from isotopic.io.options import Options
+from isotopic.io.pairs import read_ldac, read_svmlight
 from isotopic.io.recognise import recognise
 from isotopic.io.source import LoadedSource, Source, named, transposed
 from isotopic.io.tenx import open_10x
+from isotopic.io.text import read_jsonl, read_text_folder, read_text_lines, read_text_table
 from isotopic.io.triplets import open_triplets
 from isotopic.io.wide import open_wide
 
-# The functions called ``open_...`` return sources that may be read by rows; those called ``read``
-# read everything, because their format leaves no choice.
+# Functions called ``open_...`` return sources that may be read by rows; those called ``read`` or
+# ``read_...`` read everything, because their format leaves no choice.
 _OPENERS: dict[str, Callable[[Path, Options], Source]] = {
     "mtx": open_mtx,
     "10x": open_10x,
@@ -51,12 +42,12 @@ _OPENERS: dict[str, Callable[[Path, Options], Source]] = {
     "triplets": open_triplets,
     "catalogue": catalogue.read,
     "docword": docword.read,
-    "svmlight": svmlight.read,
-    "ldac": ldac.read,
-    "text-folder": text_folder.read,
-    "text-lines": text_lines.read,
-    "text-table": text_table.read,
-    "jsonl": jsonl.read,
+    "svmlight": read_svmlight,
+    "ldac": read_ldac,
+    "text-folder": read_text_folder,
+    "text-lines": read_text_lines,
+    "text-table": read_text_table,
+    "jsonl": read_jsonl,
 }
 
 #: The formats that :func:`isotopic.read_counts` and :func:`isotopic.open_blocks` know, by name.
@@ -144,27 +135,24 @@ def read_counts(
     >>> data.counts.toarray().tolist()
     [[2, 1], [0, 3]]
     """
-    file, options = (
-        Path(path),
-        make_options(
-            transpose=transpose,
-            sample_names=sample_names,
-            feature_names=feature_names,
-            layer=layer,
-            text_column=text_column,
-            name_column=name_column,
-            stop_words=stop_words,
-            min_df=min_df,
-            max_df=max_df,
-            max_features=max_features,
-            vocabulary=vocabulary,
-            encoding=encoding,
-            keep_text=keep_text,
-        ),
+    options = make_options(
+        transpose=transpose,
+        sample_names=sample_names,
+        feature_names=feature_names,
+        layer=layer,
+        text_column=text_column,
+        name_column=name_column,
+        stop_words=stop_words,
+        min_df=min_df,
+        max_df=max_df,
+        max_features=max_features,
+        vocabulary=vocabulary,
+        encoding=encoding,
+        keep_text=keep_text,
     )
-    with errors_that_name(file):
-        name = recognise(file, options) if format is None else format
-        return as_count_data(_open(file, name, options), name)
+    source, found = open_source(path, options, format)
+    with errors_that_name(Path(path)):
+        return as_count_data(source, found)
 
 
 def make_options(**given: Any) -> Options:
@@ -194,8 +182,8 @@ def open_source(
     """
     file, options = Path(path), options or Options()
     with errors_that_name(file):
-        name = recognise(file, options) if format is None else format
-        return _open(file, name, options), name
+        format = recognise(file, options) if format is None else format
+        return _open(file, format, options), format
 
 
 def _open(file: Path, format: str, options: Options) -> Source:

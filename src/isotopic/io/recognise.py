@@ -14,7 +14,7 @@ from isotopic.io.options import Options
 from isotopic.io.pairs import looks_like_ldac, looks_like_pairs
 from isotopic.io.tables import open_table, text_columns
 from isotopic.io.tenx import find_10x
-from isotopic.io.text_folder import text_files
+from isotopic.io.text import text_files
 
 _LINES = 20
 

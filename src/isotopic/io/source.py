@@ -1,7 +1,7 @@
 """Sources: matrices of counts in files, read as a whole or a few rows at a time."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ class Source:
     """A matrix of counts (samples x features) that is stored somewhere.
 
     A source is small, can be pickled and holds no open file. Formats subclass it and implement
-    :meth:`rows`; what a format does not know keeps the defaults below.
+    :meth:`rows`, unless they are plain CSR arrays; what a format does not know keeps the defaults.
 
     Parameters
     ----------
@@ -33,34 +33,32 @@ class Source:
         The numbers of samples and features.
     entries : int
         The number of stored values.
+    can_read_rows : bool, default=False
+        Whether some rows can be read without reading all of them.
+    csr_arrays : CsrArrays or None, default=None
+        Where the arrays of the matrix are, if they are stored as plain CSR arrays.
     """
 
     path: str
     shape: tuple[int, int]
     entries: int
+    can_read_rows: bool = field(default=False, kw_only=True)
+    csr_arrays: CsrArrays | None = field(default=None, kw_only=True)
 
     @property
     def name(self) -> str:
         """What errors call the source."""
         return self.path
 
-    @property
-    def can_read_rows(self) -> bool:
-        """Whether some rows can be read without reading all of them."""
-        return False
-
-    @property
-    def csr_arrays(self) -> CsrArrays | None:
-        """Where the arrays of the matrix are, if they are stored as plain CSR arrays."""
-        return None
-
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop`` as an array or sparse matrix."""
-        raise NotImplementedError
+        if self.csr_arrays is None:
+            raise NotImplementedError
+        return self.csr_arrays.rows(start, stop)
 
     def row_starts(self) -> Array | None:
         """Return where the entries of each row start, or ``None`` if every row has as many."""
-        return None
+        return None if self.csr_arrays is None else self.csr_arrays.row_starts()
 
     def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
         """Return the names of the rows ``start:stop``, or ``None`` if the file has none."""
@@ -95,21 +93,13 @@ class LoadedSource(Source):
     features: Array | None = None
     documents: Array | None = None
 
-    @property
-    def can_read_rows(self) -> bool:
-        """Whether some rows can be read without reading all of them."""
-        return True
-
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop``."""
-        if (start, stop) == (0, self.shape[0]):
-            return self.counts
-        return self.counts[start:stop]
+        return self.counts if (start, stop) == (0, self.shape[0]) else self.counts[start:stop]
 
     def row_starts(self) -> Array | None:
         """Return where the entries of each row start."""
-        starts: Array | None = getattr(self.counts, "indptr", None)
-        return starts
+        return getattr(self.counts, "indptr", None)
 
     def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
         """Return the names of the rows ``start:stop``."""
@@ -129,10 +119,10 @@ def loaded(
     """Return a source for counts that are in memory; sparse ones become CSR."""
     is_sparse = sparse.issparse(given)
     check_structure(given)
-    counts = sparse.csr_array(given) if is_sparse else given
+    counts: Any = sparse.csr_array(given) if is_sparse else given
     names = [None if part is None else as_names(part) for part in (samples, features, documents)]
-    # The size of a sparse matrix is the number of its entries.
-    return LoadedSource("data in memory", counts.shape, int(counts.size), counts, *names)
+    size = int(counts.size)  # of a sparse matrix: the number of its entries
+    return LoadedSource("data in memory", counts.shape, size, counts, *names, can_read_rows=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,16 +157,6 @@ class NamedSource(WrappedSource):
     samples: str | Array | None
     features: str | Array | None
     encoding: str
-
-    @property
-    def can_read_rows(self) -> bool:
-        """Whether some rows can be read without reading all of them."""
-        return self.inner.can_read_rows
-
-    @property
-    def csr_arrays(self) -> CsrArrays | None:
-        """Where the arrays of the matrix are, if they are stored as plain CSR arrays."""
-        return self.inner.csr_arrays
 
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop``."""
@@ -236,8 +216,17 @@ def named(
     """Return a source with other names; ``None`` keeps those of the source."""
     if samples is None and features is None:
         return source
-    facts = source.path, source.shape, source.entries
-    return NamedSource(*facts, source, samples, features, encoding)
+    return NamedSource(
+        source.path,
+        source.shape,
+        source.entries,
+        source,
+        samples,
+        features,
+        encoding,
+        can_read_rows=source.can_read_rows,
+        csr_arrays=source.csr_arrays,
+    )
 
 
 def transposed(source: Source) -> Source:

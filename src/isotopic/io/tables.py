@@ -1,14 +1,14 @@
 """Tables of CSV, TSV or Parquet, and the meaning of their columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from isotopic.arrays import Array
-from isotopic.io.delimited import DelimitedTable, is_number
+from isotopic.io.delimited import DelimitedChunk, DelimitedTable, is_number
 from isotopic.io.opening import head_of
 from isotopic.io.options import Options
-from isotopic.io.parquet import ParquetTable
+from isotopic.io.parquet import ParquetChunk, ParquetTable
 
 # What pandas calls an index without a name.
 _INDEX = ("", "index", "__index_level_0__", "Unnamed: 0")
@@ -18,30 +18,8 @@ TEXT_COLUMNS = ("text", "document", "content", "body", "abstract")
 NAME_COLUMNS = ("id", "name", "sample", "doc_id", "title", "file", *_INDEX)
 
 
-class Chunk(Protocol):
-    """Some rows of a table."""
-
-    def __len__(self) -> int: ...
-
-    def where(self, row: int, column: int) -> str:
-        """Return the place of a cell in the file, for errors."""
-
-    def text(self, column: int) -> list[str]:
-        """Return a column as text."""
-
-    def numbers(self, columns: Sequence[int]) -> Array:
-        """Return columns as numbers; an error names the cell that is not one."""
-
-
-class Table(Protocol):
-    """Rows of cells with names of columns."""
-
-    names: list[str]
-    head: list[list[str]]
-    has_header: bool
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield the rows, some at a time."""
+Chunk: TypeAlias = DelimitedChunk | ParquetChunk
+Table: TypeAlias = DelimitedTable | ParquetTable
 
 
 def open_table(path: Path, options: Options) -> Table:

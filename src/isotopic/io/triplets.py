@@ -19,11 +19,6 @@ from isotopic.io.source import Source, check_plausible
 class TripletsSource(Source):
     """A table whose first three columns are sample, feature and count, numbered from 0."""
 
-    @property
-    def can_read_rows(self) -> bool:
-        """Whether some rows can be read without reading all of them."""
-        return True
-
     def rows(self, start: int, stop: int) -> Any:
         """Return the samples ``start:stop``, from the row groups that have them."""
         with open_parquet(Path(self.path)) as file:
@@ -90,7 +85,7 @@ def open_triplets(path: Path, options: Options) -> Source:
             )
         features = options.n_features
     check_plausible((rows, largest[1] + 1), entries)
-    return TripletsSource(os.fspath(path), (rows, features), entries)
+    return TripletsSource(os.fspath(path), (rows, features), entries, can_read_rows=True)
 
 
 def _overlaps(file: Any, group: int, start: int, stop: int) -> bool:

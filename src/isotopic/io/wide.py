@@ -30,11 +30,6 @@ class WideParquetSource(Source):
     label: int | None
     columns: tuple[int, ...]
 
-    @property
-    def can_read_rows(self) -> bool:
-        """Whether some rows can be read without reading all of them."""
-        return True
-
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop``."""
         chunks = ParquetTable(Path(self.path)).chunks(start, stop)
@@ -66,8 +61,9 @@ def open_wide(path: Path, options: Options) -> Source:
         if table.n_rows == 0:
             raise ValueError("the table has no rows below its header")
         shape = (table.n_rows, len(columns))
-        entries = shape[0] * shape[1]
-        return WideParquetSource(os.fspath(path), shape, entries, label, tuple(columns))
+        return WideParquetSource(
+            os.fspath(path), shape, shape[0] * shape[1], label, tuple(columns), can_read_rows=True
+        )
     parts: list[Any] = []
     labels: list[str] = []
     for chunk in table.chunks():

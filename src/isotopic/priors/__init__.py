@@ -54,13 +54,12 @@ from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import Bayesian
 from isotopic.priors.dirichlet import Dirichlet, DirichletMean
 from isotopic.priors.estimates import ESTIMATES, CollapsedDirichlet, DirichletMode
-from isotopic.priors.fixed import Fixed
 from isotopic.priors.gamma import Gamma
-from isotopic.priors.learns_hyperparameters import Evidence, LearnsHyperparameters
+from isotopic.priors.hyperparameters import Evidence, LearnsHyperparameters
 from isotopic.priors.norms import UnitNorm, row_norms
 from isotopic.priors.offsets import WithFixedWeights, WithSizeFactors
 from isotopic.priors.penalties import LogPenalty, PowerPenalty
-from isotopic.priors.points import Free, Lasso, Simplex
+from isotopic.priors.points import Fixed, Free, Lasso, Simplex
 from isotopic.priors.relevance import Relevance
 from isotopic.priors.wrapper import Wrapper
 from isotopic.priors.wrappers import (

@@ -83,6 +83,11 @@ class Prior:
     is_bayesian: ClassVar[bool] = False  # a distribution, not a point: see Bayesian
     learned: ClassVar[bool] = True  # whether the fit changes it at all
 
+    # The strength of an l1 penalty: 0.0 for none, None if the prior is something else. With a
+    # number, the prior can only rescale its factor: coordinate descent applies, and models convert
+    # exactly.
+    linear_penalty: ClassVar[float | None] = None
+
     @property
     def norm(self) -> float | None:
         """The ``p`` for which rows have unit l_p norm; ``None`` if rows can have any scale."""
@@ -98,15 +103,6 @@ class Prior:
         if self.is_bayesian or self.norm is not None:
             return "bounded"
         return "free" if type(self).penalty is Prior.penalty else "shrinks"
-
-    @property
-    def linear_penalty(self) -> float | None:
-        """The strength of an l1 penalty: 0.0 for none, ``None`` if the prior is something else.
-
-        With a number, the prior can only rescale its factor: coordinate descent applies, and
-        models convert exactly.
-        """
-        return None
 
     # --- What follows from the mathematics ----------------------------------------------------
 
@@ -246,11 +242,14 @@ class Prior:
 
     def _array_settings(self) -> dict[str, Array]:
         """Return the settings that are arrays, by name."""
+        arrays: dict[str, Array] = {}
         if not is_dataclass(self):
-            return {}
-        settings = {item.name: getattr(self, item.name) for item in fields(self)}
-        arrays = {n: np.asarray(v) for n, v in settings.items() if _is_array(v)}
-        return {name: array for name, array in arrays.items() if array.ndim}
+            return arrays
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, (list, tuple)) or (hasattr(value, "__array__") and np.ndim(value)):
+                arrays[item.name] = np.asarray(value)
+        return arrays
 
     def _by_component(self, n_components: int) -> dict[str, Array]:
         """Return the settings that have a value for each component, by name."""
@@ -261,10 +260,6 @@ class Prior:
         changeable: Any = self
         same: Self = replace(changeable, **changed) if changed else self
         return same
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) or hasattr(value, "__array__")
 
 
 def as_column(values: Array) -> Array:

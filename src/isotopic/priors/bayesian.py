@@ -87,24 +87,17 @@ class Bayesian(Prior):
         return ""
 
 
-def check_positive(name: str, value: ArrayLike) -> None:
-    """Raise ValueError unless all values are positive and finite."""
-    array = as_numbers(name, value)
-    is_empty = array.size == 0 and array.ndim < 2  # there may be settings of no samples at all
-    if is_empty or not np.all((array > 0) & (array < np.inf)):
-        raise ValueError(f"{name} must be positive and finite, not {value!r}")
-
-
-def check_learn(learn: Any) -> None:
-    """Raise ValueError unless ``learn`` is one of the choices."""
-    if not (learn is None or (isinstance(learn, str) and learn in ("symmetric", "asymmetric"))):
-        raise ValueError(f"learn must be 'symmetric', 'asymmetric' or None, not {learn!r}")
-
-
-def check_mask(forbidden: Any) -> None:
-    """Raise TypeError unless ``forbidden`` is a boolean array or None."""
+def check_settings(learn: Any, forbidden: Any, **positive: ArrayLike) -> None:
+    """Raise unless ``learn`` is a choice, ``forbidden`` a mask, and the others are positive."""
+    for name, value in positive.items():
+        array = as_numbers(name, value)
+        is_empty = array.size == 0 and array.ndim < 2  # there may be settings of no samples at all
+        if is_empty or not np.all((array > 0) & (array < np.inf)):
+            raise ValueError(f"{name} must be positive and finite, not {value!r}")
     if forbidden is not None and np.asarray(forbidden).dtype != np.bool_:
         raise TypeError("forbidden must be a boolean array, true where an entry is always zero")
+    if not (learn is None or (isinstance(learn, str) and learn in ("symmetric", "asymmetric"))):
+        raise ValueError(f"learn must be 'symmetric', 'asymmetric' or None, not {learn!r}")
 
 
 def set_zero(entries: ArrayLike | None, *arrays: Array) -> None:

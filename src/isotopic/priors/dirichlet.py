@@ -13,23 +13,21 @@ from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import (
     Bayesian,
     as_terms,
-    check_learn,
-    check_mask,
-    check_positive,
+    check_settings,
     known_quantiles,
     set_zero,
     summed_by_group,
     with_ones,
 )
 from isotopic.priors.hyperparameters import (
+    LEAST,
     RATE,
+    Evidence,
+    LearnsHyperparameters,
     Occurrence,
-    certain,
     concentration_statistics,
     uncertain,
-    updated_concentration,
 )
-from isotopic.priors.learns_hyperparameters import Evidence, LearnsHyperparameters, has_changed
 from isotopic.registry import register
 
 
@@ -63,11 +61,10 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
     seeds: ArrayLike | None = field(default=None, repr=False)
     is_normalized: ClassVar[bool] = True
     is_variational: ClassVar[bool] = True
+    learned_setting: ClassVar[str] = "concentration"
 
     def __post_init__(self) -> None:
-        check_positive("concentration", self.concentration)
-        check_mask(self.forbidden)
-        check_learn(self.learn)
+        check_settings(self.learn, self.forbidden, concentration=self.concentration)
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Return the posterior: the counts are added to the concentration."""
@@ -144,16 +141,18 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
         """Return the prior whose effective factor is the posterior mean."""
         return DirichletMean(self.concentration, forbidden=self.forbidden, seeds=self.seeds)
 
-    @property
-    def learns_from_statistics(self) -> bool:  # type: ignore[override]
-        """Whether the concentration is learned."""
-        return self.learn is not None
-
     def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Return the sums over rows that an update of the concentration needs."""
+        counts = evidence.counts.astype(np.float64, copy=False)
+        if self.is_variational:  # the bound takes expected counts as if they were observed
+            occurrence = Occurrence(np.ones(1), counts)
+        else:
+            squares = evidence.squares
+            squares = None if squares is None else squares.astype(np.float64)
+            occurrence = uncertain(counts, squares, self._whole_prior(counts.shape))
         return concentration_statistics(
             np.asarray(self.concentration, np.float64),
-            self._occurrence(evidence),
+            occurrence,
             row_sums(evidence.counts),
             symmetric=self.learn == "symmetric",
             seeds=None if self.seeds is None else np.asarray(self.seeds, np.float64),
@@ -161,16 +160,10 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
             copies=evidence.copies,
         )
 
-    def _occurrence(self, evidence: Evidence) -> Occurrence:
-        return certain(evidence.counts.astype(np.float64, copy=False))
-
     def with_statistics(self, statistics: Array) -> Self:
         """Return the prior with an updated concentration."""
-        return replace(self, concentration=updated_concentration(statistics))
-
-    def changed_since(self, before: Self) -> bool:
-        """Tell whether the concentration changed."""
-        return has_changed(self.concentration, before.concentration)
+        numerator, denominator = statistics
+        return replace(self, concentration=np.maximum(numerator / (denominator + RATE), LEAST))
 
     def with_learned(self, learned: Any) -> Self:
         """Return the prior with the learned concentration, fixed from now on."""
@@ -209,48 +202,39 @@ class DirichletMean(Dirichlet):
         """Return the prior itself: it uses means already."""
         return self
 
-    def _occurrence(self, evidence: Evidence) -> Occurrence:
-        counts = evidence.counts.astype(np.float64, copy=False)
-        squares = evidence.squares
-        wide = None if squares is None else squares.astype(np.float64)
-        return uncertain(counts, wide, self._whole_prior(counts.shape))
-
     def _posterior(self, parameters: Array, counts: Array) -> Posterior:
         set_zero(self.forbidden, parameters, counts)
         mean = normalized(parameters)
-        effective, terms = self._effective(parameters, counts, mean)
+        if self.forbidden is None:  # as few numbers as broadcast to the factor
+            prior = np.asarray(self.prior_counts, np.float64).astype(parameters.dtype)
+        else:
+            prior = self._whole_prior(parameters.shape).astype(parameters.dtype)
+        effective, terms = self._effective(parameters, counts, mean, prior)
         return Posterior(mean, effective, terms, parameters, explained=counts)
 
-    def _effective(self, parameters: Array, counts: Array, mean: Array) -> tuple[Array, Array]:
+    def _effective(
+        self, parameters: Array, counts: Array, mean: Array, prior: Array
+    ) -> tuple[Array, Array]:
         """Return the effective factor and its terms of the objective."""
-        prior = self._compact_prior(parameters)
-        return mean, self._terms(parameters / one_where_zero(prior), prior, parameters)
+        return mean, self._terms(parameters, parameters, prior, prior)
 
-    def _compact_prior(self, like: Array) -> Array:
-        """Return the prior in as few numbers as broadcast to the factor."""
-        if self.forbidden is not None:
-            return self._whole_prior(like.shape).astype(like.dtype)
-        return np.asarray(self.prior_counts, np.float64).astype(like.dtype)
-
-    def _terms(self, ratios: Array, exponents: Array, parameters: Array) -> Array:
+    def _terms(self, parameters: Array, numerators: Array, prior: Array, exponents: Array) -> Array:
         r"""Return the terms of the objective, with the sum :math:`A` of the prior.
 
-        .. math:: A \log(\sum \text{parameters}/A) - \sum \text{exponents} \log \text{ratios}
+        .. math:: A \log(\sum \text{parameters}/A)
+            - \sum \text{exponents} \log(\text{numerators} / \text{prior})
 
         One term per row if rows are contiguous, else terms of columns and then of rows.
         """
-        prior = self._whole_prior(parameters.shape)
-        if prior.strides[0] == 0:  # every row is the same
-            prior_sums = np.broadcast_to(prior[:1].sum(axis=1), len(prior))
+        whole = self._whole_prior(parameters.shape)
+        if whole.strides[0] == 0:  # every row is the same
+            prior_sums = np.broadcast_to(whole[:1].sum(axis=1), len(whole))
         else:
-            prior_sums = np.asarray(prior.sum(axis=1))
+            prior_sums = np.asarray(whole.sum(axis=1))
         rows = prior_sums * np.log(row_sums(parameters) / prior_sums)
+        # Forbidden entries, whose prior is zero, add nothing.
+        ratios = numerators / np.asarray(np.where(prior > 0, prior, 1), prior.dtype)
         if self.forbidden is not None:
             ratios = np.where(self.forbidden, 1, ratios).astype(ratios.dtype)
         entries = log_sums(ratios, np.broadcast_to(exponents, ratios.shape))
         return rows - entries if entries.shape == rows.shape else np.append(-entries, rows)
-
-
-def one_where_zero(prior: Array) -> Array:
-    """Return the prior with ones for zeros (forbidden entries), to divide by."""
-    return np.asarray(np.where(prior > 0, prior, 1), prior.dtype)

@@ -10,8 +10,8 @@ from isotopic.arrays import Array
 from isotopic.kernels import normalized, row_sums
 from isotopic.priors.base import Posterior
 from isotopic.priors.bayesian import Bayesian, set_zero
-from isotopic.priors.dirichlet import Dirichlet, DirichletMean, one_where_zero
-from isotopic.priors.learns_hyperparameters import Evidence
+from isotopic.priors.dirichlet import Dirichlet, DirichletMean
+from isotopic.priors.hyperparameters import Evidence
 from isotopic.registry import register
 
 
@@ -89,7 +89,7 @@ class CollapsedDirichlet(DirichletMean):
     def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
         """Return the prior with an updated concentration and self-contribution."""
         prior = super().with_updated_hyperparameters(evidence)
-        return prior.with_self_contribution(self.self_contribution_of(evidence))
+        return replace(prior, self_contribution=self.self_contribution_of(evidence))
 
     def self_contribution_of(self, evidence: Evidence) -> Array:
         """Return the self-contribution of each entry."""
@@ -119,14 +119,15 @@ class CollapsedDirichlet(DirichletMean):
             return super().rows(which)
         return replace(super().rows(which), self_contribution=own[which])  # rows from a store
 
-    def _effective(self, parameters: Array, counts: Array, mean: Array) -> tuple[Array, Array]:
+    def _effective(
+        self, parameters: Array, counts: Array, mean: Array, prior: Array
+    ) -> tuple[Array, Array]:
         if self.self_contribution is None:
-            return super()._effective(parameters, counts, mean)
+            return super()._effective(parameters, counts, mean, prior)
         others = 1 - np.asarray(self.self_contribution)
-        prior = self._compact_prior(parameters)
         factor = counts * others
         factor += prior
-        terms = self._terms(factor / one_where_zero(prior), prior / others, parameters)
+        terms = self._terms(parameters, factor, prior, prior / others)
         factor /= row_sums(parameters)[:, np.newaxis]
         return factor, terms
 

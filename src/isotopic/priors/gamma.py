@@ -13,17 +13,19 @@ from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import (
     Bayesian,
     as_terms,
-    check_learn,
-    check_mask,
-    check_positive,
+    check_settings,
     known_quantiles,
     set_zero,
     summed_by_group,
     with_ones,
 )
 from isotopic.priors.dirichlet import DirichletMean
-from isotopic.priors.hyperparameters import gamma_statistics, updated_gamma
-from isotopic.priors.learns_hyperparameters import Evidence, LearnsHyperparameters, has_changed
+from isotopic.priors.hyperparameters import (
+    Evidence,
+    LearnsHyperparameters,
+    gamma_statistics,
+    updated_gamma,
+)
 from isotopic.registry import register
 
 
@@ -54,12 +56,10 @@ class Gamma(Bayesian, LearnsHyperparameters):
     learn: str | None = None
     forbidden: ArrayLike | None = field(default=None, repr=False)
     is_variational: ClassVar[bool] = True
+    learned_setting: ClassVar[str] = "shape"
 
     def __post_init__(self) -> None:
-        check_positive("shape", self.shape)
-        check_positive("rate", self.rate)
-        check_mask(self.forbidden)
-        check_learn(self.learn)
+        check_settings(self.learn, self.forbidden, shape=self.shape, rate=self.rate)
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Return the posterior: counts are added to the shape, totals to the rate."""
@@ -138,11 +138,6 @@ class Gamma(Bayesian, LearnsHyperparameters):
         """Return the prior of proportions whose effective factor is the posterior mean."""
         return DirichletMean(self.shape, forbidden=self.forbidden)
 
-    @property
-    def learns_from_statistics(self) -> bool:  # type: ignore[override]
-        """Whether shape and rate are learned."""
-        return self.learn is not None
-
     def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
         """Return the prior with the shape and rate that make the counts most likely."""
         if self.learn is None:
@@ -171,10 +166,6 @@ class Gamma(Bayesian, LearnsHyperparameters):
         """Return the prior with updated shape and rate."""
         shape, rate = updated_gamma(statistics, np.asarray(self.shape), np.asarray(self.rate))
         return replace(self, shape=shape, rate=rate)
-
-    def changed_since(self, before: Self) -> bool:
-        """Tell whether the shape changed."""
-        return has_changed(self.shape, before.shape)
 
     def with_learned(self, learned: Any) -> Self:
         """Return the prior with the learned shape and rate, fixed from now on."""

@@ -1,12 +1,18 @@
-"""The mathematics of learning the hyperparameters of Dirichlet and Gamma priors."""
+"""LearnsHyperparameters, the ability of a prior to learn its settings, and how they are updated."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from operator import methodcaller
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.kernels import gamma_functions
-from isotopic.priors.learns_hyperparameters import Evidence
+from isotopic.priors.base import Prior, Totals
+
+# The most updates from the same expected counts, and the relative change that ends them earlier.
+_MOST_UPDATES = 20
+_SMALL_CHANGE = 1e-3
 
 # The smallest concentration that is learned: below it, hardly any counts are left to learn from.
 LEAST = 1e-3
@@ -14,6 +20,78 @@ LEAST = 1e-3
 # The rate of the exponential hyperprior of each learned concentration. Where all rows are alike,
 # the likelihood alone would let it grow without limit.
 RATE = 1.0
+
+AnyPrior = TypeVar("AnyPrior", bound=Any)
+
+
+class Evidence(NamedTuple):
+    """What a prior learns its hyperparameters from.
+
+    Attributes
+    ----------
+    counts : ndarray
+        The expected counts of its factor.
+    squares : ndarray or None
+        The sums of squared responsibilities, if the prior needs them.
+    totals : Totals
+        The sums of the other factor.
+    copies : ndarray or None
+        How often each row counts.
+    """
+
+    counts: Array
+    squares: Array | None
+    totals: Totals
+    copies: Array | None = None
+
+
+class LearnsHyperparameters(Prior):
+    """A prior that learns hyperparameters from expected counts.
+
+    A subclass defines :meth:`sufficient_statistics`, :meth:`with_statistics` and
+    :meth:`with_learned`. Statistics are sums over rows, so those of row blocks can be added.
+    """
+
+    learn: str | None = "always"  # None: the hyperparameters are fixed
+    learned_setting: ClassVar[str] = ""  # updates are repeated until it changes little
+
+    @property
+    def learns(self) -> bool:  # type: ignore[override]
+        """Whether hyperparameters are learned during the fit."""
+        return self.learn is not None
+
+    def sufficient_statistics(self, evidence: Evidence) -> Array:
+        """Return the sums over rows that an update of the hyperparameters needs."""
+        raise NotImplementedError
+
+    def with_statistics(self, statistics: Array) -> Self:
+        """Return the prior with hyperparameters updated from the statistics of all rows."""
+        raise NotImplementedError
+
+    def changed_since(self, before: Any) -> bool:
+        """Tell whether another update from the same counts would still change something."""
+        if not self.learned_setting:
+            return False
+        now = np.asarray(getattr(self, self.learned_setting))
+        change = np.abs(now - np.asarray(getattr(before, self.learned_setting)))
+        return bool(np.any(change > _SMALL_CHANGE * now))
+
+    def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
+        """Return the prior with hyperparameters that fit the expected counts better."""
+        if self.learn is None:
+            return self
+        return update_repeatedly(self, methodcaller("sufficient_statistics", evidence))
+
+
+def update_repeatedly(
+    prior: AnyPrior, sufficient_statistics: Callable[[AnyPrior], Array]
+) -> AnyPrior:
+    """Return the prior after updates of its hyperparameters, until these change little."""
+    for _ in range(_MOST_UPDATES):
+        before, prior = prior, prior.with_statistics(sufficient_statistics(prior))
+        if not prior.changed_since(before):
+            break
+    return prior
 
 
 class Occurrence(NamedTuple):
@@ -25,11 +103,6 @@ class Occurrence(NamedTuple):
 
     probability: Array
     size: Array
-
-
-def certain(counts: Array) -> Occurrence:
-    """Return expected counts as if they were observed, as the variational bound does."""
-    return Occurrence(np.ones(1), counts)
 
 
 def uncertain(counts: Array, squares: Array | None, prior: Array) -> Occurrence:
@@ -63,16 +136,11 @@ def uncertain(counts: Array, squares: Array | None, prior: Array) -> Occurrence:
         share = np.clip(share, 0, 1 - 1e-9)  # one is a limit
         parameters, seen = prior + counts, prior + share * counts
         np.divide((1 - share) * parameters, seen, out=spread, where=seen > 0)
-    probability = -np.expm1(-counts * _log_ratio(spread))
+    beyond = spread - 1  # log(spread) / (spread - 1) is 1 at 1
+    ratio = np.divide(np.log1p(beyond), beyond, out=np.ones_like(spread), where=beyond != 0)
+    probability = -np.expm1(-counts * ratio)
     size = np.divide(counts, probability, out=np.ones_like(counts), where=probability > 0)
     return Occurrence(probability, size)
-
-
-def _log_ratio(x: Array) -> Array:
-    """Return ``log(x) / (x - 1)``, which is 1 at 1."""
-    beyond = x - 1
-    ratio = np.divide(np.log1p(beyond), beyond, out=np.ones_like(x), where=beyond != 0)
-    return np.asarray(ratio)
 
 
 def concentration_statistics(
@@ -128,12 +196,6 @@ def concentration_statistics(
     numerator = (by_row * now * occurrence.probability * rises).sum(axis=axis, keepdims=True)
     denominator = np.broadcast_to(by_row * row_rises[:, np.newaxis], shape)
     return np.stack([numerator, denominator.sum(axis=axis, keepdims=True)])
-
-
-def updated_concentration(statistics: Array) -> Array:
-    """Return the updated concentration, from the sums over all rows."""
-    numerator, denominator = statistics
-    return np.asarray(np.maximum(numerator / (denominator + RATE), LEAST))
 
 
 def gamma_statistics(

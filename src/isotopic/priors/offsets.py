@@ -7,7 +7,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.priors.base import Posterior, Prior, Totals, as_column
-from isotopic.priors.learns_hyperparameters import Evidence
+from isotopic.priors.hyperparameters import Evidence
 from isotopic.priors.wrapper import Wrapper
 from isotopic.registry import register
 

@@ -1,6 +1,6 @@
-"""Priors of points with closed-form updates: each factor is its own effective factor."""
+"""Priors of points with closed-form updates, and factors that are known."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import ClassVar
 
@@ -56,7 +56,7 @@ class Lasso(Prior):
         check_strength(self.strength)
 
     @property
-    def linear_penalty(self) -> float:
+    def linear_penalty(self) -> float:  # type: ignore[override]
         """The strength."""
         return self.strength
 
@@ -119,6 +119,49 @@ class Simplex(Prior):
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
         r"""Return :math:`\text{factor} \cdot \text{mass}`."""
         return np.asarray(posterior.mean * as_column(mass))
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Fixed(Prior):
+    """A known factor: it absorbs nothing. Used to infer the weights of new samples."""
+
+    posterior: Posterior = field(repr=False)
+    is_normalized: bool  # type: ignore[misc]
+    learned: ClassVar[bool] = False
+    scale_tendency: ClassVar[str] = "bounded"
+
+    def absorb(self, counts: Array, totals: Totals) -> Posterior:
+        """Return the known factor."""
+        return self.posterior
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Return the known factor."""
+        return self.posterior
+
+    def gap(
+        self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
+    ) -> float:
+        """Return zero: there is nothing left to do."""
+        return 0.0
+
+    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
+        r"""Return :math:`\text{factor} \cdot \text{mass}`: any counts would do."""
+        return np.asarray(posterior.mean * as_column(mass))
+
+    def check_shape(self, shape: tuple[int, int]) -> None:
+        """Raise ValueError if the known factor has another shape."""
+        if self.posterior.mean.shape != shape:
+            raise ValueError(
+                f"The fixed factor has shape {self.posterior.mean.shape}; expected {shape}."
+            )
+
+    def rows(self, which: Array) -> "Fixed":
+        """Return some rows of the known factor."""
+        mean = np.asfortranarray(self.posterior.mean[which])
+        point = self.posterior.effective is self.posterior.mean
+        effective = mean if point else np.asfortranarray(self.posterior.effective[which])
+        return Fixed(Posterior(mean, effective), self.is_normalized)
 
 
 def divided(counts: Array, totals: Totals) -> Array:

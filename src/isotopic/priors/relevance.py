@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from isotopic.arrays import Array
 from isotopic.kernels import row_sums
 from isotopic.priors.base import Posterior, Totals
-from isotopic.priors.learns_hyperparameters import Evidence, LearnsHyperparameters
+from isotopic.priors.hyperparameters import Evidence, LearnsHyperparameters
 from isotopic.priors.points import divided, scaled_distance
 from isotopic.registry import register
 

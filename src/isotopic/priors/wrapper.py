@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 from isotopic.arrays import Array
 from isotopic.priors.base import Prior, Totals
-from isotopic.priors.learns_hyperparameters import Evidence
+from isotopic.priors.hyperparameters import Evidence
 
 
 class Wrapper(Prior):

@@ -9,7 +9,7 @@ from isotopic.arrays import Array
 from isotopic.kernels import row_sums
 from isotopic.priors.base import Posterior, Prior, Totals, as_column
 from isotopic.priors.bayesian import Bayesian
-from isotopic.priors.learns_hyperparameters import Evidence
+from isotopic.priors.hyperparameters import Evidence
 from isotopic.priors.wrapper import Wrapper
 from isotopic.registry import register
 
