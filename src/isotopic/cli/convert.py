@@ -6,23 +6,29 @@ from typing import Any
 import click
 
 import isotopic
-from isotopic.cli.errors import library_errors_as_messages
 from isotopic.cli.folder import Fit, check_folder, read_folder, write_fit
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.options import MODEL_NAMES, force_option, json_option
-from isotopic.cli.output import as_json, printable
+from isotopic.cli.options import (
+    MODEL_NAMES,
+    CommandWithExamples,
+    folder_argument,
+    force_option,
+    json_option,
+    no_report_option,
+    output_folder_option,
+)
+from isotopic.cli.output import as_json, library_errors_as_messages, printable
 from isotopic.estimators import MODELS
 
 
 @click.command(
     cls=CommandWithExamples,
     short_help="Convert a fit to an exactly equivalent model.",
-    examples="""
+    epilog="""
     isotopic convert out --to PLSA -o out-plsa            proportions instead of amounts
     isotopic convert out-lda --to GammaPoisson -o out-gap
     """,
 )
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@folder_argument
 @click.option(
     "--to",
     required=True,
@@ -30,10 +36,8 @@ from isotopic.estimators import MODELS
     metavar="NAME",
     help=f"Model to convert to: {', '.join(MODEL_NAMES)}.",
 )
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write."
-)
-@click.option("--no-report", is_flag=True, help="Do not write the HTML report.")
+@output_folder_option
+@no_report_option
 @force_option
 @json_option
 def convert(folder: Path, to: str, output: Path, no_report: bool, force: bool, json_: bool) -> int:

@@ -6,10 +6,15 @@ from typing import Any
 import click
 
 from isotopic.cli.folder import MANIFEST, describe_software, read_folder
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.large import LargeData
-from isotopic.cli.options import json_option, read_data, reading_options, reading_settings
+from isotopic.cli.options import CommandWithExamples, json_option
 from isotopic.cli.output import align_columns, as_json, printable, short
+from isotopic.cli.reading import (
+    LargeData,
+    describe_data,
+    read_data,
+    reading_options,
+    reading_settings,
+)
 from isotopic.io import CountData
 
 # Names that are printed of each kind.
@@ -19,7 +24,7 @@ _NAMES = 5
 @click.command(
     cls=CommandWithExamples,
     short_help="Describe this installation, a data file or a fit.",
-    examples="""
+    epilog="""
     isotopic info               versions, instruction set, threads
     isotopic info counts.mtx    what a file holds and how it would be read
     isotopic info out           a fit and its data
@@ -62,26 +67,15 @@ def _fit_facts(folder: Path) -> dict[str, Any]:
 
 
 def _data_facts(data: CountData | LargeData) -> dict[str, Any]:
-    if isinstance(data, LargeData):
-        names = {
-            "sample names": data.sample_names[:_NAMES].tolist(),
-            "feature names": data.feature_names[:_NAMES].tolist(),
-        }
-        return data.facts | names
-    counts = data.counts
-    samples, features = counts.shape
-    return {
-        "format": data.format,
-        "samples": samples,
-        "features": features,
-        "nonzeros": counts.nnz,
-        "density": counts.nnz / (samples * features),
-        "total": counts.sum().item(),
-        "type": str(counts.dtype),
-        "sample names": data.sample_names[:_NAMES].tolist(),
-        "feature names": data.feature_names[:_NAMES].tolist(),
-        "fingerprint": data.fingerprint(),
-    }
+    facts = describe_data(data)
+    facts["sample names"] = data.sample_names[:_NAMES].tolist()
+    facts["feature names"] = data.feature_names[:_NAMES].tolist()
+    if not isinstance(data, LargeData):
+        facts["density"] = facts["nonzeros"] / (facts["samples"] * facts["features"])
+        facts["total"] = data.counts.sum().item()
+        facts["type"] = str(data.counts.dtype)
+        facts["fingerprint"] = data.fingerprint()
+    return facts
 
 
 def _format(value: Any) -> str:

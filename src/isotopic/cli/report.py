@@ -6,20 +6,25 @@ from pathlib import Path
 import click
 
 from isotopic.cli.folder import REPORT, check_free, read_folder, write_fit_report
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.options import force_option, json_option, open_option
+from isotopic.cli.options import (
+    CommandWithExamples,
+    folder_argument,
+    force_option,
+    json_option,
+    open_option,
+)
 from isotopic.cli.output import as_json, print_message, printable
 
 
 @click.command(
     cls=CommandWithExamples,
     short_help="Write the HTML report of a fit.",
-    examples="""
+    epilog="""
     isotopic report out --open            open out/report.html; write it first if it is missing
     isotopic report out -o topics.html
     """,
 )
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@folder_argument
 @click.option(
     "-o",
     "--output",

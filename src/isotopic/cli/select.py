@@ -8,20 +8,25 @@ from typing import Any
 import click
 import pyarrow
 
-from isotopic.cli.errors import InputError, library_errors_as_messages, warnings_as_messages
-from isotopic.cli.folder import check_free, write_table
-from isotopic.cli.help import CommandWithExamples
+from isotopic.cli.folder import check_free, write_tables
 from isotopic.cli.options import (
+    CommandWithExamples,
+    data_argument,
     force_option,
     json_option,
     make_model,
     model_options,
-    read_data,
-    reading_options,
-    reading_settings,
     seed_option,
 )
-from isotopic.cli.output import as_json, print_message, printable
+from isotopic.cli.output import (
+    InputError,
+    as_json,
+    library_errors_as_messages,
+    print_message,
+    printable,
+    warnings_as_messages,
+)
+from isotopic.cli.reading import read_data, reading_options, reading_settings
 from isotopic.select import Selection, select_components
 
 _TABLE, _PLOT = "selection.csv", "selection.png"
@@ -30,12 +35,12 @@ _TABLE, _PLOT = "selection.csv", "selection.png"
 @click.command(
     cls=CommandWithExamples,
     short_help="Choose the number of components.",
-    examples="""
+    epilog="""
     isotopic select counts.npz -k 5:50:5             5, 10, 15, ... 50
     isotopic select texts/ -k 10,20,50 --repeats 5 -o selection
     """,
 )
-@click.argument("data", type=click.Path(exists=True))
+@data_argument
 @click.option(
     "-k",
     "--components",
@@ -66,7 +71,7 @@ _TABLE, _PLOT = "selection.csv", "selection.png"
     help=f"Folder to write {_TABLE} and {_PLOT} to.",
 )
 @model_options
-@seed_option
+@seed_option(default=0)
 @force_option
 @json_option
 @reading_options
@@ -123,7 +128,7 @@ def component_numbers(text: str) -> list[int]:
 def _write_files(output: Path, selection: Selection) -> list[Path]:
     with library_errors_as_messages():
         output.mkdir(parents=True, exist_ok=True)
-        write_table(pyarrow.table(dict(selection.table)), output / _TABLE)
+        write_tables([pyarrow.table(dict(selection.table))], output / _TABLE)
         plot = import_module("isotopic.plot")  # matplotlib is an extra
         plot.selection(selection).figure.savefig(output / _PLOT, dpi=150, bbox_inches="tight")
     return [output / _TABLE, output / _PLOT]

@@ -4,10 +4,9 @@ from typing import Any
 
 import click
 
-from isotopic.cli.errors import library_errors_as_messages
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.options import json_option, read_data, reading_options, reading_settings
-from isotopic.cli.output import as_json
+from isotopic.cli.options import CommandWithExamples, components_option, json_option
+from isotopic.cli.output import as_json, library_errors_as_messages
+from isotopic.cli.reading import read_data, reading_options, reading_settings
 from isotopic.verify import VerificationTable
 from isotopic.verify import verify as verify_claims
 from isotopic.verify.evidence import prepare_counts
@@ -16,21 +15,13 @@ from isotopic.verify.evidence import prepare_counts
 @click.command(
     cls=CommandWithExamples,
     short_help="Check the claims of the paper on data.",
-    examples="""
+    epilog="""
     isotopic verify                     on the bundled corpus
     isotopic verify counts.npz --json   on your counts, as JSON
     """,
 )
 @click.argument("data", required=False, type=click.Path(exists=True))
-@click.option(
-    "-k",
-    "--components",
-    type=click.IntRange(1),
-    metavar="N",
-    default=5,
-    show_default=True,
-    help="Number of components of the fits that check the claims.",
-)
+@components_option(default=5, help="Number of components of the fits that check the claims.")
 @json_option
 @reading_options
 def verify(data: str | None, **given: Any) -> int:
