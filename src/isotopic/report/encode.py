@@ -33,7 +33,7 @@ def _pack(value: Any) -> Any:
         return value.item()
     if not isinstance(value, np.ndarray):
         raise TypeError(f"A report cannot contain a {type(value).__name__}.")
-    kind = np.dtype(np.float32)
+    kind: np.dtype[Any] = np.dtype(np.float32)
     if value.size == 0:
         kind = np.dtype(np.uint8)
     elif value.min() >= 0 and value.max() < 2**32 and np.all(value == np.floor(value)):
