@@ -6,40 +6,32 @@ from typing import Any
 import click
 
 import isotopic
+from isotopic.cli import options
 from isotopic.cli.folder import Fit, check_folder, read_folder, write_fit
-from isotopic.cli.options import (
-    MODEL_NAMES,
-    CommandWithExamples,
-    folder_argument,
-    force_option,
-    json_option,
-    no_report_option,
-    output_folder_option,
-)
 from isotopic.cli.output import as_json, library_errors_as_messages, printable
 from isotopic.estimators import MODELS
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Convert a fit to an exactly equivalent model.",
     epilog="""
     isotopic convert out --to PLSA -o out-plsa            proportions instead of amounts
     isotopic convert out-lda --to GammaPoisson -o out-gap
     """,
 )
-@folder_argument
+@options.folder_argument
 @click.option(
     "--to",
     required=True,
-    type=click.Choice(MODEL_NAMES, case_sensitive=False),
+    type=click.Choice(options.MODEL_NAMES, case_sensitive=False),
     metavar="NAME",
-    help=f"Model to convert to: {', '.join(MODEL_NAMES)}.",
+    help=f"Model to convert to: {', '.join(options.MODEL_NAMES)}.",
 )
-@output_folder_option
-@no_report_option
-@force_option
-@json_option
+@options.output_folder_option
+@options.no_report_option
+@options.force_option
+@options.json_option
 def convert(folder: Path, to: str, output: Path, no_report: bool, force: bool, json_: bool) -> int:
     """Convert the fit in FOLDER to an exactly equivalent model, without fitting again.
 

@@ -14,33 +14,14 @@ import click
 
 from isotopic import Checkpoint
 from isotopic.blocks import Blocks
+from isotopic.cli import options, reading
 from isotopic.cli.folder import CHECKPOINT, REPORT, Fit, check_folder, write_fit
-from isotopic.cli.options import (
-    CommandWithExamples,
-    components_option,
-    data_argument,
-    force_option,
-    json_option,
-    make_model,
-    model_options,
-    no_report_option,
-    open_option,
-    output_folder_option,
-    seed_option,
-)
 from isotopic.cli.output import (
     as_json,
     library_errors_as_messages,
     print_message,
     printable,
     warnings_as_messages,
-)
-from isotopic.cli.reading import (
-    describe_data,
-    memory_limit_option,
-    open_data,
-    reading_options,
-    reading_settings,
 )
 from isotopic.cli.report import open_in_browser
 from isotopic.cli.topics import topic_facts, topic_lines
@@ -52,7 +33,7 @@ _TEXT_KEPT = 1000
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Fit a model and write the results to a folder.",
     epilog="""
     isotopic fit texts/ -k 20 -o out                       a folder of .txt files
@@ -64,11 +45,11 @@ _TEXT_KEPT = 1000
     isotopic fit big.h5ad -k 20 --memory-limit 2GB -o out  data larger than memory
     """,
 )
-@data_argument
-@components_option(default=10)
-@output_folder_option
-@model_options
-@seed_option(default=0)
+@options.data_argument
+@options.components_option(default=10)
+@options.output_folder_option
+@options.model_options
+@options.seed_option(default=0)
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
@@ -80,12 +61,12 @@ _TEXT_KEPT = 1000
     type=click.Path(path_type=Path, dir_okay=False),
     help=f"File from which an interrupted fit continues.  [default: OUTPUT/{CHECKPOINT}]",
 )
-@memory_limit_option
-@no_report_option
-@open_option
-@force_option
-@json_option
-@reading_options
+@reading.memory_limit_option
+@options.no_report_option
+@options.open_option
+@options.force_option
+@options.json_option
+@reading.reading_options
 def fit(data: str, output: Path, **given: Any) -> int:
     """Fit a model to DATA, a file or folder, and write the results to a folder.
 
@@ -97,17 +78,17 @@ def fit(data: str, output: Path, **given: Any) -> int:
     limit = given["memory_limit"]
     if given["open_"] and limit is not None:
         raise click.UsageError("--open needs the report, which --memory-limit leaves out.")
-    settings = reading_settings(given)
-    model = make_model(given, n_components=given["components"], random_state=given["seed"])
+    settings = reading.reading_settings(given)
+    model = options.make_model(given, n_components=given["components"], random_state=given["seed"])
     check_folder(output, given["force"])
     with library_errors_as_messages():
         output.mkdir(parents=True, exist_ok=True)
     checkpoint: Path = given["checkpoint"] or output / CHECKPOINT
     start = time.perf_counter()
     keep_text = _TEXT_KEPT if limit is None else 0  # only for the report
-    with open_data(data, settings | {"keep_text": keep_text}, limit, output) as (X, counts):
+    with reading.open_data(data, settings | {"keep_text": keep_text}, limit, output) as (X, counts):
         seconds = {"reading": time.perf_counter() - start}
-        _print_data(data, describe_data(counts), settings, limit)
+        _print_data(data, reading.describe_data(counts), settings, limit)
         seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given["time_limit"])
         source = {"source": str(Path(data).absolute()), "reading": settings}
         facts = {"data": source, "seconds": seconds, "stopped": stopped}

@@ -5,16 +5,9 @@ from typing import Any
 
 import click
 
+from isotopic.cli import options, reading
 from isotopic.cli.folder import MANIFEST, describe_software, read_folder
-from isotopic.cli.options import CommandWithExamples, json_option
 from isotopic.cli.output import align_columns, as_json, printable, short
-from isotopic.cli.reading import (
-    LargeData,
-    describe_data,
-    read_data,
-    reading_options,
-    reading_settings,
-)
 from isotopic.io import CountData
 
 # Names that are printed of each kind.
@@ -22,7 +15,7 @@ _NAMES = 5
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Describe this installation, a data file or a fit.",
     epilog="""
     isotopic info               versions, instruction set, threads
@@ -31,8 +24,8 @@ _NAMES = 5
     """,
 )
 @click.argument("data", required=False, type=click.Path(exists=True))
-@json_option
-@reading_options
+@options.json_option
+@reading.reading_options
 def info(data: str | None, **given: Any) -> int:
     """Describe this installation, or DATA: a count file or the folder of a fit."""
     if data is None:
@@ -40,7 +33,7 @@ def info(data: str | None, **given: Any) -> int:
     elif (Path(data) / MANIFEST).is_file():
         facts = _fit_facts(Path(data))
     else:
-        facts = _data_facts(read_data(data, reading_settings(given)))
+        facts = _data_facts(reading.read_data(data, reading.reading_settings(given)))
     if given["json_"]:
         click.echo(as_json(facts))
     else:
@@ -66,11 +59,11 @@ def _fit_facts(folder: Path) -> dict[str, Any]:
     }
 
 
-def _data_facts(data: CountData | LargeData) -> dict[str, Any]:
-    facts = describe_data(data)
+def _data_facts(data: CountData | reading.LargeData) -> dict[str, Any]:
+    facts = reading.describe_data(data)
     facts["sample names"] = data.sample_names[:_NAMES].tolist()
     facts["feature names"] = data.feature_names[:_NAMES].tolist()
-    if not isinstance(data, LargeData):
+    if not isinstance(data, reading.LargeData):
         facts["density"] = facts["nonzeros"] / (facts["samples"] * facts["features"])
         facts["total"] = data.counts.sum().item()
         facts["type"] = str(data.counts.dtype)

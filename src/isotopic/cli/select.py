@@ -8,16 +8,8 @@ from typing import Any
 import click
 import pyarrow
 
+from isotopic.cli import options, reading
 from isotopic.cli.folder import check_free, write_tables
-from isotopic.cli.options import (
-    CommandWithExamples,
-    data_argument,
-    force_option,
-    json_option,
-    make_model,
-    model_options,
-    seed_option,
-)
 from isotopic.cli.output import (
     InputError,
     as_json,
@@ -26,21 +18,20 @@ from isotopic.cli.output import (
     printable,
     warnings_as_messages,
 )
-from isotopic.cli.reading import read_data, reading_options, reading_settings
 from isotopic.select import Selection, select_components
 
 _TABLE, _PLOT = "selection.csv", "selection.png"
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Choose the number of components.",
     epilog="""
     isotopic select counts.npz -k 5:50:5             5, 10, 15, ... 50
     isotopic select texts/ -k 10,20,50 --repeats 5 -o selection
     """,
 )
-@data_argument
+@options.data_argument
 @click.option(
     "-k",
     "--components",
@@ -70,11 +61,11 @@ _TABLE, _PLOT = "selection.csv", "selection.png"
     type=click.Path(path_type=Path),
     help=f"Folder to write {_TABLE} and {_PLOT} to.",
 )
-@model_options
-@seed_option(default=0)
-@force_option
-@json_option
-@reading_options
+@options.model_options
+@options.seed_option(default=0)
+@options.force_option
+@options.json_option
+@reading.reading_options
 def select(data: str, output: Path | None, **given: Any) -> int:
     """Compare numbers of components on DATA by held-out likelihood and stability.
 
@@ -86,8 +77,8 @@ def select(data: str, output: Path | None, **given: Any) -> int:
     numbers = component_numbers(given["components"])
     if output is not None:
         check_free([output / _TABLE, output / _PLOT], given["force"])
-    model = make_model(given)
-    counts = read_data(data, reading_settings(given)).counts
+    model = options.make_model(given)
+    counts = reading.read_data(data, reading.reading_settings(given)).counts
 
     def print_score(number: int, repeat: int, score: float) -> None:
         print_message(f"{number} components, repetition {repeat + 1}: score {score:.5f}")

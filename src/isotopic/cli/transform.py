@@ -11,15 +11,8 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.blocks import BlockError, Blocks
 from isotopic.blocks.block import load_raw
+from isotopic.cli import options, reading
 from isotopic.cli.folder import Fit, check_free, read_folder, topic_table, write_tables
-from isotopic.cli.options import (
-    CommandWithExamples,
-    data_argument,
-    folder_argument,
-    force_option,
-    json_option,
-    threads_option,
-)
 from isotopic.cli.output import (
     InputError,
     as_json,
@@ -28,19 +21,11 @@ from isotopic.cli.output import (
     printable,
     warnings_as_messages,
 )
-from isotopic.cli.reading import (
-    LargeData,
-    describe_data,
-    memory_limit_option,
-    open_data,
-    reading_options,
-    reading_settings,
-)
 from isotopic.io import CountData
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Infer the weights of new samples.",
     epilog="""
     isotopic transform out new_texts/ -o weights.csv
@@ -48,8 +33,8 @@ from isotopic.io import CountData
     isotopic transform out big.h5ad --memory-limit 2GB -o weights.parquet
     """,
 )
-@folder_argument
-@data_argument
+@options.folder_argument
+@options.data_argument
 @click.option(
     "-o",
     "--output",
@@ -57,11 +42,11 @@ from isotopic.io import CountData
     type=click.Path(path_type=Path),
     help="File to write: .csv or .parquet.",
 )
-@memory_limit_option
-@threads_option
-@force_option
-@json_option
-@reading_options
+@reading.memory_limit_option
+@options.threads_option
+@options.force_option
+@options.json_option
+@reading.reading_options
 def transform(folder: Path, data: str, output: Path, **given: Any) -> int:
     """Infer the weights of the samples in DATA under the topics of the fit in FOLDER.
 
@@ -72,15 +57,15 @@ def transform(folder: Path, data: str, output: Path, **given: Any) -> int:
         raise InputError(f"The name of the output must end with .csv or .parquet: {output.name}")
     fit = read_folder(folder)
     fit.model.n_jobs = given["threads"]
-    settings = reading_settings(given) | {"vocabulary": list(fit.data.feature_names)}
+    settings = reading.reading_settings(given) | {"vocabulary": list(fit.data.feature_names)}
     ignored: list[float] = []
     with (
-        open_data(data, settings, given["memory_limit"], output.parent) as (X, new),
+        reading.open_data(data, settings, given["memory_limit"], output.parent) as (X, new),
         library_errors_as_messages(),
         warnings_as_messages(),
     ):
         write_tables(_weight_tables(fit, X, new, ignored), output)
-    n_samples, left_out = describe_data(new)["samples"], sum(ignored)
+    n_samples, left_out = reading.describe_data(new)["samples"], sum(ignored)
     if left_out:
         print_message(
             f"warning: ignored {left_out:,} counts of features that the fit does not have"
@@ -94,7 +79,7 @@ def transform(folder: Path, data: str, output: Path, **given: Any) -> int:
 
 
 def _weight_tables(
-    fit: Fit, X: Any, new: CountData | LargeData, ignored: list[float]
+    fit: Fit, X: Any, new: CountData | reading.LargeData, ignored: list[float]
 ) -> Iterator[Any]:
     """Yield the weights of each block of samples, and note how many of its counts are ignored."""
     model, known, start = fit.model, fit.data.feature_names, 0
