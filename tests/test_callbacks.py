@@ -134,13 +134,12 @@ def test_the_pace_tells_of_an_end_that_comes_nearer():
     pace = Pace(total=1000.0, max_iter=100, tol=1e-6)
     for i in (1, 2, 3, 4):
         at = Iteration(i, i, 2.0 * i, 1.0, 10.0**-i, None)
-        pace.record(at)
-        assert pace.describe(at).endswith(" left, 5e+02 tokens/s")
-    assert pace.iterations_left(4) == pytest.approx(2.0)  # the residual falls tenfold each time
-    assert pace.describe(at).startswith("at most 4 s left")
+        left, text = pace.update(at)
+        assert text.endswith(" left, 5e+02 tokens/s")
+    assert left == pytest.approx(2.0)  # the residual falls tenfold each time
+    assert text.startswith("at most 4 s left")
     slow, at = Pace(1.0, 100, 0.0), Iteration(1, 1, 60.0, 1.0, 1.0, None)
-    slow.record(at)
-    assert slow.describe(at).startswith("at most 1:39:00 left")
+    assert slow.update(at)[1].startswith("at most 1:39:00 left")
 
 
 def test_lines_become_rarer_as_a_fit_goes_on(capsys):

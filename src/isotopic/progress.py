@@ -14,7 +14,7 @@ from isotopic.solvers import Iteration
 
 # Unless told otherwise, lines are printed after 1, 2, 5, 10, 20, 50, ... iterations, and at the
 # latest after this many seconds.
-_STEPS = (1, 2, 5)
+_ROUND = ("1", "2", "5")
 _LONGEST_SILENCE = 30.0
 
 
@@ -99,40 +99,27 @@ class Pace:
         self.total, self.max_iter, self.tol = total, max_iter, tol
         self._residuals: list[float] = []
 
-    def record(self, at: Iteration[Any]) -> None:
-        """Take note of an iteration."""
-        if at.iteration == 1:  # the first one, or another start
-            self._residuals = []
-        self._residuals.append(at.residual)
-
-    def iterations_left(self, iteration: int) -> float:
-        """Estimate the number of iterations that follow, at most those up to ``max_iter``.
+    def update(self, at: Iteration[Any]) -> tuple[float, str]:
+        """Take note of an iteration; return the number of iterations left, and the pace as text.
 
         The residual is assumed to fall at the same rate as in the later half of the iterations so
         far, until it reaches the tolerance.
         """
-        most = float(self.max_iter - iteration)
+        if at.iteration == 1:  # the first one, or another start
+            self._residuals = []
+        self._residuals.append(at.residual)
+        left = float(self.max_iter - at.iteration)
         half = len(self._residuals) // 2
-        first, last = self._residuals[half], self._residuals[-1]
-        if self.tol <= 0 or not 0 < last < first:
-            return most
-        rate = math.log(first / last) / (len(self._residuals) - 1 - half)
-        return min(most, max(0.0, math.log(last / self.tol) / rate))
-
-    def describe(self, at: Iteration[Any]) -> str:
-        """Return the speed and the estimated time left as text."""
-        left = self.iterations_left(at.iteration) * at.seconds / at.iteration
-        text = f"at most {_format_seconds(left)} left"
-        if self.total is None:
-            return text
-        return f"{text}, {self.total * at.passes / max(at.seconds, 1e-9):.2g} tokens/s"
-
-
-def _format_seconds(seconds: float) -> str:
-    whole = round(seconds)
-    if whole < 100:
-        return f"{whole} s"
-    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+        first, last = self._residuals[half], at.residual
+        if self.tol > 0 and 0 < last < first:
+            rate = math.log(first / last) / (len(self._residuals) - 1 - half)
+            left = min(left, max(0.0, math.log(last / self.tol) / rate))
+        seconds = round(left * at.seconds / at.iteration)
+        clock = f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        text = f"at most {clock if seconds >= 100 else f'{seconds} s'} left"
+        if self.total is not None:
+            text += f", {self.total * at.passes / max(at.seconds, 1e-9):.2g} tokens/s"
+        return left, text
 
 
 class _Lines:
@@ -143,23 +130,20 @@ class _Lines:
         self.printed = time.monotonic()
 
     def __call__(self, at: Iteration[Any]) -> None:
-        self.pace.record(at)
-        if self._is_due(at.iteration):
+        _, pace = self.pace.update(at)
+        if self.every is None:
+            is_round = str(at.iteration).rstrip("0") in _ROUND
+            is_due = is_round or time.monotonic() - self.printed >= _LONGEST_SILENCE
+        else:
+            is_due = at.iteration % self.every == 0
+        if is_due:
             self.printed = time.monotonic()
             print(
                 f"iteration {at.iteration:5d}  passes {at.passes:5d}  {at.seconds:8.2f} s  "
-                f"objective {at.objective:.8g}  residual {at.residual:.2e}  "
-                f"{self.pace.describe(at)}",
+                f"objective {at.objective:.8g}  residual {at.residual:.2e}  {pace}",
                 file=self.file,
                 flush=True,
             )
-
-    def _is_due(self, iteration: int) -> bool:
-        if self.every is not None:
-            return iteration % self.every == 0
-        magnitude = 10 ** (len(str(iteration)) - 1)
-        is_late = time.monotonic() - self.printed >= _LONGEST_SILENCE
-        return is_late or iteration in [step * magnitude for step in _STEPS]
 
     def show_block(self, done: int, n_blocks: int) -> None:
         """Print nothing: lines are for iterations only."""
@@ -174,13 +158,13 @@ class _Live:
         self.found = ""  # what the latest iteration found
 
     def __call__(self, at: Iteration[Any]) -> None:
-        self.pace.record(at)
+        left, pace = self.pace.update(at)
         self.found = f"residual {at.residual:.1e}, objective {at.objective:.6g}"
         self.progress.update(
             self.task,
             description=f"iteration {at.iteration}",
-            completed=at.iteration / (at.iteration + self.pace.iterations_left(at.iteration)),
-            details=f"{self.pace.describe(at)}, {self.found}",
+            completed=at.iteration / (at.iteration + left),
+            details=f"{pace}, {self.found}",
         )
 
     def show_block(self, done: int, n_blocks: int) -> None:

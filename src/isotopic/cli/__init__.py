@@ -6,8 +6,6 @@ from importlib.util import find_spec
 
 __all__ = ["main"]
 
-_NEEDED = ("click", "rich", "pyarrow")
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line.
@@ -23,14 +21,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 on success; 1 if ``verify`` finds a claim that does not hold; 2 if an option or the data
         cannot be used, or a file would be overwritten; 130 if interrupted, 143 if terminated.
     """
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
-        print(
-            f"isotopic: error: The command line needs {' and '.join(missing)}. Install it with: "
-            "pip install 'isotopic[cli]'",
-            file=sys.stderr,
-        )
-        return 2
+    for name in ("click", "rich", "pyarrow"):
+        if find_spec(name) is None:
+            print(
+                f"isotopic: error: The command line needs {name}. Install it with: "
+                "pip install 'isotopic[cli]'",
+                file=sys.stderr,
+            )
+            return 2
     from isotopic.cli.app import run  # noqa: PLC0415 - only now are the libraries known to exist
 
     return run(argv)

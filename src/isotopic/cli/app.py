@@ -9,8 +9,8 @@ import isotopic
 from isotopic.cli.convert import convert
 from isotopic.cli.demo import demo
 from isotopic.cli.fit import fit
-from isotopic.cli.help import CommandWithExamples
 from isotopic.cli.info import info
+from isotopic.cli.options import CommandWithExamples
 from isotopic.cli.output import as_json, printable
 from isotopic.cli.report import report
 from isotopic.cli.select import select
@@ -30,7 +30,7 @@ class _Group(CommandWithExamples, click.Group):
 @click.group(
     cls=_Group,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    examples="""
+    epilog="""
     isotopic demo                               fit the bundled corpus and write a report
     isotopic fit texts/ -k 20 -o out            fit a folder of .txt files
     isotopic fit counts.mtx -k 20 -o out        fit a count matrix (many formats)

@@ -6,36 +6,32 @@ from typing import Any
 import click
 
 import isotopic
-from isotopic.cli.errors import library_errors_as_messages
+from isotopic.cli import options
 from isotopic.cli.folder import Fit, check_folder, read_folder, write_fit
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.options import MODEL_NAMES, force_option, json_option
-from isotopic.cli.output import as_json, printable
+from isotopic.cli.output import as_json, library_errors_as_messages, printable
 from isotopic.estimators import MODELS
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Convert a fit to an exactly equivalent model.",
-    examples="""
+    epilog="""
     isotopic convert out --to PLSA -o out-plsa            proportions instead of amounts
     isotopic convert out-lda --to GammaPoisson -o out-gap
     """,
 )
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@options.folder_argument
 @click.option(
     "--to",
     required=True,
-    type=click.Choice(MODEL_NAMES, case_sensitive=False),
+    type=click.Choice(options.MODEL_NAMES, case_sensitive=False),
     metavar="NAME",
-    help=f"Model to convert to: {', '.join(MODEL_NAMES)}.",
+    help=f"Model to convert to: {', '.join(options.MODEL_NAMES)}.",
 )
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write."
-)
-@click.option("--no-report", is_flag=True, help="Do not write the HTML report.")
-@force_option
-@json_option
+@options.output_folder_option
+@options.no_report_option
+@options.force_option
+@options.json_option
 def convert(folder: Path, to: str, output: Path, no_report: bool, force: bool, json_: bool) -> int:
     """Convert the fit in FOLDER to an exactly equivalent model, without fitting again.
 

@@ -7,9 +7,8 @@ import click
 import numpy as np
 
 from isotopic._core import native
+from isotopic.cli import options
 from isotopic.cli.folder import REPORT, Fit, check_folder, write_fit
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.options import force_option, json_option, open_option, threads_option
 from isotopic.cli.output import as_json, printable
 from isotopic.cli.report import open_in_browser
 from isotopic.cli.topics import topic_facts, topic_lines
@@ -27,30 +26,15 @@ _HISTORY_LINES = 12
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Fit the bundled corpus, print its topics and write a report.",
-    examples="""
+    epilog="""
     isotopic demo --open
     isotopic demo --components 10 --seed 7 -o ten-topics
     """,
 )
-@click.option(
-    "-k",
-    "--components",
-    type=click.IntRange(1),
-    metavar="N",
-    default=20,
-    show_default=True,
-    help="Number of components (topics).",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    metavar="N",
-    default=5,
-    show_default=True,
-    help="Seed of the random start.",
-)
+@options.components_option(default=20)
+@options.seed_option(default=5)
 @click.option(
     "-o",
     "--output",
@@ -59,10 +43,10 @@ _HISTORY_LINES = 12
     show_default=True,
     help="Folder to write.",
 )
-@threads_option
-@open_option
-@force_option
-@json_option
+@options.threads_option
+@options.open_option
+@options.force_option
+@options.json_option
 def demo(
     components: int,
     seed: int,

@@ -1,8 +1,12 @@
 """``isotopic fit``."""
 
 import shlex
+import signal
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +14,17 @@ import click
 
 from isotopic import Checkpoint
 from isotopic.blocks import Blocks
-from isotopic.cli.errors import library_errors_as_messages, warnings_as_messages
+from isotopic.cli import options, reading
 from isotopic.cli.folder import CHECKPOINT, REPORT, Fit, check_folder, write_fit
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.interrupts import sigterm_as_interrupt
-from isotopic.cli.large import LargeData, memory_limit_option, opened_data
-from isotopic.cli.options import (
-    force_option,
-    json_option,
-    make_model,
-    model_options,
-    open_option,
-    read_data,
-    reading_options,
-    reading_settings,
-    seed_option,
+from isotopic.cli.output import (
+    as_json,
+    library_errors_as_messages,
+    print_message,
+    printable,
+    warnings_as_messages,
 )
-from isotopic.cli.output import as_json, print_message, printable
 from isotopic.cli.report import open_in_browser
 from isotopic.cli.topics import topic_facts, topic_lines
-from isotopic.io import CountData
 from isotopic.io.read import TEXT_FORMATS
 from isotopic.progress import show_progress
 
@@ -38,9 +33,9 @@ _TEXT_KEPT = 1000
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Fit a model and write the results to a folder.",
-    examples="""
+    epilog="""
     isotopic fit texts/ -k 20 -o out                       a folder of .txt files
     isotopic fit news.csv --text-column body --min-df 5 -k 20 -o out
     isotopic fit filtered_feature_bc_matrix/ -k 10 -o out  10x Genomics
@@ -50,21 +45,11 @@ _TEXT_KEPT = 1000
     isotopic fit big.h5ad -k 20 --memory-limit 2GB -o out  data larger than memory
     """,
 )
-@click.argument("data", type=click.Path(exists=True))
-@click.option(
-    "-k",
-    "--components",
-    type=click.IntRange(1),
-    metavar="N",
-    default=10,
-    show_default=True,
-    help="Number of components (topics).",
-)
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write."
-)
-@model_options
-@seed_option
+@options.data_argument
+@options.components_option(default=10)
+@options.output_folder_option
+@options.model_options
+@options.seed_option(default=0)
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
@@ -76,12 +61,12 @@ _TEXT_KEPT = 1000
     type=click.Path(path_type=Path, dir_okay=False),
     help=f"File from which an interrupted fit continues.  [default: OUTPUT/{CHECKPOINT}]",
 )
-@memory_limit_option
-@click.option("--no-report", is_flag=True, help="Do not write the HTML report.")
-@open_option
-@force_option
-@json_option
-@reading_options
+@reading.memory_limit_option
+@options.no_report_option
+@options.open_option
+@options.force_option
+@options.json_option
+@reading.reading_options
 def fit(data: str, output: Path, **given: Any) -> int:
     """Fit a model to DATA, a file or folder, and write the results to a folder.
 
@@ -93,124 +78,112 @@ def fit(data: str, output: Path, **given: Any) -> int:
     limit = given["memory_limit"]
     if given["open_"] and limit is not None:
         raise click.UsageError("--open needs the report, which --memory-limit leaves out.")
-    settings = reading_settings(given)
-    model = make_model(given, n_components=given["components"], random_state=given["seed"])
+    settings = reading.reading_settings(given)
+    model = options.make_model(given, n_components=given["components"], random_state=given["seed"])
     check_folder(output, given["force"])
     with library_errors_as_messages():
         output.mkdir(parents=True, exist_ok=True)
     checkpoint: Path = given["checkpoint"] or output / CHECKPOINT
-    runner = _Runner(checkpoint, given["time_limit"])
-    facts = {"data": {"source": str(Path(data).absolute()), "reading": settings}}
-    began = time.perf_counter()
-    if limit is None:
-        counts = read_data(data, settings | {"keep_text": _TEXT_KEPT})
-        runner.reading = time.perf_counter() - began
-        print_message(_describe_data(data, counts, settings))
-        facts["data"]["format"] = counts.format
-        code = runner.run(model, counts.counts)
-        manifest = None if code else _write(output, Fit(model, counts, facts), runner, given)
-    else:
-        with opened_data(data, settings, limit, output) as (blocks, large):
-            runner.reading = time.perf_counter() - began
-            print_message(_describe_large(data, large, limit))
-            code = runner.run(model, blocks)
-            manifest = None if code else _write(output, Fit(model, large, facts), runner, given)
-    if manifest is None:
-        return code
-    if runner.stopped:
+    start = time.perf_counter()
+    keep_text = _TEXT_KEPT if limit is None else 0  # only for the report
+    with reading.open_data(data, settings | {"keep_text": keep_text}, limit, output) as (X, counts):
+        seconds = {"reading": time.perf_counter() - start}
+        _print_data(data, reading.describe_data(counts), settings, limit)
+        seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given["time_limit"])
+        source = {"source": str(Path(data).absolute()), "reading": settings}
+        facts = {"data": source, "seconds": seconds, "stopped": stopped}
+        result = Fit(model, counts, facts)
+        manifest = write_fit(output, result, report=not given["no_report"])
+        if given["checkpoint"] is None and stopped is None:
+            checkpoint.unlink(missing_ok=True)
+        _print_result(output, result, manifest, json_=given["json_"])
+    if stopped is not None:
         print_message(f"Stopped by the time limit. To continue: {_this_command(force=True)}")
     if given["open_"]:
         open_in_browser(output / REPORT)
     return 0
 
 
-def _write(output: Path, fit: Fit, runner: "_Runner", given: dict[str, Any]) -> dict[str, Any]:
-    """Write the folder of a fit, print the result and return the manifest."""
-    fit.facts["seconds"] = {"reading": runner.reading, "fitting": runner.seconds}
-    fit.facts["stopped"] = runner.stopped
-    manifest = write_fit(output, fit, report=not given["no_report"])
-    if given["checkpoint"] is None and not runner.stopped:
-        runner.checkpoint.unlink(missing_ok=True)
-    _print_result(output, fit, manifest, json_=given["json_"])
-    return manifest
+def _print_data(path: str, facts: dict[str, Any], settings: dict[str, Any], limit: Any) -> None:
+    """Print what was read, and what of it was left out."""
+    text = (
+        f"{path}: {facts['samples']:,} samples x {facts['features']:,} features, "
+        f"{facts['nonzeros']:,} nonzeros, read as {facts['format']}"
+    )
+    if limit is not None:
+        text += (
+            f" in row blocks, using at most {limit} of memory; the counts are not copied and no "
+            "report is written"
+        )
+    elif facts["format"] in TEXT_FORMATS:
+        words, least, most = settings["stop_words"], settings["min_df"], settings["max_df"]
+        stop_words = "English stop words, " if words == "english" else "your stop words, "
+        ignored = "" if words is None else stop_words
+        unit = "of all documents" if least < 1 else "documents"
+        upper = "" if most == 1.0 else f" or in more than {most}"
+        text += f" without {ignored}terms in fewer than {least} {unit}{upper}"
+    print_message(text)
 
 
-class _Runner:
-    """Fit within a time limit; an interrupted fit leaves a checkpoint."""
+def _fit_model(
+    model: Any, X: Any, checkpoint: Path, limit: float | None
+) -> tuple[float, str | None]:
+    """Fit a model; return the seconds, and which limit stopped it.
 
-    def __init__(self, checkpoint: Path, limit: float | None) -> None:
-        self.checkpoint, self.limit = checkpoint, limit
-        self.reading = self.seconds = 0.0
-        self.stopped: str | None = None
+    An interruption leaves a checkpoint and ends the command.
+    """
+    if checkpoint.exists():
+        print_message(f"Continuing from {checkpoint}")
+    start, stopped = time.perf_counter(), None
 
-    def run(self, model: Any, X: Any) -> int:
-        """Fit the model and return an exit code."""
-        if self.checkpoint.exists():
-            print_message(f"Continuing from {self.checkpoint}")
-        began = time.perf_counter()
+    def is_too_late(_: Any) -> bool:
+        nonlocal stopped
+        if limit is not None and time.perf_counter() - start >= limit:
+            stopped = f"time limit of {limit:g} s"
+        return stopped is not None
 
-        def is_too_late(_: Any) -> bool:
-            if self.limit is not None and time.perf_counter() - began >= self.limit:
-                self.stopped = f"time limit of {self.limit:g} s"
-            return bool(self.stopped)
-
-        with sigterm_as_interrupt() as interruption:
-            try:
-                with (
-                    library_errors_as_messages(),
-                    warnings_as_messages(),
-                    show_progress(
-                        None if isinstance(X, Blocks) else float(X.sum()),
-                        model.max_iter,
-                        model.tol,
-                        lines_to=sys.stderr,
-                        keep=False,
-                    ) as progress,
-                ):
-                    model.set_params(callbacks=[progress, is_too_late])
-                    model.fit(X, checkpoint=Checkpoint(self.checkpoint))
-            except KeyboardInterrupt:
-                self._print_interruption(model)
-                return interruption.exit_code
-            finally:
-                model.set_params(callbacks=None)
-        self.seconds = time.perf_counter() - began
-        return 0
-
-    def _print_interruption(self, model: Any) -> None:
-        if self.checkpoint.exists():
+    total = None if isinstance(X, Blocks) else float(X.sum())
+    signals: list[int] = []
+    try:
+        with (
+            _sigterm_as_interrupt(signals),
+            library_errors_as_messages(),
+            warnings_as_messages(),
+            show_progress(
+                total, model.max_iter, model.tol, lines_to=sys.stderr, keep=False
+            ) as progress,
+        ):
+            model.set_params(callbacks=[progress, is_too_late])
+            model.fit(X, checkpoint=Checkpoint(checkpoint))
+    except KeyboardInterrupt:
+        if checkpoint.exists():
             done = getattr(model, "n_iter_", "some")
-            print_message(f"Interrupted after {done} iterations, saved in {self.checkpoint}.")
+            print_message(f"Interrupted after {done} iterations, saved in {checkpoint}.")
             print_message(f"To continue: {_this_command()}")
         else:
             print_message("Interrupted before the first iteration. Nothing was written.")
+        raise click.exceptions.Exit(128 + max(signals, default=signal.SIGINT)) from None
+    finally:
+        model.set_params(callbacks=None)
+    return time.perf_counter() - start, stopped
 
 
-def _describe_data(path: str, data: CountData, settings: dict[str, Any]) -> str:
-    samples, features = data.counts.shape
-    return (
-        f"{path}: {samples:,} samples x {features:,} features, {data.counts.nnz:,} nonzeros, "
-        f"read as {data.format}{_describe_filters(settings) if data.format in TEXT_FORMATS else ''}"
-    )
+@contextmanager
+def _sigterm_as_interrupt(signals: list[int]) -> Iterator[None]:
+    """Let SIGTERM raise ``KeyboardInterrupt`` as Ctrl-C does, and note it in the list."""
 
+    def terminate(number: int, _: Any) -> None:
+        signals.append(number)
+        raise KeyboardInterrupt
 
-def _describe_large(path: str, data: LargeData, limit: str) -> str:
-    facts = data.facts
-    return (
-        f"{path}: {facts['samples']:,} samples x {facts['features']:,} features, "
-        f"{facts['nonzeros']:,} nonzeros, read as {facts['format']} in row blocks, using at most "
-        f"{limit} of memory; the counts are not copied and no report is written"
-    )
-
-
-def _describe_filters(settings: dict[str, Any]) -> str:
-    """Return the part of the message that says which words were not counted."""
-    words, least, most = (settings[name] for name in ("stop_words", "min_df", "max_df"))
-    stop_words = "English stop words, " if words == "english" else "your stop words, "
-    unit = "of all documents" if least < 1 else "documents"
-    upper = "" if most == 1.0 else f" or in more than {most}"
-    ignored = "" if words is None else stop_words
-    return f" without {ignored}terms in fewer than {least} {unit}{upper}"
+    if threading.current_thread() is not threading.main_thread():  # only it receives signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _print_result(output: Path, fit: Fit, manifest: dict[str, Any], *, json_: bool) -> None:

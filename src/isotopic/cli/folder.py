@@ -19,10 +19,8 @@ from pyarrow import csv, parquet
 
 import isotopic
 from isotopic._core import native
-from isotopic.cli.errors import InputError, library_errors_as_messages
-from isotopic.cli.large import LargeData
-from isotopic.cli.output import as_json
-from isotopic.cli.progress import waiting
+from isotopic.cli.output import InputError, as_json, library_errors_as_messages, waiting
+from isotopic.cli.reading import LargeData, describe_data
 from isotopic.io import CountData, read_counts, write_counts
 from isotopic.report import write_report
 from isotopic.threads import available_cores
@@ -61,7 +59,7 @@ class Fit:
 
 def check_free(paths: Iterable[Path], force: bool) -> None:
     """Raise if a file exists, unless it may be overwritten."""
-    existing = [path for path in paths if path.exists()]
+    existing = list(filter(Path.exists, paths))
     if existing and not force:
         others = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
         raise InputError(f"{existing[0]}{others} would be overwritten. Use --force to allow it.")
@@ -71,7 +69,7 @@ def check_folder(folder: Path, force: bool) -> None:
     """Raise if a fit cannot be written to the folder."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file, but the output must be a folder.")
-    check_free([folder / name for name in FILES], force)
+    check_free(map(folder.joinpath, FILES), force)
 
 
 def write_fit(
@@ -88,19 +86,19 @@ def write_fit(
             write_counts(folder / COUNTS, fit.data)
         topics = topic_table("feature", fit.data.feature_names, fit.model.components_.T)
         for suffix in ("parquet", "csv"):
-            write_table(topics, folder / f"topics.{suffix}")
+            write_tables([topics], folder / f"topics.{suffix}")
             write_tables(weight_tables(fit), folder / f"weights.{suffix}")
     written = time.perf_counter()
-    report = report and isinstance(fit.data, CountData)
-    if report:
-        write_fit_report(fit, folder / REPORT, title=title)
-    seconds = {"writing": written - start, "report": time.perf_counter() - written}
     manifest = describe_fit(fit)
-    manifest["seconds"] = manifest.get("seconds", {}) | seconds
-    left_out = set() if report else {REPORT}
+    manifest["files"] = dict(FILES)
     if isinstance(fit.data, LargeData):
-        left_out.add(COUNTS)
-    manifest["files"] = {name: FILES[name] for name in FILES if name not in left_out}
+        del manifest["files"][COUNTS]
+    if report and isinstance(fit.data, CountData):
+        write_fit_report(fit, folder / REPORT, title=title)
+    else:
+        del manifest["files"][REPORT]
+    seconds = {"writing": written - start, "report": time.perf_counter() - written}
+    manifest["seconds"] = manifest.get("seconds", {}) | seconds
     with library_errors_as_messages():  # complete or not at all: written aside, then renamed
         temporary = folder / f"{MANIFEST}.new"
         temporary.write_text(as_json(manifest) + "\n", encoding="utf-8")
@@ -131,17 +129,12 @@ def write_fit_report(fit: Fit, path: Path, *, title: str | None = None) -> None:
 def describe_fit(fit: Fit) -> dict[str, Any]:
     """Return the manifest: data, model, settings, result and software of a fit."""
     model, data, facts = fit.model, fit.data, dict(fit.facts)
+    described = describe_data(data)
     if isinstance(data, LargeData):
         # Without a copy of the counts there is no fingerprint; "source" says where the data is.
-        described = {**data.facts, "total": model.sample_totals_.sum(), "is_copied": False}
+        described |= {"total": model.sample_totals_.sum(), "is_copied": False}
     else:
-        described = {
-            "samples": data.counts.shape[0],
-            "features": data.counts.shape[1],
-            "nonzeros": data.counts.nnz,
-            "total": data.counts.sum(),
-            "fingerprint": data.fingerprint(),
-        }
+        described |= {"total": data.counts.sum(), "fingerprint": data.fingerprint()}
     return {
         "format": "isotopic fit",
         "format_version": _FORMAT_VERSION,
@@ -177,10 +170,10 @@ def describe_software() -> dict[str, str]:
 
 def topic_table(kind: str, names: Any, values: Any) -> Any:
     """Return an Arrow table with a row for each name and a column for each topic."""
-    arrays = [pyarrow.array(list(names), pyarrow.string())]
-    arrays += [pyarrow.array(np.ascontiguousarray(column)) for column in values.T]
-    topics = [f"topic_{k}" for k in range(values.shape[1])]
-    return pyarrow.Table.from_arrays(arrays, names=[kind, *topics])
+    columns = {kind: pyarrow.array(list(names), pyarrow.string())}
+    for k, column in enumerate(values.T):
+        columns[f"topic_{k}"] = pyarrow.array(np.ascontiguousarray(column))
+    return pyarrow.table(columns)
 
 
 def weight_tables(fit: Fit) -> Iterator[Any]:
@@ -191,13 +184,8 @@ def weight_tables(fit: Fit) -> Iterator[Any]:
         yield topic_table("sample", fit.data.sample_names[start:stop], weights[start:stop])
 
 
-def write_table(table: Any, path: Path) -> None:
-    """Write a table to Parquet or CSV, depending on the suffix of the path."""
-    write_tables([table], path)
-
-
 def write_tables(tables: Iterable[Any], path: Path) -> None:
-    """Write tables one below the other, each as soon as it is there."""
+    """Write tables, one below the other, to Parquet or CSV: the suffix of the path decides."""
     if path.suffix not in (".parquet", ".csv"):
         raise InputError(f"The name of the output must end with .csv or .parquet: {path.name}")
     open_writer = parquet.ParquetWriter if path.suffix == ".parquet" else csv.CSVWriter

@@ -5,10 +5,8 @@ from typing import Any
 
 import click
 
+from isotopic.cli import options, reading
 from isotopic.cli.folder import MANIFEST, describe_software, read_folder
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.large import LargeData
-from isotopic.cli.options import json_option, read_data, reading_options, reading_settings
 from isotopic.cli.output import align_columns, as_json, printable, short
 from isotopic.io import CountData
 
@@ -17,17 +15,17 @@ _NAMES = 5
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Describe this installation, a data file or a fit.",
-    examples="""
+    epilog="""
     isotopic info               versions, instruction set, threads
     isotopic info counts.mtx    what a file holds and how it would be read
     isotopic info out           a fit and its data
     """,
 )
 @click.argument("data", required=False, type=click.Path(exists=True))
-@json_option
-@reading_options
+@options.json_option
+@reading.reading_options
 def info(data: str | None, **given: Any) -> int:
     """Describe this installation, or DATA: a count file or the folder of a fit."""
     if data is None:
@@ -35,7 +33,7 @@ def info(data: str | None, **given: Any) -> int:
     elif (Path(data) / MANIFEST).is_file():
         facts = _fit_facts(Path(data))
     else:
-        facts = _data_facts(read_data(data, reading_settings(given)))
+        facts = _data_facts(reading.read_data(data, reading.reading_settings(given)))
     if given["json_"]:
         click.echo(as_json(facts))
     else:
@@ -61,27 +59,16 @@ def _fit_facts(folder: Path) -> dict[str, Any]:
     }
 
 
-def _data_facts(data: CountData | LargeData) -> dict[str, Any]:
-    if isinstance(data, LargeData):
-        names = {
-            "sample names": data.sample_names[:_NAMES].tolist(),
-            "feature names": data.feature_names[:_NAMES].tolist(),
-        }
-        return data.facts | names
-    counts = data.counts
-    samples, features = counts.shape
-    return {
-        "format": data.format,
-        "samples": samples,
-        "features": features,
-        "nonzeros": counts.nnz,
-        "density": counts.nnz / (samples * features),
-        "total": counts.sum().item(),
-        "type": str(counts.dtype),
-        "sample names": data.sample_names[:_NAMES].tolist(),
-        "feature names": data.feature_names[:_NAMES].tolist(),
-        "fingerprint": data.fingerprint(),
-    }
+def _data_facts(data: CountData | reading.LargeData) -> dict[str, Any]:
+    facts = reading.describe_data(data)
+    facts["sample names"] = data.sample_names[:_NAMES].tolist()
+    facts["feature names"] = data.feature_names[:_NAMES].tolist()
+    if not isinstance(data, reading.LargeData):
+        facts["density"] = facts["nonzeros"] / (facts["samples"] * facts["features"])
+        facts["total"] = data.counts.sum().item()
+        facts["type"] = str(data.counts.dtype)
+        facts["fingerprint"] = data.fingerprint()
+    return facts
 
 
 def _format(value: Any) -> str:

@@ -1,32 +1,60 @@
-"""Options that several commands share."""
+"""Arguments and options that several commands share, and help texts that end with examples."""
 
 import json
 from collections.abc import Callable
+from functools import partial
+from inspect import cleandoc
 from pathlib import Path
+from textwrap import indent
 from typing import Any, TypeVar
 
 import click
 
-from isotopic.cli.errors import InputError, library_errors_as_messages
-from isotopic.cli.progress import waiting
+from isotopic.cli.output import InputError
 from isotopic.estimators import MODELS
 from isotopic.init import STRATEGIES
-from isotopic.io import FORMATS, CountData, read_counts
 from isotopic.solvers import SOLVERS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 # The named models; TopicModel needs priors, which have no option.
-MODEL_NAMES = [name for name in MODELS if name != "TopicModel"]
+MODEL_NAMES = list(MODELS)
+MODEL_NAMES.remove("TopicModel")
 
+
+class CommandWithExamples(click.Command):
+    """A command whose ``--help`` ends with its epilog: examples of its use."""
+
+    def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples without rewrapping their lines."""
+        formatter.write(f"\nExamples:\n{indent(cleandoc(self.epilog or ''), '  ')}\n")
+
+
+data_argument = click.argument("data", type=click.Path(exists=True))
+folder_argument = click.argument(
+    "folder", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+output_folder_option = click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write."
+)
+no_report_option = click.option("--no-report", is_flag=True, help="Do not write the HTML report.")
 json_option = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 open_option = click.option("--open", "open_", is_flag=True, help="Open the report in a browser.")
-seed_option = click.option(
+components_option = partial(
+    click.option,
+    "-k",
+    "--components",
+    type=click.IntRange(1),
+    metavar="N",
+    show_default=True,
+    help="Number of components (topics).",
+)
+seed_option = partial(
+    click.option,
     "--seed",
     type=click.IntRange(0),
     metavar="N",
-    default=0,
     show_default=True,
     help="Seed of the random start.",
 )
@@ -37,57 +65,13 @@ threads_option = click.option(
     help="Number of threads; it does not change the result.  [default: all cores]",
 )
 
-# How data is read: the arguments of ``read_counts`` that have an option of the same name.
-_READING: dict[str, dict[str, Any]] = {
-    "format": {
-        "type": click.Choice(FORMATS),
-        "metavar": "NAME",
-        "help": f"Format of DATA, if it is not recognised: {', '.join(FORMATS)}.",
-    },
-    "transpose": {"is_flag": True, "help": "Rows of DATA are features and columns are samples."},
-    "sample_names": {"metavar": "FILE", "help": "Sample names, one per line."},
-    "feature_names": {"metavar": "FILE", "help": "Feature names, one per line."},
-    "layer": {"metavar": "NAME", "help": "Layer of an AnnData file.  [default: X]"},
-    "text_column": {"metavar": "NAME", "help": "Column or JSON key that holds the documents."},
-    "name_column": {"metavar": "NAME", "help": "Column or JSON key that holds the sample names."},
-    "stop_words": {
-        "metavar": "english|none|FILE",
-        "default": "english",
-        "show_default": True,
-        "help": "Words of documents to ignore. A FILE has one word per line.",
-    },
-    "min_df": {
-        "metavar": "N",
-        "default": "2",
-        "show_default": True,
-        "help": "Ignore terms in fewer than N documents. With a decimal point, N is a fraction.",
-    },
-    "max_df": {
-        "metavar": "N",
-        "default": "1.0",
-        "show_default": True,
-        "help": "Ignore terms in more than N documents. With a decimal point, N is a fraction.",
-    },
-    "max_features": {
-        "type": click.IntRange(1),
-        "metavar": "N",
-        "help": "Keep only this many of the most frequent terms.",
-    },
-    "encoding": {
-        "metavar": "NAME",
-        "default": "utf-8",
-        "show_default": True,
-        "help": "Encoding of text files.",
-    },
-}
-
 
 def parse_numbers(_: Any, parameter: click.Parameter, text: str | None) -> Any:
     """Return a number, a list of comma-separated numbers, or a word such as ``auto``."""
     if text is None or text.isalpha():
         return text
     try:
-        found = [float(part) for part in text.split(",")]
+        found = list(map(float, text.split(",")))
     except ValueError:
         raise click.BadParameter(
             f"{text!r} is neither a number nor a comma-separated list of numbers.", param=parameter
@@ -154,13 +138,6 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
 _RESERVED = {"n_components", "random_state", "n_jobs", "callbacks", "verbose", *_PARAMETERS}
 
 
-def reading_options(command: _Command) -> _Command:
-    """Add the options that say how data is read."""
-    for name, settings in reversed(_READING.items()):
-        command = click.option("--" + name.replace("_", "-"), **settings)(command)
-    return command
-
-
 def model_options(command: _Command) -> _Command:
     """Add the options that choose the model and set its parameters."""
     command = threads_option(command)
@@ -188,7 +165,10 @@ def model_options(command: _Command) -> _Command:
 def make_model(given: dict[str, Any], **settings: Any) -> Any:
     """Return the unfitted model that the options ask for; reject parameters that it lacks."""
     name = given["model"]
-    parameters = {key: given[key] for key in _PARAMETERS if given[key] is not None}
+    parameters = {}
+    for parameter in _PARAMETERS:
+        if given[parameter] is not None:
+            parameters[parameter] = given[parameter]
     accepted = MODELS[name]().get_params()
     for parameter in (*parameters, *given["others"]):
         if parameter not in accepted:
@@ -198,37 +178,3 @@ def make_model(given: dict[str, Any], **settings: Any) -> Any:
     for parameter in sorted(_RESERVED & set(given["others"])):
         raise InputError(f"--set cannot change {parameter!r}: use the option of the command.")
     return MODELS[name](**settings, n_jobs=given["threads"], **parameters, **given["others"])
-
-
-def reading_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of :func:`isotopic.read_counts` that the options stand for."""
-    settings = {name: given[name] for name in _READING}
-    settings["min_df"] = _parse_frequency(given["min_df"], "--min-df")
-    settings["max_df"] = _parse_frequency(given["max_df"], "--max-df")
-    words = given["stop_words"]
-    if words == "none":
-        settings["stop_words"] = None
-    elif words != "english":
-        with library_errors_as_messages():
-            text = Path(words).read_text(encoding=given["encoding"])
-        settings["stop_words"] = text.split()
-    return settings
-
-
-def _parse_frequency(text: str, option: str) -> int | float:
-    try:
-        number = int(text) if text.isdecimal() else float(text)
-    except ValueError:
-        number = -1
-    if number < 0 or (isinstance(number, float) and number > 1):
-        raise InputError(
-            f"{option} must be a number of documents (such as 5) or a fraction from 0.0 to 1.0, "
-            f"but is {text!r}."
-        )
-    return number
-
-
-def read_data(path: str, settings: dict[str, Any]) -> CountData:
-    """Return the counts of a file or folder; unreadable data ends the command with a message."""
-    with library_errors_as_messages(), waiting(f"reading {path}"):
-        return read_counts(path, **settings)

@@ -1,16 +1,22 @@
-"""Printing. Control characters in names are escaped, so that data cannot steer a terminal."""
+"""What commands print: results on stdout; messages, warnings and errors on stderr.
+
+Control characters in names are escaped, so that data cannot steer a terminal.
+"""
 
 import json
 import math
+import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
 import numpy as np
 from rich.cells import cell_len
-
-_LONGEST = 40
+from rich.console import Console
+from rich.markup import escape
 
 # Control characters, invisible formatting marks (some reverse the direction of text), lone
 # surrogates and line separators. Emoji and some scripts need the two joiners.
@@ -33,7 +39,7 @@ def printable(text: str) -> str:
     return shown
 
 
-def short(text: str, longest: int = _LONGEST) -> str:
+def short(text: str, longest: int = 20) -> str:
     """Return a printable name, cut with an ellipsis if it is longer than ``longest``."""
     shown = printable(text[: longest + 1])
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
@@ -49,20 +55,65 @@ def align_columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> l
     right : iterable of int
         Columns that are aligned to the right.
     """
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = []
-        for i, (cell, width) in enumerate(zip(row, widths, strict=True)):
+    columns = []
+    for i, column in enumerate(zip(*rows, strict=True)):
+        width, cells = max(map(cell_len, column)), []
+        for cell in column:
             padding = " " * (width - cell_len(cell))
             cells.append(padding + cell if i in right else cell + padding)
-        lines.append("  ".join(cells).rstrip())
-    return lines
+        columns.append(cells)
+    return list(map(str.rstrip, map("  ".join, zip(*columns, strict=True))))
 
 
 def print_message(line: str) -> None:
     """Print a line for the user on stderr; stdout is left to results."""
     click.echo(printable(line), err=True)
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """Show on a terminal what the command is doing; a fit has its own display."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(escape(short(text, 70))):
+        yield
+
+
+@contextmanager
+def warnings_as_messages() -> Iterator[None]:
+    """Print each different warning of the block as one line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            printed = set()
+            for warning in caught:
+                message = f"warning: {warning.message}"
+                if message not in printed:
+                    print_message(message)
+                printed.add(message)
+
+
+class InputError(click.ClickException):
+    """The data, a file or an option cannot be used; the message says why and what to do."""
+
+    exit_code = 2
+
+
+@contextmanager
+def library_errors_as_messages() -> Iterator[None]:
+    """Raise the library's complaints about its input as :class:`InputError`."""
+    try:
+        yield
+    except OSError as error:
+        where = f"Cannot use {error.filename}: " if error.filename else ""
+        raise InputError(f"{where}{error.strerror or error}") from error
+    except (ValueError, TypeError, ImportError) as error:
+        raise InputError(str(error)) from error
+    except MemoryError as error:
+        raise InputError(f"Not enough memory: {error}") from error
 
 
 def as_json(value: Any) -> str:
@@ -74,9 +125,10 @@ def _to_json_types(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, dict):
-        return {str(key): _to_json_types(item) for key, item in value.items()}
+        values = map(_to_json_types, value.values())
+        return dict(zip(map(str, value), values, strict=True))
     if isinstance(value, (list, tuple)):
-        return [_to_json_types(item) for item in value]
+        return list(map(_to_json_types, value))
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, (bool, int, str)) else repr(value)

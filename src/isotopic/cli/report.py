@@ -5,21 +5,20 @@ from pathlib import Path
 
 import click
 
+from isotopic.cli import options
 from isotopic.cli.folder import REPORT, check_free, read_folder, write_fit_report
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.options import force_option, json_option, open_option
 from isotopic.cli.output import as_json, print_message, printable
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Write the HTML report of a fit.",
-    examples="""
+    epilog="""
     isotopic report out --open            open out/report.html; write it first if it is missing
     isotopic report out -o topics.html
     """,
 )
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@options.folder_argument
 @click.option(
     "-o",
     "--output",
@@ -27,9 +26,9 @@ from isotopic.cli.output import as_json, print_message, printable
     help="HTML file to write.  [default: FOLDER/report.html]",
 )
 @click.option("--title", help="Title of the page.")
-@open_option
-@force_option
-@json_option
+@options.open_option
+@options.force_option
+@options.json_option
 def report(
     folder: Path, output: Path | None, title: str | None, open_: bool, force: bool, json_: bool
 ) -> int:

@@ -8,34 +8,30 @@ from typing import Any
 import click
 import pyarrow
 
-from isotopic.cli.errors import InputError, library_errors_as_messages, warnings_as_messages
-from isotopic.cli.folder import check_free, write_table
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.options import (
-    force_option,
-    json_option,
-    make_model,
-    model_options,
-    read_data,
-    reading_options,
-    reading_settings,
-    seed_option,
+from isotopic.cli import options, reading
+from isotopic.cli.folder import check_free, write_tables
+from isotopic.cli.output import (
+    InputError,
+    as_json,
+    library_errors_as_messages,
+    print_message,
+    printable,
+    warnings_as_messages,
 )
-from isotopic.cli.output import as_json, print_message, printable
 from isotopic.select import Selection, select_components
 
 _TABLE, _PLOT = "selection.csv", "selection.png"
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Choose the number of components.",
-    examples="""
+    epilog="""
     isotopic select counts.npz -k 5:50:5             5, 10, 15, ... 50
     isotopic select texts/ -k 10,20,50 --repeats 5 -o selection
     """,
 )
-@click.argument("data", type=click.Path(exists=True))
+@options.data_argument
 @click.option(
     "-k",
     "--components",
@@ -65,11 +61,11 @@ _TABLE, _PLOT = "selection.csv", "selection.png"
     type=click.Path(path_type=Path),
     help=f"Folder to write {_TABLE} and {_PLOT} to.",
 )
-@model_options
-@seed_option
-@force_option
-@json_option
-@reading_options
+@options.model_options
+@options.seed_option(default=0)
+@options.force_option
+@options.json_option
+@reading.reading_options
 def select(data: str, output: Path | None, **given: Any) -> int:
     """Compare numbers of components on DATA by held-out likelihood and stability.
 
@@ -81,8 +77,8 @@ def select(data: str, output: Path | None, **given: Any) -> int:
     numbers = component_numbers(given["components"])
     if output is not None:
         check_free([output / _TABLE, output / _PLOT], given["force"])
-    model = make_model(given)
-    counts = read_data(data, reading_settings(given)).counts
+    model = options.make_model(given)
+    counts = reading.read_data(data, reading.reading_settings(given)).counts
 
     def print_score(number: int, repeat: int, score: float) -> None:
         print_message(f"{number} components, repetition {repeat + 1}: score {score:.5f}")
@@ -123,7 +119,7 @@ def component_numbers(text: str) -> list[int]:
 def _write_files(output: Path, selection: Selection) -> list[Path]:
     with library_errors_as_messages():
         output.mkdir(parents=True, exist_ok=True)
-        write_table(pyarrow.table(dict(selection.table)), output / _TABLE)
+        write_tables([pyarrow.table(dict(selection.table))], output / _TABLE)
         plot = import_module("isotopic.plot")  # matplotlib is an extra
         plot.selection(selection).figure.savefig(output / _PLOT, dpi=150, bbox_inches="tight")
     return [output / _TABLE, output / _PLOT]

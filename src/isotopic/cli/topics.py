@@ -30,8 +30,8 @@ def topic_lines(model: Any, feature_names: Array, sample_names: Any) -> list[str
     for topic in np.argsort(-shares, kind="stable"):
         terms = feature_names[np.argsort(-divergences[topic], kind="stable")[:_TERMS]]
         samples = sample_names[np.argsort(-model.weights_[:, topic], kind="stable")[:_SAMPLES]]
-        terms_text = " ".join([short(term, 20) for term in terms])
-        samples_text = ", ".join([short(sample, 20) for sample in samples])
+        terms_text = " ".join(map(short, terms))
+        samples_text = ", ".join(map(short, samples))
         rows.append((str(topic), f"{shares[topic]:.1%}", terms_text, samples_text))
     return align_columns(rows, right=(0, 1))
 

@@ -11,32 +11,30 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.blocks import BlockError, Blocks
 from isotopic.blocks.block import load_raw
-from isotopic.cli.errors import InputError, library_errors_as_messages, warnings_as_messages
-from isotopic.cli.folder import check_free, read_folder, topic_table, write_table, write_tables
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.large import LargeData, memory_limit_option, opened_data
-from isotopic.cli.options import (
-    force_option,
-    json_option,
-    read_data,
-    reading_options,
-    reading_settings,
-    threads_option,
+from isotopic.cli import options, reading
+from isotopic.cli.folder import Fit, check_free, read_folder, topic_table, write_tables
+from isotopic.cli.output import (
+    InputError,
+    as_json,
+    library_errors_as_messages,
+    print_message,
+    printable,
+    warnings_as_messages,
 )
-from isotopic.cli.output import as_json, print_message, printable
+from isotopic.io import CountData
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Infer the weights of new samples.",
-    examples="""
+    epilog="""
     isotopic transform out new_texts/ -o weights.csv
     isotopic transform out new.h5ad --layer counts -o weights.parquet
     isotopic transform out big.h5ad --memory-limit 2GB -o weights.parquet
     """,
 )
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("data", type=click.Path(exists=True))
+@options.folder_argument
+@options.data_argument
 @click.option(
     "-o",
     "--output",
@@ -44,11 +42,11 @@ from isotopic.cli.output import as_json, print_message, printable
     type=click.Path(path_type=Path),
     help="File to write: .csv or .parquet.",
 )
-@memory_limit_option
-@threads_option
-@force_option
-@json_option
-@reading_options
+@reading.memory_limit_option
+@options.threads_option
+@options.force_option
+@options.json_option
+@reading.reading_options
 def transform(folder: Path, data: str, output: Path, **given: Any) -> int:
     """Infer the weights of the samples in DATA under the topics of the fit in FOLDER.
 
@@ -59,59 +57,45 @@ def transform(folder: Path, data: str, output: Path, **given: Any) -> int:
         raise InputError(f"The name of the output must end with .csv or .parquet: {output.name}")
     fit = read_folder(folder)
     fit.model.n_jobs = given["threads"]
-    known = fit.data.feature_names
-    settings = {**reading_settings(given), "vocabulary": list(known)}
-    result = _Transformed(fit.model, known)
-    if given["memory_limit"] is None:
-        counts = read_data(data, settings)
-        part = counts.counts, counts.feature_names, counts.sample_names
-        with library_errors_as_messages(), warnings_as_messages():
-            write_table(result.add(*part), output)
-    else:
-        limit = given["memory_limit"]
-        with (
-            opened_data(data, settings, limit, output.parent) as (blocks, large),
-            library_errors_as_messages(),
-            warnings_as_messages(),
-        ):
-            write_tables(result.add_blocks(blocks, large), output)
-    if result.left_out:
+    settings = reading.reading_settings(given) | {"vocabulary": list(fit.data.feature_names)}
+    ignored: list[float] = []
+    with (
+        reading.open_data(data, settings, given["memory_limit"], output.parent) as (X, new),
+        library_errors_as_messages(),
+        warnings_as_messages(),
+    ):
+        write_tables(_weight_tables(fit, X, new, ignored), output)
+    n_samples, left_out = reading.describe_data(new)["samples"], sum(ignored)
+    if left_out:
         print_message(
-            f"warning: ignored {result.left_out:,} counts of features that the fit does not have"
+            f"warning: ignored {left_out:,} counts of features that the fit does not have"
         )
     if given["json_"]:
-        shape = {"samples": result.n_samples, "components": len(fit.model.components_)}
-        click.echo(as_json({"output": str(output), **shape, "counts_left_out": result.left_out}))
+        shape = {"samples": n_samples, "components": len(fit.model.components_)}
+        click.echo(as_json({"output": str(output), **shape, "counts_left_out": left_out}))
     else:
-        click.echo(printable(f"Wrote {output}: weights of {result.n_samples:,} samples"))
+        click.echo(printable(f"Wrote {output}: weights of {n_samples:,} samples"))
     return 0
 
 
-class _Transformed:
-    """The weights of new samples as tables, some samples after the others."""
-
-    def __init__(self, model: Any, known: Array) -> None:
-        self.model, self.known = model, known
-        self.n_samples, self.left_out = 0, 0.0
-
-    def add(self, counts: Any, feature_names: Array, sample_names: Array) -> Any:
-        """Return a table of the weights of some samples."""
-        aligned, left_out = align_features(counts, feature_names, self.known)
-        self.left_out += left_out
-        self.n_samples += counts.shape[0]
-        return topic_table("sample", sample_names, self.model.transform(aligned))
-
-    def add_blocks(self, blocks: Blocks, large: LargeData) -> Iterator[Any]:
-        """Yield a table of the weights of each block."""
-        start = 0
-        for block in blocks.blocks:
-            rows = sparse.csr_array(load_raw(block))
-            names = large.sample_names[start : start + rows.shape[0]]
-            try:
-                yield self.add(rows, large.feature_names, names)
-            except ValueError as error:
+def _weight_tables(
+    fit: Fit, X: Any, new: CountData | reading.LargeData, ignored: list[float]
+) -> Iterator[Any]:
+    """Yield the weights of each block of samples, and note how many of its counts are ignored."""
+    model, known, start = fit.model, fit.data.feature_names, 0
+    for block in X.blocks if isinstance(X, Blocks) else [X]:
+        counts = sparse.csr_array(load_raw(block)) if isinstance(X, Blocks) else block
+        aligned, left_out = align_features(counts, new.feature_names, known)
+        ignored.append(left_out)
+        stop = start + counts.shape[0]
+        try:
+            weights = model.transform(aligned)
+        except ValueError as error:
+            if isinstance(X, Blocks):
                 raise BlockError(f"The block {block.name} cannot be used: {error}") from error
-            start += rows.shape[0]
+            raise
+        yield topic_table("sample", new.sample_names[start:stop], weights)
+        start = stop
 
 
 def align_features(counts: Any, names: Array, known: Array) -> tuple[Any, float]:

@@ -4,35 +4,27 @@ from typing import Any
 
 import click
 
-from isotopic.cli.errors import library_errors_as_messages
-from isotopic.cli.help import CommandWithExamples
-from isotopic.cli.options import json_option, read_data, reading_options, reading_settings
-from isotopic.cli.output import as_json
+from isotopic.cli import options, reading
+from isotopic.cli.output import as_json, library_errors_as_messages
 from isotopic.verify import VerificationTable
 from isotopic.verify import verify as verify_claims
 from isotopic.verify.evidence import prepare_counts
 
 
 @click.command(
-    cls=CommandWithExamples,
+    cls=options.CommandWithExamples,
     short_help="Check the claims of the paper on data.",
-    examples="""
+    epilog="""
     isotopic verify                     on the bundled corpus
     isotopic verify counts.npz --json   on your counts, as JSON
     """,
 )
 @click.argument("data", required=False, type=click.Path(exists=True))
-@click.option(
-    "-k",
-    "--components",
-    type=click.IntRange(1),
-    metavar="N",
-    default=5,
-    show_default=True,
-    help="Number of components of the fits that check the claims.",
+@options.components_option(
+    default=5, help="Number of components of the fits that check the claims."
 )
-@json_option
-@reading_options
+@options.json_option
+@reading.reading_options
 def verify(data: str | None, **given: Any) -> int:
     """Check the algorithms, lemmas, corollaries and theorems of the paper on DATA.
 
@@ -40,7 +32,7 @@ def verify(data: str | None, **given: Any) -> int:
 
     The exit code is 0 if all claims hold and 1 otherwise.
     """
-    X = None if data is None else read_data(data, reading_settings(given)).counts
+    X = None if data is None else reading.read_data(data, reading.reading_settings(given)).counts
     with library_errors_as_messages():
         X = None if X is None else prepare_counts(X)
     table = verify_claims(X, given["components"])

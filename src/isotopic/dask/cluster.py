@@ -22,29 +22,27 @@ T = TypeVar("T")
 # second apart, 6 seconds in a cluster of a thousand workers.
 ANSWER_SECONDS = 60.0
 
-# Bytes a second of the slowest network: a limit is longer by what the bytes that travel need.
+# Bytes per second of the slowest network. A limit is longer by the time that a transfer needs.
 SLOWEST_TRANSFER = 1e6
 
 # Seconds to wait for a worker when there is none: batch systems need some time to start one.
 WORKER_SECONDS = 120.0
 
-# Seconds for a connection to a worker. Where there is none, the way by the scheduler is left.
+# Seconds for a connection to a worker. Without one, data goes by the scheduler.
 CONNECT_SECONDS = 3.0
 
-# Seconds between looks at the results that are waited for, which asks nobody.
+# Seconds between looks at the futures (in this process) and at the workers (by the scheduler).
 POLL_SECONDS = 0.5
-
-# Seconds between looks at the state of the cluster, which asks the scheduler.
 CHECK_SECONDS = 5.0
 
-# Seconds after the limit of a call in which the client's own event loop must say that it is over.
+# Seconds after the limit of a call in which the client's own event loop must end it.
 _LOOP_SECONDS = 10.0
 
-# Attempts at anything that workers are lost in.
+# Attempts at a computation in which workers are lost.
 ATTEMPTS = 5
 
-# What calls raise when the other side is lost. A scheduler raises KeyError if it is asked about a
-# worker or a result that it lost a moment ago, a client that was closed RuntimeError.
+# What calls raise when the other side is lost: a scheduler KeyError, if it has just lost the worker
+# or the result it is asked about; a closed client RuntimeError.
 _LOST = (
     distributed.CancelledError,
     distributed.KilledWorker,
@@ -117,7 +115,7 @@ class Cluster:
             raise ClusterLost(f"{type(error).__name__}: {error}") from error
 
     def retry(self, attempt: Callable[[dict[str, Worker]], T]) -> T:
-        """Return what an attempt with the workers that answer returns, the first that loses none.
+        """Return the result of the first attempt that loses no workers.
 
         Raises
         ------
@@ -199,8 +197,8 @@ class Cluster:
         Raises
         ------
         ClusterLost
-            If results are lost, the scheduler does not answer, or no worker that answers has
-            worked, nor any result come, within the limit.
+            If results are lost, the scheduler does not answer, or within the limit no worker has
+            worked and no result has arrived.
         """
         limit, n_finished = limit_of(n_bytes), 0
         progress = checked = time.monotonic()
@@ -230,7 +228,7 @@ class Cluster:
         return results
 
     def can_reach(self, address: str) -> bool:
-        """Tell whether this process can connect to a worker."""
+        """Return whether this process can connect to a worker."""
         is_reached: bool = self.call(_reaches, self.client, address)
         return is_reached
 
@@ -241,14 +239,12 @@ class Cluster:
         workers has it, which never ends when one of them dies meanwhile.
         """
         n_bytes *= len(addresses)
-        limit = (
-            limit_of(n_bytes) - 2 * CONNECT_SECONDS
-        )  # if one worker too slow, others still count
+        limit = limit_of(n_bytes) - 2 * CONNECT_SECONDS  # the others still count if one is slow
         return self.call(_send, self.client, value, addresses, limit, n_bytes=n_bytes)
 
 
 def limit_of(n_bytes: int) -> float:
-    """Return the seconds that a call may take in which so many bytes travel."""
+    """Return the seconds that a call may take if it transfers this many bytes."""
     return ANSWER_SECONDS + n_bytes / SLOWEST_TRANSFER
 
 
@@ -260,13 +256,13 @@ def size_of(value: Any) -> int:
 
 
 def _executes(worker: dict[str, Any]) -> bool:
-    """Tell whether a worker's last heartbeat said that it executes a task."""
+    """Return whether a worker's last heartbeat said that it executes a task."""
     counts = worker["metrics"].get("task_counts", worker["metrics"])  # older Dask: no level between
     return any(counts.get(state, 0) > 0 for state in ("executing", "long-running"))
 
 
 def _raise_failure(futures: Sequence[Any], states: list[str]) -> None:
-    """Raise the error of a task, or say that its result is lost."""
+    """Raise the error of a failed task, or ``ClusterLost`` if a result is lost."""
     for future, state in zip(futures, states, strict=True):
         if state == "cancelled":
             raise ClusterLost("a result was lost with the workers that had it")
@@ -300,7 +296,7 @@ async def _look_at(client: Any, futures: Sequence[Any]) -> None:
 
 
 async def _reaches(client: Any, address: str) -> bool:
-    """Tell whether a worker accepts a connection, which stays open for later calls."""
+    """Return whether a worker accepts a connection, which stays open for later calls."""
     try:
         comm = await asyncio.wait_for(client.rpc.connect(address), CONNECT_SECONDS)
     except OSError:

@@ -16,7 +16,7 @@ from isotopic.dask.cluster import Cluster, size_of
 
 @dataclass(frozen=True)
 class DelayedBlock:
-    """Hold rows that a Dask graph computes.
+    """A row block that a Dask graph computes.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def blocks_of(collection: Any) -> Sequence[Block]:
 
 
 def _of_delayed(parts: Sequence[Any], held: bool, name: str) -> Sequence[Block]:
-    """Return the blocks of delayed parts, which are computed once to learn their shapes."""
+    """Return the blocks of delayed parts; these are computed once to find their shapes."""
     shapes = _computed([dask.delayed(_shape)(part) for part in parts])
     return [
         DelayedBlock(f"{i} of a Dask {name}", shape, part, held)
@@ -64,7 +64,7 @@ def _of_delayed(parts: Sequence[Any], held: bool, name: str) -> Sequence[Block]:
 
 
 def _computed(delayed: list[Any]) -> list[Any]:
-    """Return computed values; a cluster is asked with time limits."""
+    """Return the values, computed with time limits if there is a cluster."""
     client = current_client()
     if client is None or client.asynchronous:
         return list(dask.compute(*delayed))
@@ -81,9 +81,9 @@ def _computed(delayed: list[Any]) -> list[Any]:
 def _of_array(array: Any) -> Sequence[Block]:
     """Return the blocks of an array: its chunks of rows."""
     if array.ndim != 2:
-        raise ValueError(f"X must have two dimensions, samples x features; it has {array.ndim}")
+        raise ValueError(f"X must have two dimensions, samples x features, but has {array.ndim}.")
     if any(np.isnan(size) for sizes in array.chunks for size in sizes):
-        raise ValueError("the Dask array does not know its shape: call compute_chunk_sizes() on it")
+        raise ValueError("The chunk sizes of X are unknown. Call X.compute_chunk_sizes() first.")
     if len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
     held = _has_futures(array)
@@ -99,7 +99,7 @@ def _parts(collection: Any, held: bool) -> list[Any]:
 
 
 def _has_futures(collection: Any) -> bool:
-    """Tell whether workers hold parts of a collection: it was persisted."""
+    """Return whether workers hold parts of a collection, because it was persisted."""
     graph = dict(collection.__dask_graph__())
     return any(isinstance(value, distributed.Future) for value in graph.values())
 

@@ -1,11 +1,10 @@
 """The engine of a Dask cluster: every worker reduces its own row blocks, and only sums travel.
 
-A pass broadcasts the topics, runs a task for each group of neighbouring blocks, and adds up the
-results in the order of the same binary tree as on one machine: so the result has the same bits for
-any number of workers. Blocks are loaded inside the tasks, and stay with a worker as long as it has
-room. What samples need from one pass to the next is in a folder that all workers see, under names
-that are written once: any worker can repeat what another did not finish, and a pass that workers
-were lost in can begin again.
+A pass broadcasts the topics, runs a task for each group of neighbouring blocks, and adds the
+results in the order of the same binary tree as on one machine. So the result has the same bits for
+any number of workers. Tasks load their blocks, and a worker keeps them as long as it has memory.
+What samples need from one pass to the next is in a folder that all workers see, in files that are
+written once. So any worker can repeat the work of a lost one, and a pass can begin again.
 """
 
 import os
@@ -32,13 +31,13 @@ _GROUPS_PER_THREAD = 2
 # The share of a worker's memory that blocks may take, if no limit is given.
 _MEMORY_SHARE = 0.5
 
-# Sums of so many groups are added by the client, which has to wait for them anyway.
+# The client adds the sums of this many groups, since it has to wait for them anyway.
 _ADDED_HERE = 2
 
-# To so many workers the client sends the topics itself; more of them are faster among themselves.
+# The client sends the topics itself to at most this many workers; more are faster among themselves.
 _MOST_SENT_TO = 8
 
-# Fits whose blocks a worker process holds.
+# The number of fits whose blocks a worker process holds.
 _MOST_ENGINES = 2
 _engines: dict[str, LocalEngine] = {}
 
@@ -46,13 +45,12 @@ _engines: dict[str, LocalEngine] = {}
 class DaskEngine:
     """Run tasks on blocks on a cluster.
 
-    No call waits without a limit. The scheduler must answer a call within 60 seconds; a transfer
-    may take a second longer for each megabyte. A pass may take any time as long as workers report
-    that they execute tasks. It begins again if results are lost with their workers, or if no worker
-    has reported any work for 60 seconds. Workers that have sent no heartbeat for 60 seconds, being
-    paused or cut off from the network, get no tasks until they do. A fit ends with a
-    ``ConnectionError`` if the scheduler does not answer, if no worker accepts tasks for 120
-    seconds, or if workers are lost in each of five attempts at a pass.
+    No call waits forever. The scheduler must answer within 60 seconds, and a second more for each
+    megabyte that is transferred. A pass may take any time while workers report that they execute
+    tasks. It begins again if results are lost with their workers, or if no worker has reported work
+    for 60 seconds. Workers without a heartbeat for 60 seconds (paused, or cut off from the network)
+    get no tasks. A fit ends with a ``ConnectionError`` if the scheduler does not answer, if no
+    worker accepts tasks for 120 seconds, or if workers are lost in each of five attempts at a pass.
 
     Parameters
     ----------
@@ -93,7 +91,8 @@ class DaskEngine:
         client, name = self.client, type(task).__name__.lower()
         addresses = sorted(workers)
         groups = _groups(pieces, sum(worker.threads for worker in workers.values()))
-        placement = self._placement(addresses)
+        # Tasks may run anywhere, but not where a worker is known to be silent.
+        placement: dict[str, Any] = {"workers": addresses} if self.cluster.silent else {}
         broadcast = self._broadcast(task, addresses, sizes[0], placement)
         futures = [
             client.submit(
@@ -128,19 +127,15 @@ class DaskEngine:
             ]
         self.cluster.wait(futures, sum(sizes))
         sums: list[A] = self.cluster.gather(futures, self._is_direct)
-        return _sum(sums)
-
-    def _placement(self, addresses: list[str]) -> dict[str, Any]:
-        """Return where tasks may run: anywhere, but not where a worker is known to be silent."""
-        return {"workers": addresses} if self.cluster.silent else {}
+        return TreeSum(sums).total()
 
     def _broadcast(
         self, task: Any, addresses: list[str], n_bytes: int, placement: dict[str, Any]
     ) -> Any:
-        """Return the future of a task after sending it to each of a few workers.
+        """Return the future of a task after sending it to each worker, if they are few.
 
-        Otherwise it is the result of a Dask task, which many workers fetch from each other: the
-        scheduler keeps it, and no worker can be lost that it would be lost with.
+        Otherwise it is the result of a Dask task, which workers fetch from each other. The
+        scheduler can repeat that task, so it is not lost with a worker.
         """
         if self._is_direct and len(addresses) <= _MOST_SENT_TO:
             sent = self.cluster.send(task, addresses, n_bytes)
@@ -157,7 +152,7 @@ class DaskEngine:
         return bool(addresses) and self.cluster.can_reach(addresses[0])
 
     def blocks(self, pieces: Sequence[PlacedBlock]) -> Iterator[tuple[PlacedBlock, CountMatrix]]:
-        """Load one block after the other, here: steps that follow each other cannot be shared."""
+        """Load one block after another in this process: successive steps cannot be shared."""
         yield from LocalEngine(cache_size=0).blocks(pieces)
 
     def check_sees(self, folder: str) -> None:
@@ -230,15 +225,7 @@ def _engine(token: str, room: int | None) -> LocalEngine:
 
 def _add(first: A, second: A) -> A:
     """Return the sum of two neighbours."""
-    return TreeSum([first, second]).total()
-
-
-def _sum(items: list[A]) -> A:
-    """Return the sum of neighbours, added in pairs; an odd one is added one level higher."""
-    while len(items) > 1:
-        pairs = (items[i : i + 2] for i in range(0, len(items), 2))
-        items = [_add(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-    return items[0]
+    return first.plus(second)
 
 
 def _same(task: Any) -> Any:

@@ -50,12 +50,13 @@ def coherence(topics: Any, X: Any, *, measure: str = "npmi", n: int = 10) -> Arr
         raise ValueError(
             "Coherence is a mean over pairs of terms: use n >= 2 and data with at least 2 features."
         )
-    return np.array(
-        [
-            _mean(MEASURES[measure](_together(occurs, terms), occurs.shape[0]))
-            for terms in top_features(shares, n)
-        ]
-    )
+    coherences = []
+    for terms in top_features(shares, n):
+        columns = occurs[:, terms]
+        together = (columns.T @ columns).toarray()  # samples that contain both terms of a pair
+        pairs = MEASURES[measure](together, occurs.shape[0])
+        coherences.append(pairs.mean() if len(pairs) else np.nan)
+    return np.array(coherences)
 
 
 def _occurrence(X: Any) -> Any:
@@ -63,12 +64,6 @@ def _occurrence(X: Any) -> Any:
     counts = CountMatrix.of(X).as_sparse()
     ones = np.ones(len(counts.values))
     return sparse.csr_array((ones, counts.features, counts.row_starts), shape=counts.shape).tocsc()
-
-
-def _together(occurs: Any, terms: Array) -> Array:
-    """Return for all pairs of terms the number of samples that contain both."""
-    columns = occurs[:, terms]
-    return np.asarray((columns.T @ columns).toarray())
 
 
 def _npmi(together: Array, n_samples: int) -> Array:
@@ -90,7 +85,3 @@ def _umass(together: Array, n_samples: int) -> Array:
 
 
 MEASURES: dict[str, Callable[[Array, int], Array]] = {"npmi": _npmi, "umass": _umass}
-
-
-def _mean(pairs: Array) -> float:
-    return float(pairs.mean()) if len(pairs) else np.nan

@@ -2,14 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from isotopic.generative.draws import (
-    Draw,
-    Latent,
-    draw_multinomial,
-    draw_poisson,
-    result,
-    result_with_contributions,
-)
+from isotopic.generative.draws import Draw, Latent, draw_contributions, draw_counts, result
 from isotopic.generative.validation import check_distributions, check_n_samples, check_positive
 from isotopic.random import Seed, generator
 
@@ -50,11 +43,9 @@ def dirichlet_poisson(
 
     Returns
     -------
-    X : scipy.sparse.csr_array of shape (samples, features), int64
-        The counts.
-    latent : Latent
-        With the fields ``weights`` (the proportions) and ``contributions``, the latter dense. Only
-        if ``return_latent``.
+    X, latent
+        As in :func:`poisson`. ``latent`` has the fields ``weights`` (the proportions) and
+        ``contributions`` (dense).
     """
     topics = check_distributions("topics", topics)
     n_samples = check_n_samples(n_samples)
@@ -62,8 +53,9 @@ def dirichlet_poisson(
     scale = check_positive("scale", scale, n_samples)
     rng = generator(random_state)
     weights = rng.dirichlet(alpha, size=n_samples)
-    X = draw_poisson(rng, scale[:, None] * weights, topics)
-    return result_with_contributions(rng, X, weights, topics, return_latent)
+    X, _ = draw_counts(rng, scale[:, None] * weights, topics)
+    contributions = draw_contributions(rng, X, weights, topics) if return_latent else None
+    return result(X, Latent(weights, contributions=contributions), return_latent)
 
 
 def gamma_poisson(
@@ -99,11 +91,8 @@ def gamma_poisson(
 
     Returns
     -------
-    X : scipy.sparse.csr_array of shape (samples, features), int64
-        The counts.
-    latent : Latent
-        With the fields ``weights`` and ``contributions``, the latter dense. Only if
-        ``return_latent``.
+    X, latent
+        As in :func:`poisson`. ``latent`` has the fields ``weights`` and ``contributions`` (dense).
     """
     topics = check_distributions("topics", topics)
     n_samples = check_n_samples(n_samples)
@@ -111,8 +100,9 @@ def gamma_poisson(
     rate = check_positive("rate", rate, len(topics))
     rng = generator(random_state)
     weights = rng.gamma(shape, 1 / rate, size=(n_samples, len(topics)))
-    X = draw_poisson(rng, weights, topics)
-    return result_with_contributions(rng, X, weights, topics, return_latent)
+    X, _ = draw_counts(rng, weights, topics)
+    contributions = draw_contributions(rng, X, weights, topics) if return_latent else None
+    return result(X, Latent(weights, contributions=contributions), return_latent)
 
 
 def dirichlet_negative_binomial(
@@ -153,10 +143,9 @@ def dirichlet_negative_binomial(
 
     Returns
     -------
-    X : scipy.sparse.csr_array of shape (samples, features), int64
-        The counts.
-    latent : Latent
-        With the fields ``weights`` (the proportions) and ``totals``. Only if ``return_latent``.
+    X, latent
+        As in :func:`poisson`. ``latent`` has the fields ``weights`` (the proportions) and
+        ``totals``.
     """
     topics = check_distributions("topics", topics)
     n_samples = check_n_samples(n_samples)
@@ -165,5 +154,5 @@ def dirichlet_negative_binomial(
     rng = generator(random_state)
     weights = rng.dirichlet(alpha, size=n_samples)
     totals = rng.negative_binomial(alpha.sum(), rate / (1 + rate), size=n_samples)
-    X = draw_multinomial(rng, weights, topics, totals)
+    X, _ = draw_counts(rng, weights, topics, totals)
     return result(X, Latent(weights, totals), return_latent)

@@ -1,7 +1,6 @@
 """What a draw returns, and drawing in row blocks of bounded size."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,33 +52,35 @@ def result(X: CountArray, latent: Latent, return_latent: bool) -> Draw:
     return (X, latent) if return_latent else X
 
 
-def result_with_contributions(
-    rng: np.random.Generator, X: CountArray, weights: Floats, topics: Floats, return_latent: bool
-) -> Draw:
-    """Return the counts, and draw their contributions only if they are asked for.
+def draw_counts(
+    rng: np.random.Generator,
+    weights: Floats,
+    topics: Floats,
+    totals: Integers | None = None,
+    *,
+    by_component: bool = False,
+    keep: bool = False,
+) -> tuple[CountArray, Integers | None]:
+    """Draw Poisson counts with the rates ``weights @ topics``; multinomial counts for given totals.
 
-    Contributions need much more memory than counts. Drawn after the counts they have the same
-    distribution as if they were drawn first, and the counts do not depend on ``return_latent``.
+    With ``by_component``, the contributions of the components are drawn and summed. They are
+    returned too if ``keep``.
     """
-    contributions = draw_contributions(rng, X, weights, topics) if return_latent else None
-    return result(X, Latent(weights, contributions=contributions), return_latent)
-
-
-def draw_poisson(rng: np.random.Generator, weights: Floats, topics: Floats) -> CountArray:
-    """Draw independent Poisson counts with the rates ``weights @ topics``."""
-    return stack_rows(
-        rng.poisson(block @ topics) for (block,) in row_blocks(topics.shape[1], weights)
-    )
-
-
-def draw_multinomial(
-    rng: np.random.Generator, weights: Floats, topics: Floats, totals: Integers
-) -> CountArray:
-    """Draw multinomial counts with the given totals."""
-    return stack_rows(
-        rng.multinomial(block_totals, normalized_rows(block @ topics))
-        for block, block_totals in row_blocks(topics.shape[1], weights, totals)
-    )
+    n_rows = max(1, _BLOCK_SIZE // (topics.size if by_component else topics.shape[1]))
+    blocks, kept = [], []
+    for start in range(0, len(weights), n_rows):
+        rows = slice(start, start + n_rows)
+        rates = weights[rows, :, None] * topics if by_component else weights[rows] @ topics
+        if totals is None:
+            drawn = rng.poisson(rates)
+        else:
+            shares = normalized_rows(rates.reshape(len(rates), -1))
+            drawn = rng.multinomial(totals[rows], shares).reshape(rates.shape)
+        if keep:
+            kept.append(drawn)
+        blocks.append(sparse.csr_array(drawn.sum(axis=1) if by_component else drawn))
+    X: CountArray = sparse.vstack(blocks, format="csr")
+    return X, np.concatenate(kept) if keep else None
 
 
 def draw_categorical(rng: np.random.Generator, distributions: Floats, which: Integers) -> Integers:
@@ -97,7 +98,11 @@ def draw_categorical(rng: np.random.Generator, distributions: Floats, which: Int
 def draw_contributions(
     rng: np.random.Generator, X: CountArray, weights: Floats, topics: Floats
 ) -> Integers:
-    """Draw the contributions given the counts: multinomial for each count."""
+    """Draw the contributions given the counts: multinomial for each count.
+
+    They need much more memory than counts. Drawn after the counts they have the same distribution
+    as if they were drawn first, and the counts do not depend on whether they are drawn.
+    """
     sample, feature = X.nonzero()
     shares = normalized_rows(weights[sample] * topics[:, feature].T)
     contributions = np.zeros((len(weights), *topics.shape), dtype=np.int64)
@@ -105,41 +110,7 @@ def draw_contributions(
     return contributions
 
 
-def joint_rates(weights: Floats, topics: Floats) -> Floats:
-    """Return the rate of each sample, component and feature."""
-    return weights[:, :, None] * topics
-
-
 def normalized_rows(rates: Floats) -> Floats:
     """Return the rows divided by their sums; a row of zeros stays zero (its total must be 0)."""
     sums = rates.sum(axis=1, keepdims=True)
     return rates / np.where(sums > 0, sums, 1)
-
-
-def row_blocks(entries_per_row: int, *arrays: NDArray[Any]) -> Iterator[tuple[NDArray[Any], ...]]:
-    """Yield the same row blocks of all arrays, each with a bounded number of entries to draw."""
-    rows = max(1, _BLOCK_SIZE // entries_per_row)
-    for start in range(0, len(arrays[0]), rows):
-        yield tuple(array[start : start + rows] for array in arrays)
-
-
-def stack_rows(blocks: Iterable[Integers]) -> CountArray:
-    """Return the blocks as one sparse array."""
-    stacked: CountArray = sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
-    return stacked
-
-
-def sum_over_components(
-    blocks: Iterable[Integers], *, keep: bool
-) -> tuple[CountArray, Integers | None]:
-    """Return the sums of the contributions over components and, if ``keep``, the contributions."""
-    kept: list[Integers] = []
-
-    def sums() -> Iterator[Integers]:
-        for block in blocks:
-            if keep:
-                kept.append(block)
-            yield block.sum(axis=1)
-
-    X = stack_rows(sums())
-    return X, np.concatenate(kept) if keep else None

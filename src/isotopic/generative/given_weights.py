@@ -10,13 +10,9 @@ from isotopic.generative.draws import (
     Draw,
     Latent,
     draw_categorical,
-    draw_multinomial,
-    draw_poisson,
-    joint_rates,
+    draw_counts,
     normalized_rows,
     result,
-    row_blocks,
-    sum_over_components,
 )
 from isotopic.generative.validation import check_distributions, check_factors, check_totals
 from isotopic.random import Seed, generator
@@ -57,7 +53,7 @@ def poisson(
         With the field ``weights``. Only if ``return_latent``.
     """
     weights, topics = check_factors(weights, topics)
-    X = draw_poisson(generator(random_state), weights, topics)
+    X, _ = draw_counts(generator(random_state), weights, topics)
     return result(X, Latent(weights), return_latent)
 
 
@@ -84,18 +80,13 @@ def poisson_contributions(
 
     Returns
     -------
-    X : scipy.sparse.csr_array of shape (samples, features), int64
-        The counts.
-    latent : Latent
-        With the fields ``weights`` and ``contributions``, the latter dense. Only if
-        ``return_latent``.
+    X, latent
+        As in :func:`poisson`. ``latent`` has the fields ``weights`` and ``contributions`` (dense).
     """
     weights, topics = check_factors(weights, topics)
-    rng = generator(random_state)
-    blocks = (
-        rng.poisson(joint_rates(block, topics)) for (block,) in row_blocks(topics.size, weights)
+    X, contributions = draw_counts(
+        generator(random_state), weights, topics, by_component=True, keep=return_latent
     )
-    X, contributions = sum_over_components(blocks, keep=return_latent)
     return result(X, Latent(weights, contributions=contributions), return_latent)
 
 
@@ -126,14 +117,12 @@ def multinomial(
 
     Returns
     -------
-    X : scipy.sparse.csr_array of shape (samples, features), int64
-        The counts.
-    latent : Latent
-        With the fields ``weights`` and ``totals``. Only if ``return_latent``.
+    X, latent
+        As in :func:`poisson`. ``latent`` has the fields ``weights`` and ``totals``.
     """
     weights, topics = check_factors(weights, topics)
     totals = check_totals(totals, weights, topics)
-    X = draw_multinomial(generator(random_state), weights, topics, totals)
+    X, _ = draw_counts(generator(random_state), weights, topics, totals)
     return result(X, Latent(weights, totals), return_latent)
 
 
@@ -162,22 +151,15 @@ def multinomial_contributions(
 
     Returns
     -------
-    X : scipy.sparse.csr_array of shape (samples, features), int64
-        The counts.
-    latent : Latent
-        With the fields ``weights``, ``totals`` and ``contributions``, the last dense. Only if
-        ``return_latent``.
+    X, latent
+        As in :func:`poisson`. ``latent`` has the fields ``weights``, ``totals`` and
+        ``contributions`` (dense).
     """
     weights, topics = check_factors(weights, topics)
     totals = check_totals(totals, weights, topics)
-    rng = generator(random_state)
-    blocks = (
-        rng.multinomial(
-            block_totals, normalized_rows(joint_rates(block, topics).reshape(len(block), -1))
-        ).reshape(len(block), *topics.shape)
-        for block, block_totals in row_blocks(topics.size, weights, totals)
+    X, contributions = draw_counts(
+        generator(random_state), weights, topics, totals, by_component=True, keep=return_latent
     )
-    X, contributions = sum_over_components(blocks, keep=return_latent)
     return result(X, Latent(weights, totals, contributions), return_latent)
 
 
@@ -212,10 +194,9 @@ def word_by_word(
 
     Returns
     -------
-    X : scipy.sparse.csr_array of shape (samples, features), int64
-        The counts.
-    latent : Latent
-        With the fields ``weights``, ``totals`` and ``assignments``. Only if ``return_latent``.
+    X, latent
+        As in :func:`poisson`. ``latent`` has the fields ``weights``, ``totals`` and
+        ``assignments``.
     """
     weights, topics = check_factors(weights, check_distributions("topics", topics))
     totals = check_totals(totals, weights, topics)

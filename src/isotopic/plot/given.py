@@ -28,7 +28,7 @@ def shares_of(given: Any) -> Array:
     return proportions(weights, np.ones((weights.shape[1], 1)))
 
 
-def prevalence_of(given: Any, topics: Array) -> Array | None:
+def prevalence_of(given: Any) -> Array | None:
     """Return the prevalence of the topics of a model, or None for an array of topics."""
     is_model = isinstance(given, Fitted) or hasattr(given, "fitted_")
     return prevalence(given) if is_model else None

@@ -53,7 +53,7 @@ def top_terms(
     """
     shares = topics_of(model)
     terms = names_of_features(model, feature_names)
-    common = prevalence_of(model, shares)
+    common = prevalence_of(model)
     if topics is None and common is not None:
         topics = np.argsort(-common, kind="stable")
     chosen = chosen_topics(topics, len(shares))

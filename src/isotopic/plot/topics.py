@@ -52,7 +52,7 @@ def topic_map(
     topics = topics_of(model)
     terms = names_of_features(model, feature_names)
     places, kept = principal_coordinates(1 - hellinger_similarity(topics, topics))
-    common = prevalence_of(model, topics)
+    common = prevalence_of(model)
     sizes = np.full(len(topics), 1 / len(topics)) if common is None else common
     areas = _LARGEST * sizes / max(sizes.max(), np.finfo(float).tiny)
     colour = colours_for(len(topics), colours)

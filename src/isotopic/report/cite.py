@@ -1,5 +1,7 @@
 """How to cite: the paper and the library, as in ``CITATION.cff``."""
 
+from importlib.metadata import version
+
 PAPER = """\
 @misc{geiger-park-nmf-lda,
   title  = {On the Connection Between Non-negative Matrix Factorization and
@@ -7,12 +9,9 @@ PAPER = """\
   author = {Geiger, Benedikt and Park, Peter J.}
 }"""
 
-
-def library(version: str) -> str:
-    """Return the BibTeX entry of a version of the library."""
-    return f"""\
+LIBRARY = f"""\
 @software{{isotopic,
   title   = {{isotopic: the parts in count data}},
   author  = {{{{The isotopic developers}}}},
-  version = {{{version}}}
+  version = {{{version("isotopic")}}}
 }}"""

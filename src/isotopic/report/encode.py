@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array
-
-_WHOLE: tuple[Any, ...] = (np.uint8, np.uint16, np.uint32)
-
 # These characters occur only in JSON strings, where escapes are equivalent; unescaped, they could
 # end the script element.
-_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+_ESCAPES = str.maketrans(
+    {
+        "<": "\\u003c",
+        ">": "\\u003e",
+        "&": "\\u0026",
+        "\u2028": "\\u2028",
+        "\u2029": "\\u2029",
+    }
+)
 
 
 def as_json(value: Any) -> str:
@@ -29,19 +33,16 @@ def _pack(value: Any) -> Any:
         return value.item()
     if not isinstance(value, np.ndarray):
         raise TypeError(f"A report cannot contain a {type(value).__name__}.")
-    small = _smallest(value)
-    data = base64.b64encode(small.astype(small.dtype.newbyteorder("<")).tobytes()).decode()
-    return {"packed": small.dtype.name, "data": data}
+    kind: np.dtype[Any] = np.dtype(np.float32)
+    if value.size == 0:
+        kind = np.dtype(np.uint8)
+    elif value.min() >= 0 and value.max() < 2**32 and np.all(value == np.floor(value)):
+        kind = np.min_scalar_type(int(value.max()))
+    data = value.astype(kind.newbyteorder("<")).tobytes()
+    return {"packed": kind.name, "data": base64.b64encode(data).decode()}
 
 
-def _smallest(values: Array) -> Array:
-    if values.size == 0:
-        return values.astype(np.uint8)
-    if values.min() >= 0 and values.max() < 2**32 and np.all(values == np.floor(values)):
-        return next(values.astype(kind) for kind in _WHOLE if values.max() <= np.iinfo(kind).max)
-    return values.astype(np.float32)
-
-
-def finite(number: float) -> float | None:
-    """Return the number, or ``None`` if it is not finite, which JSON cannot express."""
-    return float(number) if np.isfinite(number) else None
+def finite(values: Any) -> Any:
+    """Return a number or a list of numbers; those that JSON cannot express become ``None``."""
+    numbers = np.asarray(values, dtype=float)
+    return np.where(np.isfinite(numbers), numbers, np.array(None)).tolist()

@@ -15,7 +15,6 @@ from isotopic.fitted import Fitted, fitted_of, read_feature_names
 from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.inference import infer
 from isotopic.kernels import normalized
-from isotopic.priors import Posterior
 from isotopic.report import samples, summary, topics
 from isotopic.report.limits import Limits
 from isotopic.report.readings import describe_readings
@@ -50,27 +49,23 @@ class ReportData:
         if sample_names is None:
             sample_names = getattr(X, "index", None)
         if sample_names is None or callable(sample_names):  # list.index is a method
-            sample_names = [f"sample {row}" for row in range(n_samples)]
-        self.sample_names = _check_length("sample_names", sample_names, n_samples)
-        self.documents = (
-            None if documents is None else _check_length("documents", documents, n_samples)
-        )
+            sample_names = map("sample {}".format, range(n_samples))
+        self.sample_names = _as_texts("sample_names", sample_names, n_samples)
+        self.documents: Array | None = None
+        if documents is not None:
+            self.documents = _as_texts("documents", documents, n_samples)
         self.is_fitted_data = _has_totals_of(fitted, self.X)
-        self.explained, weights = self._explained()
+        if self.is_fitted_data:
+            weights, self.explained = fitted.weights, explained_counts(fitted)[0]
+        else:
+            with use_threads(model.n_jobs):
+                weights = infer(fitted, self.X)
+            self.explained = fitted.weights_prior.implied_counts(
+                weights, self.X.sample_totals, fitted.pair.topics_totals(fitted.topics)
+            )
         self.effective_weights = weights.effective
         self.proportions = proportions(weights.mean, model.components_)
         self.readings = describe_readings(model)
-
-    def _explained(self) -> tuple[Array, Posterior]:
-        """Return the counts of each sample that each topic explains, and the weights."""
-        fitted = self.fitted
-        if self.is_fitted_data:
-            return explained_counts(fitted)[0], fitted.weights
-        with use_threads(self.model.n_jobs):
-            weights = infer(fitted, self.X)
-        totals = fitted.pair.topics_totals(fitted.topics)
-        counts = fitted.weights_prior.implied_counts(weights, self.X.sample_totals, totals)
-        return counts, weights
 
     def payload(self, title: str, limits: Limits) -> dict[str, Any]:
         """Return what the page shows; its scripts know it as ``report``.
@@ -105,13 +100,13 @@ class ReportData:
         topic["distinct"] = np.searchsorted(used, topic["distinct"])
         sample["own"]["terms"] = np.searchsorted(used, sample["own"]["terms"])
         return {
-            "title": samples.shortened(title, 300),
+            "title": samples.shorten([title], 300)[0],
             "model": summary.describe_model(model),
             "data": summary.describe_data(X) | {"fitted": self.is_fitted_data},
             "convergence": summary.describe_convergence(model, limits),
             "readings": self.readings,
             "terms": {
-                "names": [samples.shortened(self.feature_names[v], limits.name) for v in used],
+                "names": samples.shorten(self.feature_names[used], limits.name),
                 "totals": X.feature_totals[used],
             },
             "topics": topic,
@@ -137,15 +132,16 @@ class ReportData:
                 "most relevant of each topic for every position of the slider, and the "
                 f"{limits.sample_terms} most distinctive of each sample."
             )
-        largest = (
-            "" if len(self.model.components_) <= limits.mixture else f"{limits.mixture} largest "
-        )
+        n_topics = len(self.fitted.topics.mean)
+        largest = "" if n_topics <= limits.mixture else f"{limits.mixture} largest "
         sentences.append(
             f"A sample lists its {largest}topics with a share of at least {limits.share:.1%}."
         )
-        if self.documents is not None and any(text.endswith("…") for text in sample["documents"]):
+        documents = self.documents
+        if documents is not None and sample["documents"] != documents[sample["rows"]].tolist():
             sentences.append("Long documents are shortened.")
-        if any(len(str(name)) > limits.name for name in (*self.feature_names, *self.sample_names)):
+        names = map(str, (*self.feature_names, *self.sample_names))
+        if max(map(len, names)) > limits.name:
             sentences.append(f"Names are shortened to {limits.name} characters.")
         return sentences
 
@@ -154,18 +150,20 @@ def _has_totals_of(fitted: Fitted, X: CountMatrix) -> bool:
     """Return whether these are the fitted counts, judged by their row and column sums."""
     if X.shape[0] != len(fitted.sample_totals):
         return False
-    pairs = [(X.sample_totals, fitted.sample_totals)]
+    found, expected = X.sample_totals, fitted.sample_totals
     if fitted.copies is None:
-        pairs.append((X.feature_totals, fitted.feature_totals))
-    return all(np.allclose(a, b, rtol=_ROUNDING, atol=0) for a, b in pairs)
+        found = np.append(found, X.feature_totals)
+        expected = np.append(expected, fitted.feature_totals)
+    return np.allclose(found, expected, rtol=_ROUNDING, atol=0)
 
 
-def _check_length(name: str, values: Any, n: int) -> list[Any]:
+def _as_texts(name: str, values: Any, n: int) -> Array:
+    """Return one text for each sample."""
     if isinstance(values, (str, bytes)):
         raise TypeError(
             f"{name} must be a sequence with one entry for each sample, not a single string."
         )
-    found = list(values)
-    if len(found) != n:
-        raise ValueError(f"{name} has {len(found)} entries, but X has {n} samples.")
-    return found
+    texts = np.array(list(map(str, values)), dtype=object)
+    if len(texts) != n:
+        raise ValueError(f"{name} has {len(texts)} entries, but X has {n} samples.")
+    return texts

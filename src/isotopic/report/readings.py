@@ -1,7 +1,7 @@
 """One fit, read as NMF, PLSA, LDA and Gamma-Poisson: the paper's conversions."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -9,18 +9,6 @@ from isotopic.convert import convert
 from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.priors import Dirichlet, DirichletMode, Free, Gamma, Prior, Simplex
-
-
-class Rule(NamedTuple):
-    """How a prior turns the counts that each topic explains into weights.
-
-    The weights are ``(counts + add) / divide``, normalised if ``normalize``.
-    """
-
-    add: Any
-    divide: Any
-    normalize: bool
-
 
 # The priors of the paper's models, for fits that ``convert`` cannot map to them.
 _PAPER: dict[type[BaseTopicModel], Callable[[Any], Prior]] = {
@@ -67,56 +55,53 @@ def describe_readings(model: BaseTopicModel) -> list[dict[str, Any]]:
     Returns
     -------
     readings : list of dict
-        The rule that makes weights of the explained counts (``add``, ``divide``, ``normalize``),
-        whether the weights are posterior means (``bayesian``), and ``why_not``, which is empty if
-        the relation is exact according to :func:`isotopic.convert`.
+        The rule that makes weights of the explained counts: they are ``(counts + add) / divide``,
+        normalised if ``normalize``. Further, whether the weights are posterior means
+        (``bayesian``), and ``why_not``, which is empty if the relation is exact according to
+        :func:`isotopic.convert`.
     """
-    return [_describe_reading(model, cls) for cls in _MEANING]
-
-
-def _describe_reading(model: BaseTopicModel, cls: type[BaseTopicModel]) -> dict[str, Any]:
-    name, unit, meaning = _MEANING[cls]
     n_topics = len(model.components_)
-    prior, why_not = _prior_of(model, cls)
-    rule = _rule(prior)
-    if any(np.ndim(values) == 2 and len(values) > 1 for values in (rule.add, rule.divide)):
-        why_not = "the prior differs between samples, and the report uses its mean"
-    if isinstance(prior, DirichletMode):
-        why_not = "the weights are posterior modes, and the report shows posterior means"
-    return {
-        "name": name,
-        "unit": unit,
-        "meaning": meaning,
-        "setting": _describe_parameters(prior),
-        "own": type(model) is cls and not why_not,
-        "why_not": why_not,
-        "bayesian": prior.is_bayesian,
-        "add": _for_each_topic(rule.add, n_topics),
-        "divide": _for_each_topic(rule.divide, n_topics),
-        "normalize": rule.normalize,
-    }
+    readings = []
+    for cls, (name, unit, meaning) in _MEANING.items():
+        prior, why_not = _prior_of(model, cls)
+        if prior.is_bayesian:
+            add, divide = prior.prior_counts, 1.0 + np.asarray(prior.prior_rate)
+        else:
+            add, divide = 0.0, 1.0 + prior.linear_penalty
+        add, divide = np.atleast_2d(add), np.atleast_2d(divide)
+        if max(len(add), len(divide)) > 1:
+            why_not = "the prior differs between samples, and the report uses its mean"
+        if isinstance(prior, DirichletMode):
+            why_not = "the weights are posterior modes, and the report shows posterior means"
+        readings.append(
+            {
+                "name": name,
+                "unit": unit,
+                "meaning": meaning,
+                "setting": _describe_parameters(prior),
+                "own": type(model) is cls and not why_not,
+                "why_not": why_not,
+                "bayesian": prior.is_bayesian,
+                "add": np.broadcast_to(add.mean(axis=0), n_topics).tolist(),
+                "divide": np.broadcast_to(divide.mean(axis=0), n_topics).tolist(),
+                "normalize": prior.is_normalized,
+            }
+        )
+    return readings
 
 
-def _rule(prior: Any) -> Rule:
-    """Return the rule by which the prior makes weights of the counts that topics explain."""
-    if prior.is_bayesian:
-        return Rule(prior.prior_counts, 1.0 + np.asarray(prior.prior_rate), prior.is_normalized)
-    return Rule(0.0, 1.0 + prior.linear_penalty, prior.is_normalized)
-
-
-def _prior_of(model: BaseTopicModel, cls: type[BaseTopicModel]) -> tuple[Prior, str]:
+def _prior_of(model: BaseTopicModel, cls: type[BaseTopicModel]) -> tuple[Any, str]:
     """Return the weights' prior of a reading, and the reason why it is not exact, or ''."""
     own: Any = model.fitted_.weights_prior
+    if type(model) is cls:
+        return own, ""
     try:
-        return (own if type(model) is cls else convert(model, to=cls).fitted_.weights_prior), ""
+        return convert(model, to=cls).fitted_.weights_prior, ""
     except ValueError as error:
         concentration = own.prior_counts if own.is_bayesian else 1 / len(model.components_)
-        return _PAPER[cls](concentration), _reason(error)
-
-
-def _reason(error: ValueError) -> str:
-    """Return the reason from the message of ``convert``: after the relation, before the advice."""
-    return str(error).partition(": ")[2].partition(". For a warm start")[0]
+        # The reason in the message is between the relation and the advice.
+        reason = str(error).partition(": ")[2].partition(". For a warm start")[0]
+        return _PAPER[cls](concentration), reason
 
 
 def _describe_parameters(prior: Prior) -> str:
@@ -130,10 +115,3 @@ def _describe_parameters(prior: Prior) -> str:
                 f"{symbol} = {low:.3g}" if low == high else f"{symbol} from {low:.3g} to {high:.3g}"
             )
     return ", ".join(parts)
-
-
-def _for_each_topic(values: Any, n: int) -> list[float]:
-    """Return one value for each topic: the mean over samples, if they differ."""
-    values = np.asarray(values, dtype=float)
-    by_topic = values.mean(axis=0) if values.ndim == 2 else values
-    return [float(value) for value in np.broadcast_to(by_topic, n)]

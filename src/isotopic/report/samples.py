@@ -73,28 +73,31 @@ def distinctive_terms(
         Number of terms of each sample.
     """
     by_feature = np.ascontiguousarray(topics.T)
-    some: list[Array] = []
-    owners: list[Array] = []
+    starts, chosen, owners = [0], [], []
     for row, total in enumerate(X.sample_totals):
         entries = np.arange(X.row_starts[row], X.row_starts[row + 1])
         expected = total * frequencies[X.features[entries]]
         own = special.rel_entr(X.values[entries].astype(np.float64), expected)
         entries = entries[np.argsort(-own, kind="stable")[:n]]
-        some.append(entries)
+        starts.append(starts[-1] + len(entries))
+        chosen.append(entries)
         owners.append((weights[row] * by_feature[X.features[entries]]).argmax(axis=1))
-    entries = np.concatenate(some)
+    entries = np.concatenate(chosen)
     return {
-        "starts": np.append(0, np.cumsum([len(part) for part in some])),
+        "starts": np.array(starts),
         "terms": X.features[entries],
         "counts": X.values[entries],
         "topics": np.concatenate(owners),
     }
 
 
-def shortened(text: Any, most: int) -> str:
-    """Return the text, cut with an ellipsis if it has more than ``most`` characters."""
-    whole = str(text)
-    return whole if len(whole) <= most else whole[: most - 1] + "…"
+def shorten(values: Any, most: int) -> list[str]:
+    """Return values as text, cut with an ellipsis after more than ``most`` characters."""
+    texts = []
+    for value in values:
+        text = str(value)
+        texts.append(text if len(text) <= most else text[: most - 1] + "…")
+    return texts
 
 
 def describe_samples(
@@ -103,28 +106,27 @@ def describe_samples(
     explained: Array,
     effective: tuple[Array, Array],
     frequencies: Array,
-    names: Any,
-    documents: Any,
+    names: Array,
+    documents: Array | None,
     limits: Limits,
 ) -> dict[str, Any]:
     """Return what the page shows of the samples; terms are indices of features."""
     which, spread = choose_samples(proportions, limits)
     rows = X.rows(which)
-    best = np.argsort(-proportions[which], axis=0, kind="stable")[:_BEST].T
+    shares = proportions[which]
+    best = np.argsort(-shares, axis=0, kind="stable")[:_BEST]
     text = min(limits.text, max(1, limits.all_text // len(which)))
     return {
         "rows": which,
         "spread": spread,
-        "names": [shortened(names[row], limits.name) for row in which],
+        "names": shorten(names[which], limits.name),
         "totals": rows.sample_totals,
         "explained": explained[which].sum(axis=1),
-        "best": best.tolist(),
-        "best_proportions": [proportions[which[some], k].tolist() for k, some in enumerate(best)],
+        "best": best.T.tolist(),
+        "best_proportions": np.take_along_axis(shares, best, axis=0).T.tolist(),
         "mixtures": list_mixtures(explained[which], limits.share, limits.mixture),
         "own": distinctive_terms(
             rows, effective[0][which], effective[1], frequencies, limits.sample_terms
         ),
-        "documents": None
-        if documents is None
-        else [shortened(documents[row], text) for row in which],
+        "documents": None if documents is None else shorten(documents[which], text),
     }

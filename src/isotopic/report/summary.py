@@ -11,7 +11,7 @@ from isotopic.estimators.base import BaseTopicModel
 from isotopic.report import cite
 from isotopic.report.encode import finite
 from isotopic.report.limits import Limits
-from isotopic.report.samples import shortened
+from isotopic.report.samples import shorten
 
 _QUANTILES = {"smallest": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}
 
@@ -19,6 +19,7 @@ _QUANTILES = {"smallest": 0.0, "lower quartile": 0.25, "median": 0.5, "upper qua
 def describe_data(X: CountMatrix) -> dict[str, Any]:
     """Return a summary of the counts."""
     totals = X.sample_totals
+    quantiles = np.quantile(totals, list(_QUANTILES.values())).tolist()
     return {
         "samples": X.shape[0],
         "features": X.shape[1],
@@ -29,7 +30,7 @@ def describe_data(X: CountMatrix) -> dict[str, Any]:
         "empty samples": int((totals == 0).sum()),
         "features never seen": int((X.feature_totals == 0).sum()),
         "totals": {
-            **{name: float(np.quantile(totals, at)) for name, at in _QUANTILES.items()},
+            **dict(zip(_QUANTILES, quantiles, strict=True)),
             "largest": float(totals.max()),
             "mean": float(totals.mean()),
         },
@@ -38,21 +39,20 @@ def describe_data(X: CountMatrix) -> dict[str, Any]:
 
 def describe_model(model: BaseTopicModel) -> dict[str, Any]:
     """Return the name, the priors and the parameters of the model, as text."""
+    parameters = model.get_params(deep=False)
+    fitted = model.fitted_
+    texts = []
+    for value in (fitted.weights_prior, fitted.topics_prior, *parameters.values()):
+        texts.append(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)))  # no memory addresses
+    weights, topics, *settings = shorten(texts, 200)
     return {
         "name": type(model).__name__,
         "version": version("isotopic"),
-        "weights": _as_text(model.fitted_.weights_prior),
-        "topics": _as_text(model.fitted_.topics_prior),
-        "parameters": {
-            name: _as_text(value) for name, value in model.get_params(deep=False).items()
-        },
-        "cite": [cite.PAPER, cite.library(version("isotopic"))],
+        "weights": weights,
+        "topics": topics,
+        "parameters": dict(zip(parameters, settings, strict=True)),
+        "cite": [cite.PAPER, cite.LIBRARY],
     }
-
-
-def _as_text(value: Any) -> str:
-    """Return the repr of a parameter without memory addresses."""
-    return shortened(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)), 200)
 
 
 def describe_convergence(model: BaseTopicModel, limits: Limits) -> dict[str, Any]:
@@ -60,13 +60,12 @@ def describe_convergence(model: BaseTopicModel, limits: Limits) -> dict[str, Any
     history = model.history_
     points = np.geomspace(1, max(1, len(history)), limits.history).round().astype(int)
     some = history[np.unique(points) - 1] if len(history) else history
-    return {
+    told = {
         "iterations": int(model.n_iter_),
         "converged": bool(model.converged_),
         "tol": float(model.tol),
         "objective": finite(model.objective_),
-        **{
-            f"by_{name}": [finite(value) for value in some[name]]
-            for name in ("iteration", "passes", "seconds", "objective", "residual")
-        },
     }
+    for name in ("iteration", "passes", "seconds", "objective", "residual"):
+        told[f"by_{name}"] = finite(some[name])
+    return told

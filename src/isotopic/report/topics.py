@@ -51,18 +51,17 @@ def relevant_terms(topics: Array, frequencies: Array, n: int) -> list[Array]:
     terms : list of ndarray of int
         Features in ascending order.
     """
-    return [_relevant(shares, frequencies, n) for shares in topics]
-
-
-def _relevant(shares: Array, frequencies: Array, n: int) -> Array:
-    possible = np.flatnonzero((shares > 0) & (frequencies > 0))
-    if len(possible) <= n:
-        return possible
-    chosen = np.zeros(len(possible), dtype=bool)
-    for weight in SLIDER:
-        values = relevance(shares[possible], frequencies[possible], float(weight))
-        chosen[np.argpartition(-values, n - 1)[:n]] = True
-    return possible[chosen]
+    terms = []
+    for shares in topics:
+        possible = np.flatnonzero((shares > 0) & (frequencies > 0))
+        if len(possible) > n:
+            chosen = np.zeros(len(possible), dtype=bool)
+            for weight in SLIDER:
+                values = relevance(shares[possible], frequencies[possible], float(weight))
+                chosen[np.argpartition(-values, n - 1)[:n]] = True
+            possible = possible[chosen]
+        terms.append(possible)
+    return terms
 
 
 def nearest_topics(distances: Array, n: int) -> tuple[Array, Array]:
@@ -104,6 +103,10 @@ def describe_topics(topics: Array, explained: Array, frequencies: Array, n: int)
         Number of terms shown for a topic.
     """
     terms = relevant_terms(topics, frequencies, n)
+    starts, shares = [0], []
+    for some, topic in zip(terms, topics, strict=True):
+        starts.append(starts[-1] + len(some))
+        shares.append(topic[some])
     distances = 1 - hellinger_similarity(topics, topics)
     points, kept = principal_coordinates(distances)
     near, far = nearest_topics(distances, _NEAREST)
@@ -112,14 +115,13 @@ def describe_topics(topics: Array, explained: Array, frequencies: Array, n: int)
         "counts": explained,
         "x": points[:, 0],
         "y": points[:, 1],
-        "shown": float(kept.sum())
-        if kept.any()
-        else 1.0,  # all topics coincide, so nothing is lost
+        # If all topics coincide, nothing is lost.
+        "shown": float(kept.sum()) if kept.any() else 1.0,
         "near": near.tolist(),
         "near_distances": far.tolist(),
-        "starts": np.append(0, np.cumsum([len(some) for some in terms])),
+        "starts": np.array(starts),
         "terms": np.concatenate(terms),
-        "shares": np.concatenate([row[some] for row, some in zip(topics, terms, strict=True)]),
+        "shares": np.concatenate(shares),
         "distinct": distinct,
         "where": topics_of_terms(explained[:, np.newaxis] * topics[:, distinct], _LEAST_SHARE),
     }

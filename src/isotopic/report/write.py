@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 import os
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ _SCRIPTS = (
     "page/elements.js",
     "page/data.js",
     "page/state.js",
-    *[f"page/panels/{name}.js" for name in PANELS],
+    *map("page/panels/{}.js".format, PANELS),
     "page/main.js",
 )
 
@@ -112,27 +113,29 @@ def render(payload: dict[str, Any]) -> bytes:
     Text from the data never becomes markup or script: all of it is in one JSON element, and the
     content security policy allows only the script and the style of this file.
     """
-    style = "\n".join([_read_part(name) for name in _STYLES])
-    script = "\n".join([_read_part(name) for name in _SCRIPTS])
-    policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    style, script = _read_parts(_STYLES), _read_parts(_SCRIPTS)
     parts = {
         "title": html.escape(payload["title"]),
-        "policy": policy,
+        "policy": f"default-src 'none'; script-src '{_digest(script)}'; "
+        f"style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'",
         "style": style,
         "script": script,
         "data": as_json(payload),
     }
-    pieces = _read_part("page/page.html").split("%%")  # markup, name, markup, name, ..., markup
-    pieces[1::2] = [parts[name] for name in pieces[1::2]]
+    pieces = _read_parts(["page/page.html"]).split("%%")  # markup, name, markup, ..., markup
+    for i in range(1, len(pieces), 2):
+        pieces[i] = parts[pieces[i]]
     return "".join(pieces).encode("utf-8", "replace")  # lone surrogates cannot be encoded
 
 
-def _read_part(name: str) -> str:
-    return files("isotopic.report").joinpath(name).read_text(encoding="utf-8")
+def _read_parts(names: Iterable[str]) -> str:
+    """Return the files of the page, one after another."""
+    texts = []
+    for name in names:
+        texts.append(files("isotopic.report").joinpath(name).read_text(encoding="utf-8"))
+    return "\n".join(texts)
 
 
 def _digest(text: str) -> str:
+    """Return the digest by which the policy of the page recognises a script or a style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
