@@ -133,15 +133,10 @@ class BlockedProblem(Problem):
 
         return update_repeatedly(prior, sufficient_statistics)
 
-    def weights_at(self, values: Any, totals: Totals) -> Any:
-        """Return the weights at given values of the factor, or of its posterior's parameters."""
-        rows = RowsInMemory(values) if isinstance(values, np.ndarray) else values
-        return BlockedWeights(Recipe(self.weights, rows, totals, is_value=True))
-
-    def weights_from(self, counts: Any, totals: Totals) -> Any:
-        """Return the weights that their prior makes of counts, when they are needed."""
+    def weights_from(self, counts: Any, totals: Totals, *, is_value: bool = False) -> Any:
+        """Return the weights that their prior makes of counts, or of values, when needed."""
         rows = RowsInMemory(counts) if isinstance(counts, np.ndarray) else counts
-        return BlockedWeights(Recipe(self.weights, rows, totals))
+        return BlockedWeights(Recipe(self.weights, rows, totals, is_value))
 
     def extrapolate_weights(
         self, latest: Any, previous: Any, *, momentum: float, floor: float

@@ -1,6 +1,6 @@
 """FoldIn: the weights of samples when the topics are known."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,8 +62,10 @@ class ActiveRows:
     def join(self, later: "ActiveRows") -> "ActiveRows":
         """Return the samples that still move, followed by others."""
         kept = np.flatnonzero(self.is_moving)
-        pairs = [(getattr(self, f.name)[kept], getattr(later, f.name)) for f in fields(self)]
-        return ActiveRows(*map(np.concatenate, pairs))
+        joined = {}
+        for name, values in vars(self).items():
+            joined[name] = np.concatenate([values[kept], getattr(later, name)])
+        return ActiveRows(**joined)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class FoldInState:
     ----------
     start : Posterior
         The weights that samples begin with.
-    passes_over_rows : RowPass
+    passes_over_rows : object
+        See :meth:`~isotopic.divergences.Divergence.prepare_rows`.
     group_size : int
         How many samples are updated together.
     converged : ndarray of shape (samples, components)
@@ -84,7 +87,7 @@ class FoldInState:
     waiting : ndarray of int
         The row numbers of the samples that are still to come.
     active : ActiveRows
-    selected : SelectedRows
+    selected : object
         The pass over the active samples.
     largest_residual : float
         The largest share of its own total that the last update moved of any sample's counts.
