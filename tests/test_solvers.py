@@ -315,7 +315,7 @@ def test_momentum_begins_anew_when_steps_of_more_passes_do(rng):
         tol=0,
         callbacks=[lambda at: steps.append(at.state)],
     )
-    sharp = [state.passes_a_step > 1 for state in steps]
+    sharp = [state.passes_per_step > 1 for state in steps]
     first = sharp.index(True)
     assert steps[first - 1].passes >= 12  # and not before, however little moves
     assert steps[first - 1].momentum > 0.5 >= steps[first].momentum

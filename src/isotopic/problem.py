@@ -204,7 +204,7 @@ class Problem(Pair):
         )
         return self.state_at(weights, topics, counts, passes)
 
-    def state_at(self, weights: Posterior, topics: Posterior, counts: Counts, passes: int) -> State:
+    def state_at(self, weights: Posterior, topics: Posterior, counts: Any, passes: int) -> State:
         """Return the state at a point whose expected counts are known."""
         if self.divergence.proposes_values:
             objective = float(-counts.log_likelihood + weights.term + topics.term)
