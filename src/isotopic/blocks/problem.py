@@ -11,8 +11,6 @@ from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.hyperparameters import BlockedEvidence, Squares, Tally
 from isotopic.blocks.memory import Memory
 from isotopic.blocks.row_store import Extrapolated, RowsByNumber, RowsInMemory, StoredRows
-from isotopic.counts import CountMatrix
-from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.divergences.base import PassSums
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
@@ -180,9 +178,13 @@ class BlockedProblem(Problem):
 
     def collect_weights(self, weights: Any, finish: Finish = keep_unchanged) -> Posterior:
         """Give the weights of all samples as arrays: in memory, in files, or none at all."""
-        if not self.X.blocks.keep_weights:
-            return _without_rows(self._of(weights, self.X.pieces[0]))
         made: dict[str, Any] = {}
+        if not self.X.blocks.keep_weights:
+            first = self._of(weights, self.X.pieces[0])
+            for name in _ARRAYS:
+                rows = getattr(first, name)
+                made[name] = None if rows is None else rows[:0].copy()
+            return Posterior(**made)
         for piece in self.X.pieces:
             part = finish(self._of(weights, piece), piece.rows)
             for name in _ARRAYS:
@@ -198,17 +200,3 @@ class BlockedProblem(Problem):
 
 
 _ARRAYS = ("mean", "effective", "parameters", "rates", "explained")
-
-
-def _without_rows(part: Posterior) -> Posterior:
-    arrays: dict[str, Any] = {name: getattr(part, name) for name in _ARRAYS}
-    none: dict[str, Any] = {n: None if a is None else a[:0].copy() for n, a in arrays.items()}
-    return Posterior(**none)
-
-
-def make_problem(
-    weights: Prior, topics: Prior, X: Any, n_components: int, divergence: Divergence | None = None
-) -> Problem:
-    """Return the problem for data in memory or in row blocks."""
-    kind = Problem if isinstance(X, CountMatrix) else BlockedProblem
-    return kind(weights, topics, X, n_components, divergence or KullbackLeibler())

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from isotopic.arrays import Array
-from isotopic.blocks import is_blocks, make_problem
+from isotopic.blocks import BlockedProblem, is_blocks
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callbacks
@@ -41,7 +41,7 @@ from isotopic.fitted.online import Progress, learn_batch, split_batches
 from isotopic.fitted.value import check_likelihood
 from isotopic.init import STRATEGIES
 from isotopic.priors import Posterior, Prior
-from isotopic.problem import Pair, State
+from isotopic.problem import Pair, Problem, State
 from isotopic.random import generator
 from isotopic.responsibilities import Responsibilities
 from isotopic.solvers import OnlineEM, Solution
@@ -519,7 +519,8 @@ class BaseTopicModel(
                 "fixed_weights need topics that sum to one or carry a scale. Topics of another "
                 "unit norm would change the scale of the weights."
             )
-        problem = make_problem(used_prior, topics, X, self.n_components, self._divergence)
+        kind = Problem if isinstance(X, CountMatrix) else BlockedProblem
+        problem = kind(used_prior, topics, X, self.n_components, self._divergence)
         return Fit(data, weights, problem)
 
     def _read(

@@ -10,11 +10,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
-from isotopic import evaluate
+from isotopic import archive, evaluate
 from isotopic.estimators import persistence, reordering
 from isotopic.estimators.documentation import documented
 from isotopic.fitted import Fitted, fitted_of, generation, summaries
 from isotopic.random import Seed
+from isotopic.registry import registered_types
 from isotopic.table import Table
 
 
@@ -167,7 +168,7 @@ class FittedModel:
         %(arguments)s
         """
         fitted_of(self)
-        persistence.save_model(self, path)
+        archive.write(path, "model", self, registered_types())
 
     def report(self, path: str | os.PathLike[str], X: Any, **options: Any) -> Path:
         """Write an interactive HTML report, one file that needs no network.

@@ -67,10 +67,6 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
     first: int = 20
     interval: int = 10
 
-    def check(self, problem: Problem) -> None:
-        """Raise ValueError if the inner solver cannot solve the problem."""
-        self.inner.check(problem)
-
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> HyperparameterState:
         """Return the state at the starting point."""
         start = self.inner.init(problem, weights, topics)
