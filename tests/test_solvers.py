@@ -385,8 +385,8 @@ def test_how_many_samples_are_swept_together_changes_no_bit(weights_prior, seed,
     problem, topics = with_topics(rng, sparse_counts(rng, 60, 45, 0.3), weights_prior)
     found = folded_in(problem, topics)
     with pytest.MonkeyPatch.context() as patched, use_threads(threads):
-        patched.setattr(fold_in, "_FEWEST_SWEPT", together)
-        patched.setattr(fold_in, "_MOST_SWEPT", together)
+        patched.setattr(fold_in, "_MIN_ACTIVE", together)
+        patched.setattr(fold_in, "_MAX_ACTIVE", together)
         again = solve(
             problem,
             FoldIn(1e-6),
@@ -408,8 +408,8 @@ def test_missing_entries_are_the_same_however_many_samples_are_swept_together(rn
         problem = replace(problem, X=CountMatrix(X, missing=missing).as_sparse())
         whole = folded_in(problem, topics).state.counts
         with monkeypatch.context() as patched:
-            patched.setattr(fold_in, "_FEWEST_SWEPT", 5)
-            patched.setattr(fold_in, "_MOST_SWEPT", 5)
+            patched.setattr(fold_in, "_MIN_ACTIVE", 5)
+            patched.setattr(fold_in, "_MAX_ACTIVE", 5)
             found = folded_in(problem, topics)
         assert found.converged
         np.testing.assert_array_equal(found.state.counts, whole)

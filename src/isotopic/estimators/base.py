@@ -24,7 +24,6 @@ from isotopic.blocks import BlockedProblem, is_blocks
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callbacks
-from isotopic.estimators.checkpoint import CheckpointWriter
 from isotopic.estimators.constraints import constrain_topics
 from isotopic.estimators.data import check_offsets, read_offsets, read_sample_weight, read_samples
 from isotopic.estimators.documentation import documented
@@ -32,7 +31,6 @@ from isotopic.estimators.fitted_model import FittedModel
 from isotopic.estimators.multistart import (
     best_solution,
     first_topics,
-    read_init,
     warn_unless_converged,
 )
 from isotopic.fitted import NO_OFFSETS, Fitted, inference, intervals, summaries
@@ -467,15 +465,10 @@ class BaseTopicModel(
         with use_threads(self.n_jobs):
             data = self._read(X, reset=True, **where, **metadata)
             fit = self._problem(data)
-            writer = None
-            if checkpoint is not None:
-                is_warm = self.warm_start and hasattr(self, "fitted_")
-                start = self.fitted_ if is_warm else read_init(self.init)
-                writer = CheckpointWriter(checkpoint, self, fit.problem, start)
             with watchers(
                 self, X, data.counts, metadata, lambda state: {"fitted_": fit.fitted_at(state)}
             ) as callbacks:
-                solution = best_solution(self, fit.problem, data.used_rows, callbacks, writer)
+                solution = best_solution(self, fit.problem, data.used_rows, callbacks, checkpoint)
                 self.fitted_ = fit.fitted_at(
                     solution.state, history=solution.history, converged=solution.converged
                 )

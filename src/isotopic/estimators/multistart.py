@@ -29,7 +29,7 @@ def best_solution(
     problem: Problem,
     rows: Array | None,
     callbacks: list[Watcher],
-    checkpoint: CheckpointWriter | None,
+    checkpoint: Any,
 ) -> Solution[State]:
     """Solve from every start, and return the solution with the lowest objective.
 
@@ -43,19 +43,21 @@ def best_solution(
     rows : ndarray of int or None
         The samples that the problem has; ``None``: all.
     callbacks : list of callables
-    checkpoint : CheckpointWriter or None
+    checkpoint : path, Checkpoint or None
     """
     solver = choose_solver(model.solver, problem)
     seeds, first = generator(model.random_state).integers(2**63, size=(model.n_init, 2)), 0
     best: Solution[State] | None = None
     resumed: Solution[State] | None = None
+    writer: CheckpointWriter | None = None
     if checkpoint is not None:
-        seeds, first, best, resumed = checkpoint.resume(seeds)
-        callbacks = [*callbacks, checkpoint]
+        writer = CheckpointWriter(checkpoint, model, problem, read_init(model))
+        seeds, first, best, resumed = writer.resume(seeds)
+        callbacks = [*callbacks, writer]
     starts = make_starts(model, problem, rows, seeds)
     for number, start in enumerate(starts[first:], first):
-        if checkpoint is not None:
-            checkpoint.begin(number, best, resumed)
+        if writer is not None:
+            writer.begin(number, best, resumed)
         solution = solve(
             problem,
             solver,
@@ -65,8 +67,8 @@ def best_solution(
             min_gain=model.min_gain,
             callbacks=callbacks,
         )
-        if checkpoint is not None:
-            checkpoint.end(solution)
+        if writer is not None:
+            writer.end(solution)
         resumed = None
         if best is None or _comparable(solution) < _comparable(best):
             best = solution
@@ -81,9 +83,7 @@ def make_starts(
     model: Any, problem: Problem, rows: Array | None, seeds: Array
 ) -> list[Callable[[], Start]]:
     """Return a function for each start, so that its arrays exist only while they are used."""
-    if model.warm_start and hasattr(model, "fitted_"):
-        return [partial(start_from_fitted, problem, model.fitted_, rows)]
-    init = read_init(model.init)
+    init = read_init(model)
     if isinstance(init, str):
         solver = OnlineEM() if model.solver == "online" else model.solver
         if init == "auto" and isinstance(solver, OnlineEM) and isinstance(problem.X, CountMatrix):
@@ -94,7 +94,7 @@ def make_starts(
             rng = np.random.default_rng(seed)
             starts.append(partial(strategy_start, problem, init, rng, number=number))
         return starts
-    if model.n_init > 1:
+    if model.n_init > 1 and init is not getattr(model, "fitted_", None):
         raise ValueError(
             f"n_init={model.n_init} needs different starts, but init gives only one. Use n_init=1, "
             "or init='random'."
@@ -114,8 +114,11 @@ def first_topics(model: Any, problem: Problem, seeds: Array) -> Posterior:
     return make_starts(model, problem, None, seeds)[0]()[1]
 
 
-def read_init(init: Any) -> Any:
-    """Return the parameter ``init`` as a strategy's name, a pair of arrays, or a fitted value."""
+def read_init(model: Any) -> Any:
+    """Return where a fit starts: a strategy's name, a pair of arrays, or a fitted value."""
+    if model.warm_start and hasattr(model, "fitted_"):
+        return model.fitted_
+    init = model.init
     if isinstance(init, (str, Fitted)):
         return init
     if isinstance(init, BaseEstimator):
