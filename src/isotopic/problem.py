@@ -19,11 +19,6 @@ from isotopic.priors import Evidence, Posterior, Prior, Totals
 Finish: TypeAlias = Callable[[Posterior, slice], Posterior]
 
 
-def keep_unchanged(weights: Posterior, rows: slice) -> Posterior:
-    """Return weights as they are."""
-    return weights
-
-
 @dataclass(frozen=True)
 class State:
     """A point of a problem and the expected counts there: all that a solver's step needs.
@@ -376,7 +371,7 @@ class Problem(Pair):
         )
         return replace(self, weights=weights, topics=topics)
 
-    def collect_weights(self, weights: Posterior, finish: Finish = keep_unchanged) -> Posterior:
+    def collect_weights(self, weights: Posterior, finish: Finish) -> Posterior:
         """Return the weights of all samples as arrays; ``finish`` sees some rows at a time."""
         return finish(weights, slice(None))
 

@@ -15,7 +15,7 @@ from isotopic.divergences.base import PassSums
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
 from isotopic.priors.learns_hyperparameters import update_repeatedly
-from isotopic.problem import Finish, Problem, keep_unchanged, sum_components
+from isotopic.problem import Finish, Problem, sum_components
 
 
 @dataclass
@@ -176,7 +176,7 @@ class BlockedProblem(Problem):
             return recipe
         return replace(recipe, rows=recipe.rows.stored(self.memory.store, self.X.pieces))
 
-    def collect_weights(self, weights: Any, finish: Finish = keep_unchanged) -> Posterior:
+    def collect_weights(self, weights: Any, finish: Finish) -> Posterior:
         """Give the weights of all samples as arrays: in memory, in files, or none at all."""
         made: dict[str, Any] = {}
         if not self.X.blocks.keep_weights:

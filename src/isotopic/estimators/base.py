@@ -496,16 +496,8 @@ class BaseTopicModel(
                 raise TypeError(f"A prior must be an object such as Dirichlet(0.1), not {prior!r}.")
         weights.check_shape((n_samples, self.n_components))
         X, used_prior = data.used(weights)
-        topics = constrain_topics(
-            topics,
-            (self.n_components, n_features),
-            X.dtype,
-            X.feature_totals,
-            fixed_topics=self.fixed_topics,
-            seeds=self.seeds,
-            forbidden=self.forbidden,
-            feature_names=data.feature_names,
-        )
+        shape, names = (self.n_components, n_features), data.feature_names
+        topics = constrain_topics(self, topics, shape, X.dtype, X.feature_totals, names)
         has_other_norm = topics.learned and topics.norm not in (None, 1.0)
         if data.offsets.fixed_weights is not None and has_other_norm:
             raise ValueError(

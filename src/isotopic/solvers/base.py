@@ -1,28 +1,11 @@
 """What a solver is."""
 
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
 
-
-class Progress(Protocol):
-    """What the loop asks of a solver's state."""
-
-    @property
-    def passes(self) -> int:
-        """Passes over the data that were made to reach this point."""
-
-    @property
-    def objective(self) -> float:
-        """What is minimised, at this point."""
-
-    @property
-    def residual(self) -> float:
-        """How far from optimal this point is."""
-
-
-S = TypeVar("S", bound=Progress)
+S = TypeVar("S")  # the state: it has ``passes``, ``objective`` and ``residual``
 
 
 class Solver(Generic[S]):
