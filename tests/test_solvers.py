@@ -657,7 +657,7 @@ def test_descent_knows_no_scale(rng, scale):
 
 @pytest.mark.parametrize("model", [LDA, GammaPoisson])
 def test_coordinate_descent_says_who_can_do_what_it_cannot(rng, model):
-    with pytest.raises(ValueError, match="solver='accelerated' and solver='alternating'"):
+    with pytest.raises(ValueError, match="'accelerated' and 'alternating' can"):
         model(2, solver="coordinate").fit(random_counts(rng))
     X = random_counts(rng)
     X[0, 0] = np.nan
@@ -701,7 +701,7 @@ def test_the_default_inner_solver_is_the_joint_update_where_there_is_one():
     assert ends[0] == ends[1]
     free = a_problem((Free(), Free()), 4)
     with pytest.raises(ValueError, match="normalised topics"):
-        Accelerated(JointEM()).init(free, *a_start(free))
+        Accelerated(JointEM()).check(free)
 
 
 @pytest.mark.parametrize("solver", ["accelerated", "joint", "coordinate"])
@@ -728,7 +728,7 @@ def test_a_small_gain_knows_no_scale(rng):
     assert fits[0].n_iter_ == fits[1].n_iter_
 
 
-class Stubborn:
+class Stubborn(Solver):
     """A solver that takes nine steps of ten back."""
 
     def init(self, problem, weights, topics):
