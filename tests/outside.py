@@ -1,8 +1,12 @@
-"""Priors as someone outside of the package writes them; workers of a cluster import them too."""
+"""Priors, a solver and a divergence as someone outside of the package writes them.
+
+The workers of a cluster import this module too.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import xlogy
 
 import isotopic
 
@@ -43,3 +47,35 @@ class Barrier(isotopic.Prior):
 
     def slope(self, factor):
         return -self.strength / factor
+
+
+@isotopic.register
+@dataclass(frozen=True)
+class LazyUpdates(isotopic.Solver):
+    """Update the weights in every pass, and the topics in every ``interval``-th."""
+
+    interval: int = 3
+
+    def step(self, problem, state):
+        weights = problem.absorb_weights(state.counts.weights, state.topics)
+        topics = state.topics
+        if state.passes % self.interval == 0:
+            topics = problem.absorb_topics(state.counts.topics, state.topics, weights)
+            weights, topics = problem.hand_over_scale(weights, topics)
+        return problem.evaluate(weights, topics, state.passes + 1)
+
+
+@isotopic.register
+@dataclass(frozen=True)
+class Overdispersed(isotopic.Majorized):
+    """Counts with the variance ``v + v**2 / shape``: minus a negative binomial likelihood."""
+
+    shape: float = 10.0
+    joint_powers = (0.0, 1.0)
+
+    def values(self, x, product):
+        ratio = (x + self.shape) / (product + self.shape)
+        return xlogy(x, x / product) - (x + self.shape) * np.log(ratio)
+
+    def gradient(self, x, product):
+        return x / product, (x + self.shape) / (product + self.shape)

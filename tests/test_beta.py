@@ -654,3 +654,27 @@ def test_the_score_takes_row_blocks_as_others_do(rng):
         model.score(X, memory_limit="1 GB")
     blocks = [X[:5], X[5:]]
     assert model.score(blocks, memory_limit="1 GB") == pytest.approx(model.score(X), rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["auto", "joint", "alternating", "accelerated"])
+@pytest.mark.parametrize("beta", [0.5, 2])
+@pytest.mark.parametrize("penalty", [None, "log"])
+def test_row_blocks_are_fitted_like_the_matrix(rng, beta, solver, penalty):
+    if solver == "auto":  # least squares need the matrix
+        solver = "accelerated" if beta == 2 else "auto"
+    X = positive_data(rng, 40)
+    settings = {"solver": solver, "penalty": penalty, "max_iter": 12, "tol": 0, "random_state": 0}
+    times = rng.integers(1, 4, 40)
+    whole = BetaNMF(3, beta=beta, **settings).fit(X, sample_weight=times)
+    parts = BetaNMF(3, beta=beta, **settings).fit([X[:15], X[15:]], sample_weight=times)
+    np.testing.assert_allclose(parts.components_, whole.components_, rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(parts.weights_, whole.weights_, rtol=1e-7, atol=1e-12)
+    assert parts.objective_ == pytest.approx(whole.objective_, rel=1e-10)
+    assert parts.score([X[:15], X[15:]]) == pytest.approx(whole.score(X), rel=1e-6)
+
+
+def test_row_blocks_whose_divergence_is_infinite_are_refused(rng):
+    X = positive_data(rng)
+    X[12, 3] = 0
+    with pytest.raises(ValueError, match="X has zeros"):
+        BetaNMF(2, beta=0).fit([X[:5], X[5:]])

@@ -22,7 +22,6 @@ from isotopic import (
     LDA,
     NMF,
     PLSA,
-    BetaNMF,
     Dirichlet,
     Free,
     Gamma,
@@ -581,7 +580,6 @@ def test_wrong_settings(X, tmp_path):
     for model, message in (
         (NMF(2, solver="coordinate"), "solver='auto'"),
         (NMF(2, solver="online"), "partial_fit"),
-        (BetaNMF(2, beta=0.5), "use beta=1"),
         (SparseNMF(2, norm=2.0), "sum to one"),
     ):
         with pytest.raises(ValueError, match=f"memory.*{message}"):

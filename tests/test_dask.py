@@ -11,11 +11,11 @@ import time
 
 import numpy as np
 import pytest
-from outside import Barrier, Quadratic
+from outside import Barrier, LazyUpdates, Overdispersed, Quadratic
 from problems import paper_lda, sparse_counts
 from scipy import sparse
 
-from isotopic import LDA, NMF, PLSA, Checkpoint, GammaPoisson, TopicModel, open_blocks
+from isotopic import LDA, NMF, PLSA, Beta, Checkpoint, GammaPoisson, TopicModel, open_blocks
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -105,6 +105,23 @@ def test_same_bits_for_any_number_of_workers(cluster, client, shards, X):
 def test_priors_from_outside_on_workers(client, shards):
     model = TopicModel(3, weights=Quadratic(0.3), topics=Barrier(0.2), max_iter=6, tol=0)
     alone = copied(model.set_params(random_state=0).fit(blocks(shards)))
+    assert same_bits(model.fit(blocks(shards, client)), alone)
+    assert np.array_equal(model.transform(shards, client=client), alone.transform(shards))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"solver": LazyUpdates()},
+        {"divergence": Overdispersed(2.0)},
+        {"divergence": Overdispersed(2.0), "solver": "alternating"},
+        {"divergence": Beta(0.5), "solver": "joint"},
+    ],
+    ids=str,
+)
+def test_solvers_and_divergences_on_workers(client, shards, settings):
+    model = TopicModel(3, max_iter=6, tol=0, random_state=0, **settings)
+    alone = copied(model.fit(blocks(shards)))
     assert same_bits(model.fit(blocks(shards, client)), alone)
     assert np.array_equal(model.transform(shards, client=client), alone.transform(shards))
 

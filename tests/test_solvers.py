@@ -27,6 +27,7 @@ from isotopic.solvers import (
     FoldIn,
     JointEM,
     MixedPrecision,
+    Solver,
     TwoPhase,
     choose_fold_in,
     choose_solver,

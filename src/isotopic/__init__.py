@@ -1,8 +1,15 @@
 """isotopic: the parts in count data.
 
 NMF under the Kullback-Leibler divergence, PLSA, LDA and Gamma-Poisson factorization are one model
-under different normalizations and priors, with one joint update (Geiger & Park). A model is a pair
-of priors; one kernel shares out the counts, and each prior makes of its counts what it will.
+under different normalizations and priors, with one joint update (Geiger & Park):
+
+- a model is a **divergence** and a pair of **priors**, one for the weights and one for the topics;
+- a pass shares each count out over the components (:func:`expected_counts`, the E step);
+- each prior absorbs the counts of its side (the M step), and a **solver** repeats both;
+- what a fit found is one value (:class:`Fitted`), and everything else is a function of it.
+
+:class:`TopicModel` takes any priors, divergence and solver. :class:`NMF`, :class:`PLSA`,
+:class:`LDA`, :class:`GammaPoisson` and the others are choices of these parts.
 """
 
 from importlib import import_module
@@ -14,6 +21,7 @@ from isotopic.blocks import open_blocks
 from isotopic.bootstrap import Intervals, bootstrap
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
+from isotopic.divergences import Beta, Divergence, KullbackLeibler, Majorized
 from isotopic.estimators import (
     ARDNMF,
     LDA,
@@ -57,10 +65,12 @@ from isotopic.select import Selection, select_components
 from isotopic.solvers import (
     Accelerated,
     Alternating,
+    CoordinateDescent,
     IncrementalEM,
     JointEM,
     LeastSquares,
     OnlineEM,
+    Solver,
 )
 from isotopic.verify import verify
 
@@ -81,11 +91,14 @@ __all__ = [
     "PLSA",
     "Accelerated",
     "Alternating",
+    "Beta",
     "BetaNMF",
     "Checkpoint",
+    "CoordinateDescent",
     "CountMatrix",
     "Counts",
     "Dirichlet",
+    "Divergence",
     "Fitted",
     "Free",
     "Gamma",
@@ -93,9 +106,11 @@ __all__ = [
     "IncrementalEM",
     "Intervals",
     "JointEM",
+    "KullbackLeibler",
     "Lasso",
     "LeastSquares",
     "LogPenalty",
+    "Majorized",
     "OnlineEM",
     "PoissonFactorization",
     "Posterior",
@@ -103,6 +118,7 @@ __all__ = [
     "Prior",
     "Selection",
     "Simplex",
+    "Solver",
     "SparseNMF",
     "SparsityWarning",
     "TopicModel",

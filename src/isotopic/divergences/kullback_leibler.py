@@ -37,6 +37,10 @@ class KullbackLeibler(Divergence):
     is_likelihood: ClassVar[bool] = True
     max_momentum: ClassVar[float] = 0.98
     floor_to_residual: ClassVar[float] = 25.0
+    # A sample has one optimum, or few: it can go far at once, and needs little of a floor.
+    row_momentum: ClassVar[float] = 0.9
+    row_floor: ClassVar[float] = 0.002
+    row_floor_to_residual: ClassVar[float] = 1.0
 
     def prepare(self, X: CountMatrix) -> "CountsPass":
         """Return the pass over some samples."""

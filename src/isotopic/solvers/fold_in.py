@@ -12,10 +12,7 @@ from isotopic.solvers.base import Solver
 from isotopic.solvers.momentum import Schedule
 from isotopic.threads import current_threads
 
-# A sample has one optimum, or few: it can go far at once, and needs little of a floor.
-_SCHEDULE = Schedule(max_momentum=0.9, floor_to_residual=1.0)
-_FIRST_MOMENTUM = 0.9
-_FIRST_FLOOR = 0.002  # the share of a sample's counts that it holds, over all components
+_MAX_MOMENTUM = 0.9
 
 # The samples that are updated together, for each thread: so few that their arrays stay in the
 # caches, and so many that Python's own time is small beside that of the pass.
@@ -169,7 +166,7 @@ class FoldIn(Solver[FoldInState]):
             converged=np.zeros(weights.effective.shape, weights.effective.dtype),
             log_likelihood=0.0,
             waiting=waiting,
-            active=_activate(weights, first, selected),
+            active=_activate(weights, first, selected, problem.divergence.row_momentum),
             selected=selected,
             largest_given_up=0.0,
             n_updates=0,
@@ -184,7 +181,7 @@ class FoldIn(Solver[FoldInState]):
 
     def step(self, problem: Problem, state: FoldInState) -> FoldInState:
         """Return the state after an update of the active samples."""
-        state = _replenish(state)
+        state = _replenish(state, problem.divergence.row_momentum)
         active, selected = state.active, state.selected
         weights = selected.absorb(active.absorbed.copy())
         counts, log_likelihoods, objectives, residuals, rounding = selected.evaluate(
@@ -197,8 +194,9 @@ class FoldIn(Solver[FoldInState]):
         objectives[has_failed] = active.objectives[has_failed]
         ended = np.flatnonzero(has_converged | has_given_up)
         state.converged[active.rows[ended]] = counts[ended]
-        momentum, floor = _SCHEDULE.next(active.momentum, active.floor, residuals, has_failed)
-        first_floor = _FIRST_FLOOR / counts.shape[1]
+        schedule = Schedule(_MAX_MOMENTUM, problem.divergence.row_floor_to_residual)
+        momentum, floor = schedule.next(active.momentum, active.floor, residuals, has_failed)
+        first_floor = problem.divergence.row_floor / counts.shape[1]
         absorbed = selected.extrapolate(
             counts,
             active.latest,
@@ -233,7 +231,7 @@ class FoldIn(Solver[FoldInState]):
         )
 
 
-def _activate(start: Posterior, which: Array, selected: Any) -> ActiveRows:
+def _activate(start: Posterior, which: Array, selected: Any, momentum: float) -> ActiveRows:
     """Return samples at their start."""
     terms = None if start.terms is None else start.terms[which]
     first = Posterior(start.mean[which], start.effective[which], terms)
@@ -248,17 +246,17 @@ def _activate(start: Posterior, which: Array, selected: Any) -> ActiveRows:
         absorbed=counts.copy(),
         log_likelihoods=log_likelihoods,
         objectives=objectives,
-        momentum=np.full(n, _FIRST_MOMENTUM),
+        momentum=np.full(n, momentum),
         floor=np.ones(n),
     )
 
 
-def _replenish(state: FoldInState) -> FoldInState:
+def _replenish(state: FoldInState, momentum: float) -> FoldInState:
     """Let others take the places of samples that have converged, where it is worth it."""
     active, rows = state.active, state.passes_over_rows
     n_moving = int(np.count_nonzero(active.is_moving))
     if 8 * n_moving > 7 * len(active.rows):
         return state
     others, waiting = np.split(state.waiting, [state.group_size - n_moving])
-    active = active.join(_activate(state.start, others, rows.select(others)))
+    active = active.join(_activate(state.start, others, rows.select(others), momentum))
     return replace(state, waiting=waiting, active=active, selected=rows.select(active.rows))

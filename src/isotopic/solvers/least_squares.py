@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
+from isotopic.divergences import Majorized
 from isotopic.divergences.gradient_pass import Gradients
 from isotopic.divergences.row_gradients import squared_distances
 from isotopic.kernels import row_sums
@@ -131,7 +133,9 @@ class LeastSquares(Solver[LeastSquaresState]):
 
 def is_quadratic(problem: Problem) -> bool:
     """Return whether Gram matrices are enough for the problem."""
-    return bool(getattr(problem.data_pass, "uses_gram", False))
+    X, divergence = problem.X, problem.divergence
+    is_squared = isinstance(divergence, Majorized) and divergence.is_squared_distance
+    return is_squared and isinstance(X, CountMatrix) and X.missing is None
 
 
 def _find_topics(problem: Problem, state: LeastSquaresState) -> _Topics:
