@@ -74,7 +74,7 @@ class Divergence:
     max_momentum: ClassVar[float] = 0.95
     floor_to_residual: ClassVar[float] = 5.0
 
-    #: The same for samples on their own: momentum and floor of the first step, floor for a residual.
+    #: The same for samples on their own: the first momentum and floor, and a floor for a residual.
     row_momentum: ClassVar[float] = 0.5
     row_floor: ClassVar[float] = 0.02
     row_floor_to_residual: ClassVar[float] = 5.0
