@@ -483,7 +483,7 @@ BAD_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
             "whole-topic": {1: NAMES},
         },
     ),
-    "seeds-contradict-forbidden": ({"seeds": {0: ["ark"]}, "forbidden": {0: ["ark"]}}, "forbidden"),
+    "seeds-contradict-forbidden": ({"seeds": {0: ["ark"]}, "forbidden": {0: ["ark"]}}, "seeds"),
     "fixed-topics-contradict-forbidden": (
         {"fixed_topics": np.ones((1, 5)), "forbidden": {0: ["ark"]}},
         "forbidden",

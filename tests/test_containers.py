@@ -27,6 +27,7 @@ from isotopic import (
     PLSA,
     Dirichlet,
     GammaPoisson,
+    KullbackLeibler,
     Lasso,
     PoissonFactorization,
     TopicModel,
@@ -308,7 +309,11 @@ OWN_PARAMETERS = {
         "topic_shape": 0.2,
         "topic_rate": 0.1,
     },
-    TopicModel: {"weights": Lasso(0.5), "topics": Dirichlet([0.1] * 5)},
+    TopicModel: {
+        "weights": Lasso(0.5),
+        "topics": Dirichlet([0.1] * 5),
+        "divergence": KullbackLeibler(),
+    },
     ARDNMF: {"shape": 3.0, "scale": 2.0},
 }
 

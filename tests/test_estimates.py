@@ -45,7 +45,15 @@ from isotopic.priors.hyperparameters import (
 )
 from isotopic.priors.learns_hyperparameters import has_changed
 from isotopic.problem import Problem
-from isotopic.solvers import Accelerated, Alternating, HyperparameterUpdates, JointEM, solve
+from isotopic.solvers import (
+    Accelerated,
+    Alternating,
+    HyperparameterUpdates,
+    IncrementalEM,
+    JointEM,
+    MixedPrecision,
+    solve,
+)
 from isotopic.threads import use_threads
 
 SOLVERS = ["joint", "alternating", "accelerated"]
@@ -624,18 +632,21 @@ def test_the_mode_cannot_learn():
         LDA(3, estimate="map").fit(np.ones((4, 5)))
     with pytest.raises(ValueError, match="learn must be"):
         Dirichlet(0.1, learn="both")
-    with pytest.raises(ValueError, match="cannot let priors learn"):
-        TopicModel(2, weights=Dirichlet(0.1, learn="symmetric"), solver=_Plain()).fit(np.eye(3))
 
 
-class _Plain:
-    """A solver that has no plain step."""
+@pytest.mark.parametrize("solver", [IncrementalEM(), JointEM(), MixedPrecision(Accelerated())])
+def test_priors_learn_under_any_solver_that_fits(corpus, solver):
+    model = LDA(3, solver=solver, max_iter=60, tol=0, random_state=0).fit(corpus)
+    assert len(set(model.alpha_)) == 3
 
-    def init(self, problem, weights, topics):
-        return JointEM().init(problem, weights, topics)
 
-    def step(self, problem, state):
-        return JointEM().step(problem, state)
+def test_a_solver_is_a_subclass_of_solver():
+    class Stranger:
+        def step(self, problem, state):
+            return state
+
+    with pytest.raises(TypeError, match=r"subclass of isotopic\.Solver"):
+        LDA(3, solver=Stranger()).fit(np.ones((4, 5)))
 
 
 # Relevance, as a prior of the weights.
@@ -921,5 +932,5 @@ def test_the_residual_includes_what_a_lesson_moved(corpus):
     assert solution.converged
     assert solution.history["passes"][-1] > 20
     assert np.all(np.isinf(solution.history["residual"][:20]))
-    assert solution.state.surprise <= 1e-3
+    assert solution.state.residual_after_update <= 1e-3
     assert Gamma(learn="symmetric").learns

@@ -325,7 +325,7 @@ def test_what_is_not_registered_is_not_read(rng, tmp_path, monkeypatch):
     model = TopicModel(2, weights=Quadratic(), max_iter=2, tol=0).fit(random_counts(rng))
     model.save(tmp_path / "model")
     monkeypatch.delitem(isotopic.registry._TYPES, "Quadratic")
-    with pytest.raises(ValueError, match=r"'Quadratic' is not known here.*call isotopic.register"):
+    with pytest.raises(ValueError, match=r"'Quadratic' is not registered.*call isotopic.register"):
         isotopic.load(tmp_path / "model")
 
 

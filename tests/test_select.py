@@ -82,7 +82,7 @@ def test_it_can_be_drawn(four_topics):
         ({"n_repeats": 1}, "n_repeats must be at least 2"),
         ({"test_size": 0.0}, "leaves one part empty"),
         ({"test_size": 1.0}, "leaves one part empty"),
-        ({"X": [[1.5, 2], [3, 4]]}, "whole counts"),
+        ({"X": [[1.5, 2], [3, 4]]}, "Only integer counts"),
         ({"X": [[-1, 2], [3, 4]]}, "negative"),
         ({"X": sparse.csr_array([[1, 0], [0, 0]])}, "no counts"),
     ],
