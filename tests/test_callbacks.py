@@ -9,7 +9,7 @@ from processes import LIMIT, run_python, started_python
 from sklearn.pipeline import make_pipeline
 
 from isotopic import NMF, Free, Simplex, open_blocks
-from isotopic.blocks import BlockedCounts, make_problem
+from isotopic.blocks import BlockedCounts, BlockedProblem
 from isotopic.init import random_start
 from isotopic.progress import Pace, show_progress
 from isotopic.solvers import Iteration
@@ -155,6 +155,6 @@ def test_blocks_are_counted_while_a_fit_is_watched(rng):
     counts = BlockedCounts(open_blocks([X, X, X], block_entries=1))
     seen = []
     counts.engine.watch = lambda done, of: seen.append((done, of))
-    problem = make_problem(Free(), Simplex(), counts, 2)
+    problem = BlockedProblem(Free(), Simplex(), counts, 2)
     problem.evaluate(*random_start(problem, rng), passes=0)
     assert seen == [(1, 3), (2, 3), (3, 3)]

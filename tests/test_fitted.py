@@ -11,7 +11,8 @@ from isotopic import LDA, NMF, BetaNMF, Fitted, GammaPoisson, TopicModel, evalua
 from isotopic.divergences import Beta
 from isotopic.fitted import select_rows
 from isotopic.fitted.inference import infer
-from isotopic.fitted.value import stack_rows, without_rows
+from isotopic.fitted.value import without_rows
+from isotopic.solvers.batches import stack_rows
 
 SETTINGS = {"max_iter": 10, "tol": 0, "random_state": 0}
 VIEWS = (

@@ -662,7 +662,7 @@ def test_coordinate_descent_says_who_can_do_what_it_cannot(rng, model):
         model(2, solver="coordinate").fit(random_counts(rng))
     X = random_counts(rng)
     X[0, 0] = np.nan
-    with pytest.raises(ValueError, match="missing entries; solver='accelerated'"):
+    with pytest.raises(ValueError, match=r"missing entries. solver='auto'"):
         NMF(2, solver="coordinate", missing="nan").fit(X)
 
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.constraints import constrain_topics
-from isotopic.fitted import Fitted, fitted_of
+from isotopic.fitted import fitted_of
 from isotopic.fitted.conversion import convert_fitted, why_not_exact
 from isotopic.problem import Pair
 
@@ -60,7 +60,12 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
     target: Any = _with_parameters_of(model, to) if isinstance(to, type) else clone(to)
     if not isinstance(target, BaseTopicModel):
         raise TypeError(f"to must be a model of this package or its class, not {to!r}.")
-    pair = _pair_of(target, fitted)
+    weights, topics = target._priors()
+    weights.check_shape(fitted.weights.mean.shape)
+    shape, dtype = fitted.topics.mean.shape, fitted.topics.mean.dtype
+    names = fitted.feature_names
+    topics = constrain_topics(target, topics, shape, dtype, fitted.feature_totals, names)
+    pair = Pair(weights, topics)
     reason = why_not_exact(fitted, pair)
     if not (fitted.divergence.is_likelihood and target._divergence.is_likelihood):
         reason = "only models with the Kullback-Leibler divergence (beta=1) are related"
@@ -72,23 +77,6 @@ def convert(model: BaseTopicModel, to: Any) -> Any:
         )
     target.n_components = fitted.n_components
     return target.with_fitted(convert_fitted(fitted, pair))
-
-
-def _pair_of(target: BaseTopicModel, fitted: Fitted) -> Pair:
-    """Return the priors that the target would have, fitted to the same data."""
-    weights, topics = target._priors()
-    weights.check_shape(fitted.weights.mean.shape)
-    topics = constrain_topics(
-        topics,
-        fitted.topics.mean.shape,
-        fitted.topics.mean.dtype,
-        fitted.feature_totals,
-        fixed_topics=target.fixed_topics,
-        seeds=target.seeds,
-        forbidden=target.forbidden,
-        feature_names=fitted.feature_names,
-    )
-    return Pair(weights, topics)
 
 
 def _with_parameters_of(model: BaseTopicModel, cls: type[Model]) -> Model:

@@ -10,17 +10,13 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence, KullbackLeibler
+from isotopic.divergences.majorized import scale_rows
 from isotopic.kernels import Counts, row_sums, squared_counts
 from isotopic.missing import Missing
 from isotopic.priors import Evidence, Posterior, Prior, Totals
 
 # Prepares the weights of some samples for being kept.
 Finish: TypeAlias = Callable[[Posterior, slice], Posterior]
-
-
-def keep_unchanged(weights: Posterior, rows: slice) -> Posterior:
-    """Return weights as they are."""
-    return weights
 
 
 @dataclass(frozen=True)
@@ -72,16 +68,11 @@ class Pair:
                 f"{type(self.weights).__name__} is a prior for topics: it scales all samples of a "
                 "component together. Choose another prior for the weights."
             )
-        if self.has_norm_in_penalty and self.weights.is_bayesian:
+        if self.topics.norm not in (None, 1.0) and self.weights.is_bayesian:
             raise ValueError(
                 f"Topics of unit l_p norm, p > 1, need weights that are a factor (Free, Lasso, "
                 f"LogPenalty or PowerPenalty), not {type(self.weights).__name__}."
             )
-
-    @property
-    def has_norm_in_penalty(self) -> bool:
-        """Whether the topics have a unit norm that is not their sum (Theorem F.1)."""
-        return self.topics.norm not in (None, 1.0)
 
     @property
     def is_divergence(self) -> bool:
@@ -186,8 +177,14 @@ class Problem(Pair):
 
     @property
     def can_update_jointly(self) -> bool:
-        """Whether both sides can be updated from one pass: the paper's theorem."""
-        return self.divergence.can_update_jointly(self.topics)
+        """Whether both sides can be updated from one pass: the paper's theorem.
+
+        Expected counts serve both if the topics carry no scale, or do not move. A joint majorizer
+        serves topics of any scale.
+        """
+        if self.divergence.proposes_values:
+            return self.divergence.is_joint
+        return self.topics.norm is not None or not self.topics.learned
 
     def evaluate(
         self, weights: Posterior, topics: Posterior, passes: int, *, jointly: bool = True
@@ -202,11 +199,32 @@ class Problem(Pair):
         )
         return self.state_at(weights, topics, counts, passes)
 
-    def state_at(self, weights: Posterior, topics: Posterior, counts: Counts, passes: int) -> State:
+    def state_at(self, weights: Posterior, topics: Posterior, counts: Any, passes: int) -> State:
         """Return the state at a point whose expected counts are known."""
-        objective = self.divergence.objective(self, weights, topics, counts)
-        residual = self.divergence.residual(self, weights, topics, counts)
+        if self.divergence.proposes_values:
+            objective = float(-counts.log_likelihood + weights.term + topics.term)
+            return State(weights, topics, counts, objective, float(counts.residual), passes)
+        objective = self.objective(
+            weights, topics, counts.log_likelihood, self.X.saturated_divergence, self.X.missing
+        )
+        residual = self.residual(weights, topics, counts)
         return State(weights, topics, counts, objective, residual, passes)
+
+    def residual(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
+        r"""Return the share of the counts that an update would move.
+
+        For a point side the sum of :math:`|\text{factor} \cdot \text{gradient}|`, for a Bayesian
+        one the distance of its parameters from their fixed point; the larger of both sides,
+        divided by the total of ``X``. Zero exactly where the Karush-Kuhn-Tucker conditions of all
+        positive entries hold, and free of scale. Other divergences than Kullback-Leibler measure
+        it during the pass.
+        """
+        if not self.X.total > 0:
+            return 0.0
+        totals = self.weights_totals(weights, self.X.missing)
+        topic_counts = self.with_unseen(counts.topics, weights, topics)
+        topics_gap = self.topics_next_to(weights).gap(topics, topic_counts, totals)
+        return float(max(self.weights_gap(weights, topics, counts), topics_gap) / self.X.total)
 
     def expected_counts(
         self,
@@ -234,12 +252,22 @@ class Problem(Pair):
 
     def absorb_weights(self, counts: Array, topics: Posterior) -> Posterior:
         """Return the weights made of their expected counts; these are handed over."""
-        absorbed: Posterior = self.divergence.absorb_weights(self, counts, topics)
-        return absorbed
+        if self.divergence.proposes_values:  # times the scale that the topics handed over
+            return self.weights_from(scale_rows(counts, topics.scale), 1.0, is_value=True)
+        return self.weights_from(counts, self.topics_totals(topics, self.X.missing))
 
     def absorb_topics(self, counts: Array, topics: Posterior, weights: Posterior) -> Posterior:
-        """Return topics made of the expected counts at ``topics``, next to new ``weights``."""
-        return self.divergence.absorb_topics(self, counts, topics, weights)
+        """Return topics made of the expected counts at ``topics``, next to new ``weights``.
+
+        With normalised topics the weights do not matter, unless entries are missing.
+        """
+        if self.divergence.proposes_values:
+            absorbed = self.topics.at(np.asfortranarray(counts), 1.0)
+            rescales = self.topics.is_normalized and self.topics.learned
+            return replace(absorbed, scale=row_sums(counts)) if rescales else absorbed
+        counts = self.with_unseen(counts, weights, topics)
+        totals = self.weights_totals(weights, self.X.missing)
+        return self.topics_next_to(weights).absorb(counts, totals)
 
     def hand_over_scale(self, weights: Posterior, topics: Posterior) -> tuple[Posterior, Posterior]:
         """Multiply the weights with what the topics were divided by to have unit norm."""
@@ -258,17 +286,19 @@ class Problem(Pair):
         topics = prior.absorb(topic_counts, self.weights_totals(weights))
         return self.hand_over_scale(weights, topics)
 
-    def weights_at(self, values: Array, totals: Totals) -> Posterior:
-        """Return the weights at given values of the factor, or of its posterior's parameters."""
-        return self.weights.at(values, totals)
+    def weights_from(self, counts: Array, totals: Totals, *, is_value: bool = False) -> Posterior:
+        """Return the weights that their prior makes of counts, next to topics of these totals.
 
-    def weights_from(self, counts: Array, totals: Totals) -> Posterior:
-        """Return the weights that their prior makes of counts, next to topics of these totals."""
-        return self.weights.absorb(counts, totals)
+        With ``is_value`` the array holds values of the factor, or its posterior's parameters.
+        """
+        return self.weights.at(counts, totals) if is_value else self.weights.absorb(counts, totals)
 
     def topics_next_to(self, weights: Posterior) -> Prior:
-        """Return the topics' prior, which may depend on the penalty of the weights."""
-        if not self.has_norm_in_penalty:
+        """Return the topics' prior.
+
+        That of a unit norm which is not their sum depends on the weights' penalty (Theorem F.1).
+        """
+        if self.topics.norm in (None, 1.0):
             return self.topics
         topics: Any = self.topics
         prior: Prior = topics.next_to(self.weights.scale_derivative(weights))
@@ -341,7 +371,7 @@ class Problem(Pair):
         )
         return replace(self, weights=weights, topics=topics)
 
-    def collect_weights(self, weights: Posterior, finish: Finish = keep_unchanged) -> Posterior:
+    def collect_weights(self, weights: Posterior, finish: Finish) -> Posterior:
         """Return the weights of all samples as arrays; ``finish`` sees some rows at a time."""
         return finish(weights, slice(None))
 

@@ -8,7 +8,7 @@ read by :mod:`isotopic.io`.
 from isotopic.blocks.block import Block, BlockError
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.opening import Blocks, is_blocks, open_blocks
-from isotopic.blocks.problem import BlockedProblem, BlockedWeights, make_problem
+from isotopic.blocks.problem import BlockedProblem, BlockedWeights
 from isotopic.blocks.sampling import load_rows
 from isotopic.blocks.tasks import PlacedBlock
 
@@ -22,6 +22,5 @@ __all__ = [
     "PlacedBlock",
     "is_blocks",
     "load_rows",
-    "make_problem",
     "open_blocks",
 ]

@@ -107,7 +107,7 @@ class BlockPass:
     totals : float or ndarray of shape (components,)
         Of these topics.
     weights_only, jointly, rescales : bool
-        See :class:`~isotopic.divergences.base.Pass`.
+        See :meth:`~isotopic.divergences.Divergence.prepare`.
     to : StoredRows
         Where the weights' counts go.
     """

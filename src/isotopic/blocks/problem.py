@@ -11,13 +11,11 @@ from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.hyperparameters import BlockedEvidence, Squares, SumStatistics
 from isotopic.blocks.memory import Memory
 from isotopic.blocks.row_store import Extrapolated, RowsByNumber, RowsInMemory, StoredRows
-from isotopic.counts import CountMatrix
-from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.divergences.base import PassSums
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
 from isotopic.priors.hyperparameters import update_repeatedly
-from isotopic.problem import Finish, Problem, keep_unchanged, sum_components
+from isotopic.problem import Finish, Problem, sum_components
 
 
 @dataclass
@@ -133,15 +131,10 @@ class BlockedProblem(Problem):
 
         return update_repeatedly(prior, sufficient_statistics)
 
-    def weights_at(self, values: Any, totals: Totals) -> Any:
-        """Return the weights at given values of the factor, or of its posterior's parameters."""
-        rows = RowsInMemory(values) if isinstance(values, np.ndarray) else values
-        return BlockedWeights(Recipe(self.weights, rows, totals, is_value=True))
-
-    def weights_from(self, counts: Any, totals: Totals) -> Any:
-        """Return the weights that their prior makes of counts, when they are needed."""
+    def weights_from(self, counts: Any, totals: Totals, *, is_value: bool = False) -> Any:
+        """Return the weights that their prior makes of counts, or of values, when needed."""
         rows = RowsInMemory(counts) if isinstance(counts, np.ndarray) else counts
-        return BlockedWeights(Recipe(self.weights, rows, totals))
+        return BlockedWeights(Recipe(self.weights, rows, totals, is_value))
 
     def extrapolate_weights(
         self, latest: Any, previous: Any, *, momentum: float, floor: float
@@ -183,13 +176,13 @@ class BlockedProblem(Problem):
             return recipe
         return replace(recipe, rows=recipe.rows.stored(self.memory.store, self.X.pieces))
 
-    def collect_weights(self, weights: Any, finish: Finish = keep_unchanged) -> Posterior:
+    def collect_weights(self, weights: Any, finish: Finish) -> Posterior:
         """Return the weights of all samples as arrays: in memory, in files, or none at all."""
         made: dict[str, Any] = {}
         if not self.X.blocks.keep_weights:
-            part = self._of(weights, self.X.pieces[0])
+            first = self._of(weights, self.X.pieces[0])
             for name in _ARRAYS:
-                rows = getattr(part, name)
+                rows = getattr(first, name)
                 made[name] = None if rows is None else rows[:0].copy()
             return Posterior(**made)
         for piece in self.X.pieces:
@@ -207,11 +200,3 @@ class BlockedProblem(Problem):
 
 
 _ARRAYS = ("mean", "effective", "parameters", "rates", "explained")
-
-
-def make_problem(
-    weights: Prior, topics: Prior, X: Any, n_components: int, divergence: Divergence | None = None
-) -> Problem:
-    """Return the problem for data in memory or in row blocks."""
-    kind = Problem if isinstance(X, CountMatrix) else BlockedProblem
-    return kind(weights, topics, X, n_components, divergence or KullbackLeibler())

@@ -1,6 +1,6 @@
 """What a problem asks of a divergence."""
 
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
@@ -32,35 +32,6 @@ class PassSums(NamedTuple):
     mass: float
 
 
-class Pass(Protocol):
-    """A pass over the same samples, again and again."""
-
-    def __call__(
-        self,
-        prior: Prior,
-        weights: Posterior,
-        topics: Posterior,
-        *,
-        weights_only: bool,
-        jointly: bool,
-        rescales: bool,
-    ) -> PassSums:
-        """Return the sums at a point.
-
-        Parameters
-        ----------
-        prior : Prior
-            Of the weights of these samples.
-        weights, topics : Posterior
-        weights_only : bool
-            Whether the topics' sums are left out (empty), at about half the cost.
-        jointly : bool
-            Whether topics will be updated next to weights that are updated from the same pass.
-        rescales : bool
-            Whether the topics are normalised, so that their scale goes to the weights.
-        """
-
-
 class RowSums(NamedTuple):
     """What a pass finds for each sample on its own.
 
@@ -80,26 +51,6 @@ class RowSums(NamedTuple):
     rounding: Array | float
 
 
-class RowPass(Protocol):
-    """Passes over samples on their own, next to topics that are known."""
-
-    def select(self, which: Array) -> "SelectedRows":
-        """Return the pass over some samples."""
-
-
-class SelectedRows(Protocol):
-    """A pass over some samples on their own."""
-
-    def absorb(self, counts: Array) -> Posterior:
-        """Return the weights made of counts, which are handed over."""
-
-    def evaluate(self, weights: Posterior, absorbed: Array | None) -> RowSums:
-        """Return the sums at weights that were made of the ``absorbed`` counts."""
-
-    def extrapolate(self, latest: Array, previous: Array, momentum: Array, floor: Array) -> Array:
-        """Return the counts extrapolated along their last change."""
-
-
 class Divergence:
     """A measure of distance between data and ``weights @ topics``.
 
@@ -112,6 +63,10 @@ class Divergence:
     #: Whether data are counts with a likelihood: perplexity, draws and responsibilities exist.
     is_likelihood: ClassVar[bool] = False
 
+    #: Whether a pass proposes the next values of both sides. Otherwise it finds expected counts,
+    #: which the priors absorb.
+    proposes_values: ClassVar[bool] = False
+
     #: Whether one pass serves the update of both sides.
     is_joint: ClassVar[bool] = True
 
@@ -119,7 +74,7 @@ class Divergence:
     max_momentum: ClassVar[float] = 0.95
     floor_to_residual: ClassVar[float] = 5.0
 
-    #: The same for samples on their own: momentum and floor of the first step, floor for a residual.
+    #: The same for samples on their own: the first momentum and floor, and a floor for a residual.
     row_momentum: ClassVar[float] = 0.5
     row_floor: ClassVar[float] = 0.02
     row_floor_to_residual: ClassVar[float] = 5.0
@@ -127,34 +82,19 @@ class Divergence:
     def check(self, weights: Prior, topics: Prior, X: Any) -> None:
         """Raise ValueError if priors or data do not suit the divergence."""
 
-    def prepare(self, X: CountMatrix) -> Pass:
-        """Return the pass over some samples."""
+    def prepare(self, X: CountMatrix) -> Any:
+        """Return the pass over some samples, which is made again and again.
+
+        It is a function ``(prior, weights, topics, *, weights_only, jointly, rescales)`` that
+        returns :class:`PassSums` at the point of both posteriors. ``prior`` is that of these
+        weights. With ``weights_only`` the topics' sums are left out (empty), at about half the
+        cost. With ``jointly`` the topics will be updated next to weights that are updated from the
+        same pass. With ``rescales`` the topics are normalised, and their scale goes to the weights.
+        """
         raise NotImplementedError
 
     def counts(self, sums: PassSums, prior: Prior, topics: Posterior) -> Counts:
         """Return what both sides absorb next, made of the sums over all samples."""
-        raise NotImplementedError
-
-    def can_update_jointly(self, topics: Prior) -> bool:
-        """Return whether both sides can be updated from one pass, in any order."""
-        raise NotImplementedError
-
-    def absorb_weights(self, problem: Any, counts: Any, topics: Posterior) -> Any:
-        """Return the weights made of their counts, which are handed over."""
-        raise NotImplementedError
-
-    def absorb_topics(
-        self, problem: Any, counts: Array, topics: Posterior, weights: Posterior
-    ) -> Posterior:
-        """Return topics made of the counts at ``topics``, next to new ``weights``."""
-        raise NotImplementedError
-
-    def objective(self, problem: Any, weights: Any, topics: Posterior, counts: Counts) -> float:
-        """Return what is minimised."""
-        raise NotImplementedError
-
-    def residual(self, problem: Any, weights: Any, topics: Posterior, counts: Counts) -> float:
-        """Return the optimality residual, as a share of the data that an update would move."""
         raise NotImplementedError
 
     def extrapolate(
@@ -181,8 +121,14 @@ class Divergence:
         """
         raise NotImplementedError
 
-    def prepare_rows(self, problem: Any, X: CountMatrix, topics: Posterior) -> RowPass:
-        """Return passes over samples on their own, next to known topics."""
+    def prepare_rows(self, problem: Any, X: CountMatrix, topics: Posterior) -> Any:
+        """Return passes over samples on their own, next to known topics.
+
+        ``select(row_numbers)`` of the result returns the pass over some samples. That one has
+        ``absorb(counts)``, which makes weights of counts that are handed over;
+        ``evaluate(weights, absorbed)``, which returns :class:`RowSums` at weights that were made of
+        the ``absorbed`` counts; and ``extrapolate(latest, previous, momentum, floor)``.
+        """
         raise NotImplementedError
 
     def row_scores(self, X: CountMatrix, weights: Array, topics: Array) -> Array:

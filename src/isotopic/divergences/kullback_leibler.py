@@ -42,10 +42,6 @@ class KullbackLeibler(Divergence):
     row_floor: ClassVar[float] = 0.002
     row_floor_to_residual: ClassVar[float] = 1.0
 
-    def can_update_jointly(self, topics: Prior) -> bool:
-        """Return whether the topics carry no scale, or do not move."""
-        return topics.norm is not None or not topics.learned
-
     def prepare(self, X: CountMatrix) -> "CountsPass":
         """Return the pass over some samples."""
         return CountsPass(X)
@@ -54,60 +50,7 @@ class KullbackLeibler(Divergence):
         """Return the expected counts: the sums themselves."""
         return Counts(sums.weights, sums.topics, sums.log_likelihood)
 
-    def absorb_weights(self, problem: Any, counts: Any, topics: Posterior) -> Any:
-        """Let the weights' prior absorb its counts."""
-        return problem.weights_from(counts, problem.topics_totals(topics, problem.X.missing))
-
-    def absorb_topics(
-        self, problem: Any, counts: Array, topics: Posterior, weights: Posterior
-    ) -> Posterior:
-        """Let the topics' prior absorb its counts.
-
-        With normalised topics the weights do not matter, unless entries are missing.
-        """
-        counts = problem.with_unseen(counts, weights, topics)
-        prior = problem.topics_next_to(weights)
-        absorbed: Posterior = prior.absorb(
-            counts, problem.weights_totals(weights, problem.X.missing)
-        )
-        return absorbed
-
-    def objective(self, problem: Any, weights: Any, topics: Posterior, counts: Counts) -> float:
-        """Return the divergence, or minus the log-likelihood or its bound; see ``Pair``."""
-        X = problem.X
-        value: float = problem.objective(
-            weights, topics, counts.log_likelihood, X.saturated_divergence, X.missing
-        )
-        return value
-
-    def residual(self, problem: Any, weights: Any, topics: Posterior, counts: Counts) -> float:
-        r"""Return the share of the counts that an update would move.
-
-        For a point side the sum of :math:`|\text{factor} \cdot \text{gradient}|`, for a Bayesian
-        one the distance of its parameters from their fixed point; the larger of both sides,
-        divided by the total of ``X``. Zero exactly where the Karush-Kuhn-Tucker conditions of all
-        positive entries hold, and free of scale.
-        """
-        missing, total = problem.X.missing, problem.X.total
-        weights_gap = problem.weights_gap(weights, topics, counts)
-        topics_gap = problem.topics_next_to(weights).gap(
-            topics,
-            problem.with_unseen(counts.topics, weights, topics),
-            problem.weights_totals(weights, missing),
-        )
-        return float(max(weights_gap, topics_gap) / total) if total > 0 else 0.0
-
-    def extrapolate(
-        self,
-        latest: Array,
-        previous: Array,
-        totals: Array,
-        *,
-        momentum: Array | float,
-        floor: Array | float,
-    ) -> Array:
-        """Extrapolate expected counts; each row is scaled to its total, which all of them share."""
-        return extrapolated(latest, previous, totals, momentum=momentum, floor=floor)
+    extrapolate = staticmethod(extrapolated)  # scales each row to its total
 
     def prepare_rows(self, problem: Any, X: CountMatrix, topics: Posterior) -> "CountsRows":
         """Return passes over samples on their own, next to known topics."""

@@ -21,7 +21,7 @@ penalty too: :math:`\sum_d \text{slope}_{dk} w_{dk}` joins their denominator. Th
 divided by their sums and the weights multiplied, which changes neither product nor penalty.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -69,6 +69,8 @@ class Majorized(Divergence):
     A subclass is a frozen dataclass that writes :meth:`values` and :meth:`gradient`. Its
     ``exponent`` must be one for which the update never raises the divergence.
     """
+
+    proposes_values: ClassVar[bool] = True
 
     #: The power to which an update takes ``numerator / denominator``.
     exponent: float = 1.0
@@ -137,10 +139,6 @@ class Majorized(Divergence):
         """Whether one pass serves the update of both sides."""
         return self.joint_powers is not None
 
-    def can_update_jointly(self, topics: Prior) -> bool:
-        """Return whether the joint majorizer is known; then it serves topics of any scale."""
-        return self.is_joint
-
     def check(self, weights: Prior, topics: Prior, X: Any) -> None:
         """Raise ValueError if a side is not a factor, or the data does not suit the divergence."""
         if weights.is_bayesian or weights.is_normalized or topics.is_bayesian:
@@ -184,34 +182,9 @@ class Majorized(Divergence):
             scale = row_sums(proposal)
             scale[scale == 0] = 1
             proposal = proposal / scale[:, np.newaxis].astype(proposal.dtype)
-            weights = _scaled(weights, scale)
+            weights = scale_rows(weights, scale)
         residual = max(sums.gap, gap) / sums.mass if sums.mass > 0 else 0.0
         return Proposal(weights, proposal, sums.log_likelihood, residual)
-
-    def absorb_weights(self, problem: Any, counts: Any, topics: Posterior) -> Any:
-        """Take the next values, times the scale that the topics handed over."""
-        return problem.weights_at(_scaled(counts, topics.scale), 1.0)
-
-    def absorb_topics(
-        self, problem: Any, counts: Array, topics: Posterior, weights: Posterior
-    ) -> Posterior:
-        """Take the next values, scaled as the prior has it."""
-        absorbed: Posterior = problem.topics.at(np.asfortranarray(counts), 1.0)
-        if not (problem.topics.is_normalized and problem.topics.learned):
-            return absorbed
-        return replace(absorbed, scale=row_sums(counts))
-
-    def objective(self, problem: Any, weights: Any, topics: Posterior, counts: Any) -> float:
-        """Return the divergence plus the penalties."""
-        return float(-counts.log_likelihood + weights.term + topics.term)
-
-    def residual(self, problem: Any, weights: Any, topics: Posterior, counts: Any) -> float:
-        r"""Return the optimality residual that the pass measured.
-
-        The sum of :math:`|\text{factor} \cdot \text{gradient}|` of one side, the larger one, as a
-        share of what the data ask for, :math:`\sum \text{numerator} \cdot \hat x`.
-        """
-        return float(counts.residual)
 
     def extrapolate(
         self,
@@ -298,7 +271,8 @@ class SelectedGradientRows:
         )
 
 
-def _scaled(rows: Any, scale: Array | None) -> Any:
+def scale_rows(rows: Any, scale: Array | None) -> Any:
+    """Multiply each component of the weights, in memory or in a store, with its scale."""
     if scale is None:
         return rows
     return rows * scale.astype(rows.dtype) if isinstance(rows, np.ndarray) else rows.scaled(scale)

@@ -96,6 +96,6 @@ class BetaNMF(BaseTopicModel):
         return divergence.beta if isinstance(divergence, Beta) else 1.0
 
     @property
-    def _divergence(self) -> Divergence:
+    def _divergence(self) -> Divergence:  # type: ignore[override]
         divergence = Beta.parse(self.beta)
         return KullbackLeibler() if divergence.beta == 1 else divergence

@@ -86,7 +86,8 @@ class _ScikitLearn:
         fitted: Callable[[State], dict[str, Any]],
     ) -> None:
         self.estimator, self.fitted = estimator, fitted
-        self.data = {"X": X, "metadata": metadata}
+        given = {name: value for name, value in metadata.items() if value is not None}
+        self.data = {"X": X, "metadata": given}
         self.fit_task = estimator._init_callback_context(
             max_subtasks=estimator.max_iter * estimator.n_init
         )

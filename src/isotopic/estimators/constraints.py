@@ -11,20 +11,19 @@ from isotopic.priors import Fixed, Posterior, Prior, WithFixedTopics, forbidding
 
 
 def constrain_topics(
+    model: Any,
     prior: Prior,
     shape: tuple[int, int],
     dtype: Any,
     feature_totals: Array,
-    *,
-    fixed_topics: Any,
-    seeds: Any,
-    forbidden: Any,
     feature_names: Any,
 ) -> Prior:
     """Return the prior of the topics with what a user knows about them.
 
     Parameters
     ----------
+    model : estimator
+        With ``fixed_topics``, ``seeds`` and ``forbidden``.
     prior : Prior
         Of the topics.
     shape : tuple of int
@@ -33,27 +32,21 @@ def constrain_topics(
         Of the data.
     feature_totals : ndarray of shape (features,)
         The counts of each feature.
-    fixed_topics : array-like of shape (fixed topics, features) or None
-    seeds, forbidden : array-like of shape (n_components, features), dict or None
     feature_names : ndarray of str or None
         Names that seeds and forbidden features may use.
-
-    Returns
-    -------
-    prior : Prior
     """
     prior.check_shape(shape)
     fixed = np.empty((0, shape[1]), dtype)
-    if fixed_topics is not None:
-        aligned = _align_columns(fixed_topics, feature_names)
+    if model.fixed_topics is not None:
+        aligned = _align_columns(model.fixed_topics, feature_names)
         fixed = _read_fixed_topics(aligned, shape, dtype, prior.norm)
     mask = np.zeros(shape, dtype=bool)
-    if forbidden is not None:
-        mask = constraint_table("forbidden", forbidden, shape, feature_names) != 0
+    if model.forbidden is not None:
+        mask = constraint_table("forbidden", model.forbidden, shape, feature_names) != 0
         _check_possible(mask, fixed, feature_totals)
         prior = forbidding(prior, mask)
-    if seeds is not None:
-        pseudo_counts = constraint_table("seeds", seeds, shape, feature_names, feature_totals)
+    if model.seeds is not None:
+        pseudo_counts = constraint_table("seeds", model.seeds, shape, feature_names, feature_totals)
         _check_seeds(pseudo_counts, mask, len(fixed))
         prior = seeded(prior, np.asfortranarray(pseudo_counts))
     if len(fixed) == shape[0]:

@@ -60,7 +60,11 @@ def _read_counts(
             "X is a masked array, whose mask would be lost. If masked entries are missing, give "
             "X.filled(0) and missing_mask=np.ma.getmaskarray(X)."
         )
-    if isinstance(X, np.ndarray) and X.dtype.kind == "O" and any(map(_is_text, X.flat)):
+    if (
+        isinstance(X, np.ndarray)
+        and X.dtype.kind == "O"
+        and any(isinstance(value, (str, bytes)) for value in X.flat)
+    ):
         raise TypeError("X must hold numbers, not text.")
     try:
         X = validate_data(
@@ -233,21 +237,18 @@ def _read_fixed_weights(given: Any, X: Any, n_components: int) -> Array:
     return fixed.astype(X.dtype)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, (str, bytes))
-
-
 def _mask_with_nan(X: Any, mask: Any) -> Any:
     """Return the mask of missing entries, with those of ``X`` that are NaN."""
-    nan: Any = _nan_pattern(X) if sparse.issparse(X) else np.isnan(X)
+    nan: Any
+    is_sparse: bool = sparse.issparse(X)
+    if is_sparse:
+        coo = X.tocoo()
+        at = np.isnan(coo.data)
+        ones = np.ones(np.count_nonzero(at), dtype=bool)
+        nan = sparse.csr_array((ones, (coo.row[at], coo.col[at])), shape=X.shape, dtype=bool)
+    else:
+        nan = np.isnan(X)
     if mask is None:
         return nan
     mask = read_mask(mask, X.shape)
     return sparse.csr_array(nan, dtype=bool) + sparse.csr_array(mask)
-
-
-def _nan_pattern(X: Any) -> Any:
-    coo = X.tocoo()
-    nan = np.isnan(coo.data)
-    ones = np.ones(np.count_nonzero(nan), dtype=bool)
-    return sparse.csr_array((ones, (coo.row[nan], coo.col[nan])), shape=X.shape, dtype=bool)

@@ -1,5 +1,6 @@
 """Solve a problem from each of several starts, and keep the best solution."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
@@ -14,16 +16,12 @@ from isotopic.estimators.callbacks import Watcher
 from isotopic.estimators.checkpoint import CheckpointWriter
 from isotopic.fitted import Fitted
 from isotopic.fitted.explained import start_from_fitted
-from isotopic.init import Start, start_from_arrays, strategy_start
+from isotopic.init import Start, random_start, start_from_arrays, strategy_start
+from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.random import generator
 from isotopic.solvers import OnlineEM, Solution, choose_solver, solve
 from isotopic.solvers.batches import number_of_batches
-
-
-def draw_seeds(random_state: Any, n_starts: int) -> Array:
-    """Return two integers for each start."""
-    return generator(random_state).integers(2**63, size=(n_starts, 2))
 
 
 def best_solution(
@@ -31,7 +29,7 @@ def best_solution(
     problem: Problem,
     rows: Array | None,
     callbacks: list[Watcher],
-    checkpoint: CheckpointWriter | None,
+    checkpoint: Any,
 ) -> Solution[State]:
     """Solve from every start, and return the solution with the lowest objective.
 
@@ -45,19 +43,21 @@ def best_solution(
     rows : ndarray of int or None
         The samples that the problem has; ``None``: all.
     callbacks : list of callables
-    checkpoint : CheckpointWriter or None
+    checkpoint : path, Checkpoint or None
     """
     solver = choose_solver(model.solver, problem)
-    seeds, first = draw_seeds(model.random_state, model.n_init), 0
+    seeds, first = generator(model.random_state).integers(2**63, size=(model.n_init, 2)), 0
     best: Solution[State] | None = None
     resumed: Solution[State] | None = None
+    writer: CheckpointWriter | None = None
     if checkpoint is not None:
-        seeds, first, best, resumed = checkpoint.resume(seeds)
-        callbacks = [*callbacks, checkpoint]
+        writer = CheckpointWriter(checkpoint, model, problem, read_init(model))
+        seeds, first, best, resumed = writer.resume(seeds)
+        callbacks = [*callbacks, writer]
     starts = make_starts(model, problem, rows, seeds)
     for number, start in enumerate(starts[first:], first):
-        if checkpoint is not None:
-            checkpoint.begin(number, best, resumed)
+        if writer is not None:
+            writer.begin(number, best, resumed)
         solution = solve(
             problem,
             solver,
@@ -67,8 +67,8 @@ def best_solution(
             min_gain=model.min_gain,
             callbacks=callbacks,
         )
-        if checkpoint is not None:
-            checkpoint.end(solution)
+        if writer is not None:
+            writer.end(solution)
         resumed = None
         if best is None or _comparable(solution) < _comparable(best):
             best = solution
@@ -83,17 +83,18 @@ def make_starts(
     model: Any, problem: Problem, rows: Array | None, seeds: Array
 ) -> list[Callable[[], Start]]:
     """Return a function for each start, so that its arrays exist only while they are used."""
-    if model.warm_start and hasattr(model, "fitted_"):
-        return [partial(start_from_fitted, problem, model.fitted_, rows)]
-    init = read_init(model.init)
+    init = read_init(model)
     if isinstance(init, str):
-        if init == "auto" and _has_mini_batches(model.solver, problem.X):
-            init = "random"  # its first iteration is as good as a decomposition, and sooner done
-        return [
-            partial(strategy_start, problem, init, np.random.default_rng(seed), number=number)
-            for number, seed in enumerate(seeds)
-        ]
-    if model.n_init > 1:
+        solver = OnlineEM() if model.solver == "online" else model.solver
+        if init == "auto" and isinstance(solver, OnlineEM) and isinstance(problem.X, CountMatrix):
+            # The first iteration over mini-batches is as good as a decomposition, and sooner done.
+            init = "random" if number_of_batches(problem.X, solver.batch_size) > 1 else init
+        starts: list[Callable[[], Start]] = []
+        for number, seed in enumerate(seeds):
+            rng = np.random.default_rng(seed)
+            starts.append(partial(strategy_start, problem, init, rng, number=number))
+        return starts
+    if model.n_init > 1 and init is not getattr(model, "fitted_", None):
         raise ValueError(
             f"n_init={model.n_init} needs different starts, but init gives only one. Use n_init=1, "
             "or init='random'."
@@ -103,8 +104,21 @@ def make_starts(
     return [partial(start_from_arrays, problem, *init)]
 
 
-def read_init(init: Any) -> Any:
-    """Return the parameter ``init`` as a strategy's name, a pair of arrays, or a fitted value."""
+def first_topics(model: Any, problem: Problem, seeds: Array) -> Posterior:
+    """Return the topics that ``partial_fit`` starts from, by default at random.
+
+    A decomposition of the first batch takes longer than it saves.
+    """
+    if isinstance(model.init, str) and model.init == "auto":
+        return random_start(problem, np.random.default_rng(seeds[0]))[1]
+    return make_starts(model, problem, None, seeds)[0]()[1]
+
+
+def read_init(model: Any) -> Any:
+    """Return where a fit starts: a strategy's name, a pair of arrays, or a fitted value."""
+    if model.warm_start and hasattr(model, "fitted_"):
+        return model.fitted_
+    init = model.init
     if isinstance(init, (str, Fitted)):
         return init
     if isinstance(init, BaseEstimator):
@@ -121,12 +135,27 @@ def read_init(init: Any) -> Any:
     return init
 
 
-def _has_mini_batches(solver: Any, X: Any) -> bool:
-    """Tell whether a solver, by name or as an object, goes through several mini-batches."""
-    online = OnlineEM() if isinstance(solver, str) and solver == "online" else solver
-    if not (isinstance(online, OnlineEM) and isinstance(X, CountMatrix)):
-        return False
-    return number_of_batches(X, online.batch_size) > 1
+def warn_unless_converged(model: Any, solution: Solution[State]) -> None:
+    """Warn if the data cannot be explained, or if there were too few iterations."""
+    name = type(model).__name__
+    if not np.isfinite(solution.state.objective):
+        warnings.warn(
+            f"{name} ended with an objective of {solution.state.objective}: some counts cannot "
+            "be explained at all. Was the start zero where X is not, or is X too large or too "
+            "small for its precision? Try another init, or float64.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    is_exact = model.tol == model.min_gain == 0 or model.max_iter == 0  # so many were asked for
+    if solution.converged or is_exact or len(solution.history) < model.max_iter:
+        return
+    warnings.warn(
+        f"{name} stopped at max_iter={model.max_iter} before converging: an update would still "
+        f"move {solution.state.residual:.1e} of the counts, more than tol={model.tol:.1e}. "
+        "Raise max_iter or tol.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 def _comparable(solution: Solution[State]) -> float:

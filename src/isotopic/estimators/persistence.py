@@ -67,11 +67,6 @@ _NEW_TYPES = {
 _NEW_FIELDS = {"own": "self_contribution"}
 
 
-def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a file."""
-    archive.write(path, "model", model, registered_types())
-
-
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a model that was saved with its method ``save``.
 

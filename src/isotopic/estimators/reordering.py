@@ -9,7 +9,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.estimators.constraints import constraint_table
-from isotopic.fitted import Fitted
+from isotopic.fitted import Fitted, fitted_of
 from isotopic.fitted.fitting import Data
 from isotopic.fitted.reordering import (
     merge_topics_prior,
@@ -25,7 +25,7 @@ from isotopic.threads import use_threads
 
 def reorder_model(model: Any, given: Any) -> Any:
     """Return a new estimator with its components in another order."""
-    fitted: Fitted = model.fitted_
+    fitted = fitted_of(model)
     n_fixed = _numbers_of_fixed(model)
     if isinstance(given, str) and given == "prevalence":
         order = order_by_prevalence(fitted, n_fixed)
@@ -37,7 +37,7 @@ def reorder_model(model: Any, given: Any) -> Any:
                 f"The first {n} topics are fixed and must stay in front. They can be reordered "
                 "among themselves only."
             )
-    weights, topics = model._checked_priors()
+    weights, topics = model._priors()
     new = _with_priors(model, (weights, topics), (weights.reordered(order), topics.rows(order)))
     new.fixed_topics = _select_rows(model.fixed_topics, order[: n_fixed[0]])
     new.seeds = _reorder_constraint(model.seeds, order)
@@ -48,7 +48,7 @@ def reorder_model(model: Any, given: Any) -> Any:
 
 def merge_model(model: Any, given: Any, X: Any, missing_mask: Any) -> Any:
     """Return a new estimator in which groups of components are one."""
-    fitted: Fitted = model.fitted_
+    fitted = fitted_of(model)
     groups = _read_groups(given, fitted.n_components)
     n_fixed = max(_numbers_of_fixed(model))
     if np.bincount(groups)[groups[:n_fixed]].max(initial=1) > 1:
@@ -79,7 +79,7 @@ def _merged(model: Any, data: Data, by_sample: Array, by_topic: Array) -> Fitted
 def _with_merged_parameters(model: Any, groups: Array) -> Any:
     """Return the unfitted estimator of the merged components, with what was learned."""
     fitted: Fitted = model.fitted_
-    weights, topics = model._checked_priors()
+    weights, topics = model._priors()
     learned = getattr(fitted.topics_prior, "prior", fitted.topics_prior)  # without fixed topics
     merged = (
         weights.with_learned(fitted.weights_prior).merged(groups),

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.documentation import documented
+from isotopic.fitted.fitting import Data, Fit
 from isotopic.priors import (
     Lasso,
     LogPenalty,
@@ -19,7 +20,6 @@ from isotopic.priors import (
     Simplex,
     UnitNorm,
 )
-from isotopic.problem import Problem
 
 _NORMS = {"l1": 1.0, "l2": 2.0}
 _PENALTIES: dict[str, Callable[["SparseNMF"], Prior]] = {
@@ -103,7 +103,9 @@ class SparseNMF(BaseTopicModel):
         p = _NORMS[self.norm] if isinstance(self.norm, str) else self.norm
         return _PENALTIES[self.penalty](self), Simplex() if p == 1 else UnitNorm(p)
 
-    def _pose(self, weights: Prior, topics: Prior, X: Any) -> Problem:
+    def _problem(self, data: Data) -> Fit:
+        fit = super()._problem(data)
+        weights, topics, X = fit.problem.weights, fit.problem.topics, fit.problem.X
         inner = weights.prior if isinstance(weights, SampleWeighted) else weights
         # The lemma needs complete data without size factors and fixed weights.
         is_lasso = isinstance(inner, Lasso) and self.strength > 0
@@ -115,6 +117,6 @@ class SparseNMF(BaseTopicModel):
                 "log(1 + strength) times the total of X; convert(model, to=NMF) gives that model. "
                 "For sparse weights use norm='l2' (or any p > 1), or penalty='log' or 'power'.",
                 SparsityWarning,
-                stacklevel=7,
+                stacklevel=6,
             )
-        return super()._pose(weights, topics, X)
+        return fit

@@ -58,7 +58,7 @@ class TopicModel(BaseTopicModel):
     }
 
     @property
-    def _divergence(self) -> Divergence:
+    def _divergence(self) -> Divergence:  # type: ignore[override]
         return KullbackLeibler() if self.divergence is None else self.divergence
 
     def _priors(self) -> tuple[Prior, Prior]:

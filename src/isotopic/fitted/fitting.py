@@ -9,11 +9,18 @@ from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts
 from isotopic.counts import CountMatrix
 from isotopic.fitted.inference import infer
-from isotopic.fitted.offsets import NO_OFFSETS, Offsets, unwrapped
-from isotopic.fitted.value import Fitted, OnlineMemory, stack_rows, without_rows, without_terms
-from isotopic.priors import Posterior, Prior, SampleWeighted
+from isotopic.fitted.offsets import NO_OFFSETS, Offsets
+from isotopic.fitted.value import Fitted, OnlineMemory, without_rows, without_terms
+from isotopic.priors import (
+    Posterior,
+    Prior,
+    SampleWeighted,
+    WithFixedWeights,
+    WithSizeFactors,
+)
 from isotopic.problem import Problem, State
 from isotopic.solvers import HISTORY, HyperparameterState
+from isotopic.solvers.batches import stack_rows
 
 _NO_HISTORY = np.empty(0, HISTORY)
 
@@ -103,7 +110,10 @@ class Fit:
         data, problem = self.data, self.problem
         weights_prior, topics_prior = self.weights_prior, problem.topics
         if isinstance(state, HyperparameterState):
-            weights_prior = weights_prior.with_learned(unwrapped(state.weights_prior))
+            learned: Any = state.weights_prior
+            while isinstance(learned, (SampleWeighted, WithSizeFactors, WithFixedWeights)):
+                learned = learned.prior
+            weights_prior = weights_prior.with_learned(learned)
             topics_prior = topics_prior.with_learned(state.topics_prior)
         rows = data.used_rows
         used_offsets = data.offsets if rows is None else data.offsets.rows(rows)

@@ -43,7 +43,15 @@ def infer(
         For size one.
     """
     X = X.as_sparse()  # dense products of a row depend on the rows around it
-    problem, topics = _pose(fitted, X, offsets, rows)
+    if not offsets.is_empty:
+        check_likelihood(fitted, "size_factors and fixed_weights")
+    prior = fitted.weights_prior if rows is None else fitted.weights_prior.rows(rows)
+    topics = Posterior(
+        fitted.topics.mean.astype(X.dtype, copy=False),
+        fitted.topics.effective.astype(X.dtype, copy=False),
+    )
+    fixed = Fixed(topics, is_normalized=fitted.topics_prior.is_normalized)
+    problem = Problem(offsets.wrap(prior), fixed, X, fitted.n_components, fitted.divergence)
     start = uniform_start(X, problem, topics)
     if problem.weights.needs_squares:
         problem = with_self_contribution_estimate(problem, start)
@@ -60,22 +68,6 @@ def infer(
             stacklevel=3,
         )
     return offsets.for_size_one(problem.absorb_weights(solution.state.counts, topics))
-
-
-def _pose(
-    fitted: Fitted, X: CountMatrix, offsets: Offsets, rows: Array | None
-) -> tuple[Problem, Posterior]:
-    """Return the problem of new samples next to fixed topics, and these topics."""
-    if not offsets.is_empty:
-        check_likelihood(fitted, "size_factors and fixed_weights")
-    prior = fitted.weights_prior if rows is None else fitted.weights_prior.rows(rows)
-    topics = Posterior(
-        fitted.topics.mean.astype(X.dtype, copy=False),
-        fitted.topics.effective.astype(X.dtype, copy=False),
-    )
-    fixed = Fixed(topics, is_normalized=fitted.topics_prior.is_normalized)
-    problem = Problem(offsets.wrap(prior), fixed, X, fitted.n_components, fitted.divergence)
-    return problem, topics
 
 
 def infer_weights(

@@ -1,14 +1,12 @@
 """Size factors and fixed weights of samples."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from isotopic.arrays import Array
 from isotopic.priors import (
     Free,
     Posterior,
     Prior,
-    SampleWeighted,
     WithFixedWeights,
     WithSizeFactors,
 )
@@ -67,11 +65,3 @@ class Offsets:
 
 
 NO_OFFSETS = Offsets()
-
-
-def unwrapped(prior: Any) -> Prior:
-    """Return the prior of weights without sample weights, size factors and fixed weights."""
-    while isinstance(prior, (SampleWeighted, WithSizeFactors, WithFixedWeights)):
-        prior = prior.prior
-    inner: Prior = prior
-    return inner

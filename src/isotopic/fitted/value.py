@@ -1,6 +1,6 @@
 """The value that a fit produces."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -197,18 +197,6 @@ def without_rows(fitted: Fitted, rows: Array | slice = slice(0)) -> Fitted:
     names = [item.name for item in fields(fitted) if item.metadata == _BY_SAMPLE]
     parts: dict[str, Any] = {name: _rows(getattr(fitted, name), rows) for name in names}
     return replace(fitted, **parts)
-
-
-def stack_rows(parts: Sequence[Posterior], rows: Sequence[Array]) -> Posterior:
-    """Join the weights of several groups of samples, each at its row numbers."""
-    order = np.argsort(np.concatenate(rows))
-    joined: dict[str, Any] = {}
-    for item in fields(Posterior):
-        arrays: list[Any] = [getattr(part, item.name) for part in parts]
-        joined[item.name] = None if arrays[0] is None else np.concatenate(arrays)[order]
-    if all(part.effective is part.mean for part in parts):
-        joined["effective"] = joined["mean"]
-    return Posterior(**joined)
 
 
 def _rows(value: Any, rows: Array | slice) -> Any:

@@ -50,7 +50,8 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
         weights = weights * problem.weights.sizes[:, np.newaxis]
     scaled = not (problem.topics.is_normalized or problem.topics.is_bayesian)
     own = weights.astype(dtype, copy=weights is given)
-    first = problem.weights_at(own, topics.sum(axis=1) if scaled else 1.0)
+    totals = topics.sum(axis=1) if scaled else 1.0
+    first = problem.weights_from(own, totals, is_value=True)
     second = problem.topics.at(np.array(topics, dtype, order="F"), problem.weights_totals(first))
     return first, second
 

@@ -2,7 +2,7 @@
 
 from isotopic.solvers.accelerated import Accelerated, AcceleratedState
 from isotopic.solvers.alternating import Alternating
-from isotopic.solvers.base import Progress, Solver
+from isotopic.solvers.base import Solver
 from isotopic.solvers.choose import SOLVERS, choose_fold_in, choose_solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.descent_fold_in import DescentFoldIn
@@ -37,7 +37,6 @@ __all__ = [
     "MixedPrecision",
     "OnlineEM",
     "OnlineState",
-    "Progress",
     "Solution",
     "Solver",
     "TwoPhase",

@@ -63,10 +63,6 @@ class Accelerated(Solver[AcceleratedState]):
 
     inner: Solver[Any] = field(default_factory=BlockUpdate)
 
-    def check(self, problem: Problem) -> None:
-        """Raise ValueError if the inner solver cannot solve the problem."""
-        self.inner.check(problem)
-
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
         """Return the state at the starting point."""
         start = self.inner.init(problem, weights, topics)

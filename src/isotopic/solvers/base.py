@@ -1,41 +1,28 @@
 """What a solver is."""
 
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
 
-
-class Progress(Protocol):
-    """What the loop asks of a solver's state."""
-
-    @property
-    def passes(self) -> int:
-        """Passes over the data that were made to reach this point."""
-
-    @property
-    def objective(self) -> float:
-        """What is minimised, at this point."""
-
-    @property
-    def residual(self) -> float:
-        """How far from optimal this point is."""
-
-
-S = TypeVar("S", bound=Progress)
+S = TypeVar("S")  # the state: it has ``passes``, ``objective`` and ``residual``
 
 
 class Solver(Generic[S]):
     """An algorithm: a frozen dataclass of settings that knows how to make one iteration.
 
     :func:`~isotopic.solvers.solve` is the only loop. A solver must write :meth:`step`; the rest
-    has a default. The default state is a :class:`~isotopic.problem.State`, which holds the expected
+    has a default. A solver that takes the steps of another one has it as ``inner``.
+
+    The default state is a :class:`~isotopic.problem.State`, which holds the expected
     counts at its point: a step begins with an M step and ends with the pass that evaluates the new
     point, so the objective costs nothing extra.
     """
 
     def check(self, problem: Problem) -> None:
-        """Raise ValueError if this solver cannot solve the problem, and say why."""
+        """Raise ValueError if this solver, or its inner one, cannot solve the problem; say why."""
+        if hasattr(self, "inner"):
+            self.inner.check(problem)
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> S:
         """Return the state at the starting point."""

@@ -1,5 +1,6 @@
 """Mini-batches: parts of a problem that have some of its samples."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -90,16 +91,16 @@ def _cut(X: CountMatrix, n_batches: int, seed: int) -> list[tuple[Array, CountMa
     return cut
 
 
-def stacked(batches: list[Batch], parts: list[Posterior]) -> Posterior:
-    """Return the weights of all batches together, in the order of the samples."""
-    order = np.argsort(np.concatenate([batch.rows for batch in batches]))
-    whole: dict[str, Any] = {}
+def stack_rows(parts: Sequence[Posterior], rows: Sequence[Array]) -> Posterior:
+    """Return the weights of several groups of samples together, each at its row numbers."""
+    order = np.argsort(np.concatenate(rows))
+    joined: dict[str, Any] = {}
     for name in _ROW_ARRAYS:
         arrays: list[Any] = [getattr(part, name) for part in parts]
-        whole[name] = None if arrays[0] is None else np.concatenate(arrays)[order]
-    if parts[0].effective is parts[0].mean:
-        whole["effective"] = whole["mean"]
-    return Posterior(**whole)
+        joined[name] = None if arrays[0] is None else np.concatenate(arrays)[order]
+    if all(part.effective is part.mean for part in parts):
+        joined["effective"] = joined["mean"]
+    return Posterior(**joined)
 
 
 def check_batches(problem: Problem, name: str) -> None:

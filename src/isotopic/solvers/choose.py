@@ -50,7 +50,21 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
 
     Priors that learn hyperparameters get a solver around it that updates them.
     """
-    chosen = _named(solver, problem)
+    if not isinstance(solver, str):
+        if isinstance(solver, type) or not hasattr(solver, "step"):
+            raise TypeError(
+                f"solver must be a name or a solver object such as JointEM(), not {solver!r}."
+            )
+        chosen = solver
+    elif solver not in SOLVERS:
+        names = ", ".join(map(repr, SOLVERS))
+        raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}.")
+    elif solver == "auto":
+        chosen = _fastest(problem)
+    elif solver == "coordinate" and is_quadratic(problem):
+        chosen = LeastSquares()
+    else:
+        chosen = SOLVERS[solver]
     learns = problem.weights.learns or problem.topics.learns
     if isinstance(chosen, HyperparameterUpdates) or not learns:
         return chosen
@@ -64,23 +78,6 @@ def choose_fold_in(problem: Problem, tol: float) -> FoldIn | DescentFoldIn:
     if is_exact and not why_no_descent(problem, sides=("weights",)):
         return DescentFoldIn(_DESCENT_TOL * tol)
     return FoldIn(tol)
-
-
-def _named(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
-    if not isinstance(solver, str):
-        if isinstance(solver, type) or not hasattr(solver, "step"):
-            raise TypeError(
-                f"solver must be a name or a solver object such as JointEM(), not {solver!r}."
-            )
-        return solver
-    if solver not in SOLVERS:
-        names = ", ".join(map(repr, SOLVERS))
-        raise ValueError(f"solver must be one of {names} or a solver object, not {solver!r}.")
-    if solver == "auto":
-        return _fastest(problem)
-    if solver == "coordinate" and is_quadratic(problem):
-        return LeastSquares()
-    return SOLVERS[solver]
 
 
 def _fastest(problem: Problem) -> Solver[Any]:

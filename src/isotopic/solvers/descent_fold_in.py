@@ -39,8 +39,10 @@ class DescentFoldInState:
         The row numbers of the samples that have not converged.
     residual : float
         The largest share of its own total that an update moves of any sample's counts.
-    sweeps : int
-        That the samples that still move have had.
+    objective : float
+        Minus the log-likelihood at the weights.
+    passes : int
+        Sweeps over the samples that still move.
     """
 
     X: CountMatrix
@@ -51,17 +53,8 @@ class DescentFoldInState:
     log_likelihoods: Array
     moving: Array
     residual: float
-    sweeps: int
-
-    @property
-    def objective(self) -> float:
-        """Minus the log-likelihood at the weights."""
-        return -float(self.log_likelihoods.sum())
-
-    @property
-    def passes(self) -> int:
-        """How often the samples that moved longest were swept over."""
-        return self.sweeps
+    objective: float
+    passes: int
 
 
 @dataclass(frozen=True)
@@ -108,7 +101,8 @@ class DescentFoldIn(Solver[DescentFoldInState]):
             log_likelihoods=np.zeros(len(begin)),
             moving=np.flatnonzero(~nothing),
             residual=np.inf,
-            sweeps=0,
+            objective=np.inf,
+            passes=0,
         )
 
     def is_done(self, state: DescentFoldInState) -> bool:
@@ -119,15 +113,16 @@ class DescentFoldIn(Solver[DescentFoldInState]):
         """Return the state after sweeps over the samples that still move."""
         shares = _sweep(state, proportions=problem.weights.is_normalized)
         moved = np.concatenate([*shares, np.zeros(0)])
-        sweeps = state.sweeps + _SWEEPS
+        passes = state.passes + _SWEEPS
         still = moved > self.tol
-        if sweeps >= self.max_updates:
+        if passes >= self.max_updates:
             still = np.zeros_like(still)
         return replace(
             state,
             moving=state.moving[still],
             residual=float(moved.max(initial=0.0)),
-            sweeps=sweeps,
+            objective=-float(state.log_likelihoods.sum()),
+            passes=passes,
         )
 
 

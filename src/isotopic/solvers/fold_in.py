@@ -1,6 +1,6 @@
 """FoldIn: the weights of samples when the topics are known."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,8 +59,10 @@ class ActiveRows:
     def join(self, later: "ActiveRows") -> "ActiveRows":
         """Return the samples that still move, followed by others."""
         kept = np.flatnonzero(self.is_moving)
-        pairs = [(getattr(self, f.name)[kept], getattr(later, f.name)) for f in fields(self)]
-        return ActiveRows(*map(np.concatenate, pairs))
+        joined = {}
+        for name, values in vars(self).items():
+            joined[name] = np.concatenate([values[kept], getattr(later, name)])
+        return ActiveRows(**joined)
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class FoldInState:
     ----------
     start : Posterior
         The weights that samples begin with.
-    passes_over_rows : RowPass
+    passes_over_rows : object
+        See :meth:`~isotopic.divergences.Divergence.prepare_rows`.
     group_size : int
         How many samples are updated together.
     converged : ndarray of shape (samples, components)
@@ -81,14 +84,18 @@ class FoldInState:
     waiting : ndarray of int
         The row numbers of the samples that are still to come.
     active : ActiveRows
-    selected : SelectedRows
+    selected : object
         The pass over the active samples.
-    largest_residual : float
-        The largest share of its own total that the last update moved of any sample's counts.
     largest_given_up : float
-        The same of samples that reached the limit of updates.
+        The largest residual of samples that reached the limit of updates.
     n_updates : int
         Of all samples together.
+    objective : float
+        Minus the log-likelihood, at the (effective) weights, of the samples that do not wait.
+    residual : float
+        The largest share of its own total that an update moves of any sample's counts.
+    passes : int
+        The mean number of updates of a sample, rounded up.
     """
 
     start: Posterior
@@ -99,9 +106,11 @@ class FoldInState:
     waiting: Array
     active: ActiveRows
     selected: Any
-    largest_residual: float
     largest_given_up: float
     n_updates: int
+    objective: float
+    residual: float
+    passes: int
 
     @property
     def counts(self) -> Array:
@@ -109,22 +118,6 @@ class FoldInState:
         is_moving = self.active.is_moving
         self.converged[self.active.rows[is_moving]] = self.active.latest[is_moving]
         return self.converged
-
-    @property
-    def objective(self) -> float:
-        """Minus the log-likelihood, at the (effective) weights, of the samples that do not wait."""
-        moving = self.active.log_likelihoods[self.active.is_moving]
-        return -self.log_likelihood - float(moving.sum())
-
-    @property
-    def residual(self) -> float:
-        """The largest share of its own total that an update moves of any sample's counts."""
-        return np.inf if len(self.waiting) else max(self.largest_residual, self.largest_given_up)
-
-    @property
-    def passes(self) -> int:
-        """The mean number of updates of a sample, rounded up."""
-        return -(-self.n_updates // max(1, len(self.converged)))
 
 
 @dataclass(frozen=True)
@@ -160,7 +153,10 @@ class FoldIn(Solver[FoldInState]):
         if problem.divergence.is_likelihood:
             X = X.only_features(np.any(topics.effective, axis=0))
         rows = problem.divergence.prepare_rows(problem, X, topics)
-        group_size = _group_size(X, weights)
+        n_samples, n_components = weights.effective.shape
+        entries = max(n_components, len(X.values) // max(1, n_samples))
+        rows_per_thread = min(max(_ACTIVE_ENTRIES // entries, _MIN_ACTIVE), _MAX_ACTIVE)
+        group_size = int(current_threads() * rows_per_thread)
         first, waiting = np.split(np.flatnonzero(X.sample_totals > 0), [group_size])
         selected = rows.select(first)
         return FoldInState(
@@ -172,9 +168,11 @@ class FoldIn(Solver[FoldInState]):
             waiting=waiting,
             active=_activate(weights, first, selected, problem.divergence.row_momentum),
             selected=selected,
-            largest_residual=np.inf,
             largest_given_up=0.0,
             n_updates=0,
+            objective=np.inf,
+            residual=np.inf,
+            passes=0,
         )
 
     def is_done(self, state: FoldInState) -> bool:
@@ -205,12 +203,17 @@ class FoldIn(Solver[FoldInState]):
             np.where(has_failed, 0.0, momentum),
             np.where(has_failed, 0.0, first_floor * floor),
         )
+        is_moving = active.is_moving & ~(has_converged | has_given_up)
+        log_likelihood = state.log_likelihood + float(log_likelihoods[ended].sum())
+        given_up = float(residuals[has_given_up].max(initial=state.largest_given_up))
+        largest = float(residuals[active.is_moving].max(initial=given_up))
+        n_updates = state.n_updates + len(active.rows)
         return replace(
             state,
-            log_likelihood=state.log_likelihood + float(log_likelihoods[ended].sum()),
+            log_likelihood=log_likelihood,
             active=ActiveRows(
                 rows=active.rows,
-                is_moving=active.is_moving & ~(has_converged | has_given_up),
+                is_moving=is_moving,
                 is_plain=has_failed,
                 updates=active.updates + 1,
                 latest=counts,
@@ -220,18 +223,12 @@ class FoldIn(Solver[FoldInState]):
                 momentum=momentum,
                 floor=floor,
             ),
-            largest_residual=float(residuals[active.is_moving].max(initial=0.0)),
-            largest_given_up=float(residuals[has_given_up].max(initial=state.largest_given_up)),
-            n_updates=state.n_updates + len(active.rows),
+            largest_given_up=given_up,
+            n_updates=n_updates,
+            objective=-log_likelihood - float(log_likelihoods[is_moving].sum()),
+            residual=np.inf if len(state.waiting) else largest,
+            passes=-(-n_updates // max(1, len(state.converged))),
         )
-
-
-def _group_size(X: Any, start: Posterior) -> int:
-    """Return how many samples are updated together."""
-    n_samples, n_components = start.effective.shape
-    entries = max(n_components, len(X.values) // max(1, n_samples))
-    rows = min(max(_ACTIVE_ENTRIES // entries, _MIN_ACTIVE), _MAX_ACTIVE)
-    return int(current_threads() * rows)
 
 
 def _activate(start: Posterior, which: Array, selected: Any, momentum: float) -> ActiveRows:

@@ -1,6 +1,6 @@
 """HyperparameterUpdates: a solver whose priors learn their hyperparameters on the way."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,35 +31,19 @@ class HyperparameterState:
     next_update: int
     residual_after_update: float
 
-    @property
-    def weights(self) -> Posterior:
-        """The weights."""
-        return self.inner.weights
+    # Those of the inner state, but for the residual: the larger one, of now or of the last update.
+    weights: Posterior = field(init=False)
+    topics: Posterior = field(init=False)
+    counts: Counts = field(init=False)
+    objective: float = field(init=False)
+    passes: int = field(init=False)
+    residual: float = field(init=False)
 
-    @property
-    def topics(self) -> Posterior:
-        """The topics."""
-        return self.inner.topics
-
-    @property
-    def counts(self) -> Counts:
-        """The expected counts."""
-        return self.inner.counts
-
-    @property
-    def objective(self) -> float:
-        """What is minimised, with the priors as they are now."""
-        return self.inner.objective
-
-    @property
-    def passes(self) -> int:
-        """Passes over the data."""
-        return self.inner.passes
-
-    @property
-    def residual(self) -> float:
-        """The larger of the residual now and that after the last update."""
-        return max(self.inner.residual, self.residual_after_update)
+    def __post_init__(self) -> None:
+        for name in ("weights", "topics", "counts", "objective", "passes"):
+            object.__setattr__(self, name, getattr(self.inner, name))
+        residual = max(self.inner.residual, self.residual_after_update)
+        object.__setattr__(self, "residual", residual)
 
 
 @dataclass(frozen=True)
@@ -82,10 +66,6 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
     inner: Solver[Any]
     first: int = 20
     interval: int = 10
-
-    def check(self, problem: Problem) -> None:
-        """Raise ValueError if the inner solver cannot solve the problem."""
-        self.inner.check(problem)
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> HyperparameterState:
         """Return the state at the starting point."""

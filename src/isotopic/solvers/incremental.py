@@ -14,7 +14,7 @@ from isotopic.solvers.batches import (
     batches_of,
     check_batch_size,
     check_batches,
-    stacked,
+    stack_rows,
 )
 
 
@@ -90,7 +90,8 @@ class IncrementalEM(Solver[IncrementalState]):
             topics = problem.topics.absorb(np.array(total, order="F"), 1.0)
             parts.append(weights)
         made = 1 if len(batches) == 1 else 2
-        return self._evaluated(problem, stacked(batches, parts), topics, state.passes + made)
+        new_weights = stack_rows(parts, [batch.rows for batch in batches])
+        return self._evaluated(problem, new_weights, topics, state.passes + made)
 
     def plain_step(self, problem: Problem, state: IncrementalState) -> IncrementalState:
         """Return the state after both sides absorbed the counts of all batches."""

@@ -30,10 +30,6 @@ class MixedPrecision(Solver[AcceleratedState]):
     inner: Accelerated = field(default_factory=Accelerated)
     below: float = 1e-4
 
-    def check(self, problem: Problem) -> None:
-        """Raise ValueError if the inner solver cannot solve the problem."""
-        self.inner.check(problem)
-
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
         """Return the state at the starting point, in single precision."""
         rough = replace(problem, X=problem.X.in_single_precision)

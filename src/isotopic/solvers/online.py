@@ -14,7 +14,7 @@ from isotopic.solvers.batches import (
     batches_of,
     check_batch_size,
     check_batches,
-    stacked,
+    stack_rows,
 )
 from isotopic.solvers.quick_inference import PASSES, quick_inference
 
@@ -113,7 +113,9 @@ class OnlineEM(Solver[OnlineState]):
             statistics = counts
             topics = problem.topics.absorb(statistics.copy("K"), 1.0)
             steps += 1
-        weights = stacked(batches, [parts[i] for i in range(len(batches))])
+        weights = stack_rows(
+            [parts[number] for number in range(len(batches))], [batch.rows for batch in batches]
+        )
         passes = state.passes + (PASSES if first else 1) + 1
         new = problem.evaluate(weights, topics, passes)
         return OnlineState(**vars(new), statistics=statistics, steps=steps)

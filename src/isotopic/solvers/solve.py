@@ -115,6 +115,7 @@ def solve(
     solver.check(problem)
     began = time.perf_counter()
     rows: list[Row] = []
+    state: Any
     if isinstance(start, Solution):
         state, rows = start.state, start.history.tolist()
         began -= rows[-1][2] if rows else 0.0

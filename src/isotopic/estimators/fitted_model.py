@@ -1,0 +1,209 @@
+"""What a fitted estimator offers that needs nothing but ``fitted_``: views of it, and methods.
+
+Each method calls a function of :mod:`isotopic.fitted` or of a module that is named after what it
+does. Their parameters are described in :mod:`isotopic.estimators.documentation`.
+"""
+
+import os
+from copy import copy
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Self
+
+from isotopic import archive, evaluate
+from isotopic.estimators import persistence, reordering
+from isotopic.estimators.documentation import documented
+from isotopic.fitted import Fitted, fitted_of, generation, summaries
+from isotopic.random import Seed
+from isotopic.registry import registered_types
+from isotopic.table import Table
+
+
+@documented
+class FittedModel:
+    """Base of all estimators: what they tell about ``fitted_``."""
+
+    fitted_: Fitted
+
+    # Without a fit these raise AttributeError, so that hasattr works. The class docstring of every
+    # estimator describes them.
+    components_: Any = property(attrgetter("fitted_.topics.mean"))
+    components_posterior_: Any = property(attrgetter("fitted_.topics.parameters"))
+    components_posterior_rate_: Any = property(attrgetter("fitted_.topics.rates"))
+    weights_: Any = property(attrgetter("fitted_.weights.mean"))
+    weights_posterior_: Any = property(attrgetter("fitted_.weights.parameters"))
+    weights_posterior_rate_: Any = property(attrgetter("fitted_.weights.rates"))
+    objective_: Any = property(attrgetter("fitted_.objective"))
+    n_iter_: Any = property(attrgetter("fitted_.n_iter"))
+    converged_: Any = property(attrgetter("fitted_.converged"))
+    history_: Any = property(attrgetter("fitted_.history"))
+    sample_totals_: Any = property(attrgetter("fitted_.sample_totals"))
+
+    @property
+    def n_samples_seen_(self) -> float:
+        """The number of samples that ``partial_fit`` has seen."""
+        if self.fitted_.online is None:
+            raise AttributeError("n_samples_seen_ is set by partial_fit only.")
+        return self.fitted_.online.n_samples
+
+    def sample(self, n_samples: int = 1, *, random_state: Seed = None) -> Any:
+        """Draw new samples from the model.
+
+        Their weights come from the prior. Without a prior they are those of fitted samples, drawn
+        with replacement. So are totals (of models of proportions), size factors and fixed weights.
+
+        %(arguments)s
+
+        Returns
+        -------
+        X : sparse array of shape (n_samples, n_features)
+            Whole counts.
+        """
+        return generation.draw_samples(fitted_of(self), n_samples, random_state)
+
+    def top_terms(self, n: int = 10, *, feature_names: Any = None) -> Table:
+        """Return the strongest features of each topic.
+
+        %(arguments)s
+
+        Returns
+        -------
+        table : Table
+            With the columns ``topic``, ``rank``, ``term`` and ``weight``: the feature's share of
+            its topic. ``pandas.DataFrame(table)`` takes it as it is.
+        """
+        return summaries.top_terms(fitted_of(self), n, feature_names)
+
+    def topic_info(
+        self, X: Any = None, *, n: int = 10, feature_names: Any = None, measure: str = "npmi"
+    ) -> Table:
+        """Describe the topics, the most prevalent first.
+
+        %(arguments)s
+
+        Returns
+        -------
+        table : Table
+            With the columns ``topic``, ``prevalence`` (share of all counts), ``coherence`` (with
+            ``X``), ``exclusivity``, and ``terms``, the strongest ones.
+        """
+        return summaries.topic_info(fitted_of(self), X, n, feature_names, measure)
+
+    def distinctive_terms(
+        self, X: Any, n: int = 10, *, feature_names: Any = None, level: float = 0.95
+    ) -> Table:
+        """Return the features that most surely distinguish each topic from all others.
+
+        %(arguments)s
+
+        Returns
+        -------
+        table : Table
+            See :func:`isotopic.evaluate.distinctive_terms`.
+        """
+        return evaluate.distinctive_terms(self, X, n, feature_names=feature_names, level=level)
+
+    def reorder(self, order: Any = "prevalence") -> Self:
+        """Return the same model with its topics in another order.
+
+        %(arguments)s
+
+        Returns
+        -------
+        model : fitted estimator
+            A new one. All that belongs to topics moves with them: posteriors, priors, seeds,
+            forbidden features, a given ``init``. Fixed topics must stay in front.
+        """
+        model: Self = reordering.reorder_model(self, order)
+        return model
+
+    def merge(self, groups: Any, X: Any, *, missing_mask: Any = None) -> Self:
+        r"""Return a model in which groups of topics are merged.
+
+        The counts that they explain are added, and the priors absorb the sum. Proportions, and
+        Dirichlet and Gamma posteriors of weights, add up exactly: the prior of a merged topic has
+        the sum of the concentrations (shapes) of its parts.
+
+        %(arguments)s
+
+        Returns
+        -------
+        model : fitted estimator
+            A new one, as if fitted with ``max_iter=0`` from there: ``n_iter_`` is 0, the history
+            empty. ``model.set_params(warm_start=True).fit(X)`` continues from it. An ``init`` that
+            is a pair or a model has too many topics and becomes ``"random"``.
+
+        Raises
+        ------
+        ValueError
+            If the merged topic has no prior of the same kind: for fixed topics, for Gamma weights
+            with different rates, for topics with different priors.
+        """
+        model: Self = reordering.merge_model(self, groups, X, missing_mask)
+        return model
+
+    def with_fitted(self, fitted: Fitted) -> Self:
+        """Return a copy of this estimator that holds another fitted value.
+
+        %(arguments)s
+
+        Returns
+        -------
+        model : fitted estimator
+        """
+        model: Any = copy(self)
+        model.fitted_, model.n_features_in_ = fitted, fitted.n_features
+        if fitted.feature_names is not None:
+            model.feature_names_in_ = fitted.feature_names
+        result: Self = model
+        return result
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the fitted model in a file, without pickle.
+
+        :func:`isotopic.load` gives back the same bits: parameters, priors, feature names, history
+        and all. ``callbacks`` are code and are left out, with a warning. An existing file is
+        replaced once the new one is complete.
+
+        %(arguments)s
+        """
+        fitted_of(self)
+        archive.write(path, "model", self, registered_types())
+
+    def report(self, path: str | os.PathLike[str], X: Any, **options: Any) -> Path:
+        """Write an interactive HTML report, one file that needs no network.
+
+        %(arguments)s
+
+        Returns
+        -------
+        path : pathlib.Path
+            The file.
+        """
+        from isotopic.report import write_report  # noqa: PLC0415 - a leaf, loaded when needed
+
+        model: Any = self
+        return write_report(model, X, path, **options)
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram, and below it the topics of a fitted model."""
+        diagram: str = super()._repr_html_inner()  # type: ignore[misc]
+        is_fitted = hasattr(self, "fitted_")
+        return diagram + summaries.topics_as_html(self.fitted_) if is_fitted else diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return the same for notebooks that ask for all forms at once."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(  # type: ignore[misc]
+            **kwargs
+        )
+        if "text/html" in bundle and hasattr(self, "fitted_"):
+            bundle["text/html"] += summaries.topics_as_html(self.fitted_)
+        return bundle
+
+    def __archive__(self) -> dict[str, Any]:
+        return persistence.to_archive(self)
+
+    @classmethod
+    def __from_archive__(cls, content: dict[str, Any]) -> Self:
+        model: Self = persistence.from_archive(cls, content)
+        return model
