@@ -16,6 +16,7 @@ from isotopic._core import native
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix, RowView
 from isotopic.missing import fill_in
+from isotopic.registry import register
 from isotopic.threads import current_threads, one_blas_thread
 
 # Stands for zero where one divides by it.
@@ -27,6 +28,7 @@ _DENSE_BLOCK_BYTES = 2**21
 Found = TypeVar("Found")
 
 
+@register
 class Counts(NamedTuple):
     """The three sums over responsibilities that a model needs.
 

@@ -1,4 +1,4 @@
-"""A divergence and a pair of priors, with data: objective and optimality residual."""
+"""Pair and Problem: two priors, and the problem that they pose with data and a divergence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -14,11 +14,13 @@ from isotopic.divergences.majorized import scale_rows
 from isotopic.kernels import Counts, row_sums, squared_counts
 from isotopic.missing import Missing
 from isotopic.priors import Evidence, Posterior, Prior, Totals
+from isotopic.registry import register
 
 # Prepares the weights of some samples for being kept.
 Finish: TypeAlias = Callable[[Posterior, slice], Posterior]
 
 
+@register
 @dataclass(frozen=True)
 class State:
     """A point of a problem and the expected counts there: all that a solver's step needs.
@@ -57,7 +59,7 @@ class Pair:
     topics: Prior
 
     def __post_init__(self) -> None:
-        if self.weights.is_normalized and not self.topics.is_normalized and self.topics.learned:
+        if self.weights.is_normalized and not self.topics.is_normalized and self.topics.is_learned:
             raise ValueError(
                 f"{type(self.weights).__name__} weights are proportions, so the topics must be "
                 f"normalised too, but their prior is {type(self.topics).__name__}. Use Simplex or "
@@ -65,8 +67,9 @@ class Pair:
             )
         if self.weights.norm not in (None, 1.0):
             raise ValueError(
-                f"{type(self.weights).__name__} is a prior for topics: it scales all samples of a "
-                "component together. Choose another prior for the weights."
+                f"{type(self.weights).__name__} can only be a prior for topics, because it "
+                "normalises rows to a unit norm other than their sum. Use Free, Lasso, LogPenalty "
+                "or PowerPenalty for the weights."
             )
         if self.topics.norm not in (None, 1.0) and self.weights.is_bayesian:
             raise ValueError(
@@ -76,7 +79,7 @@ class Pair:
 
     @property
     def is_divergence(self) -> bool:
-        """Whether the objective is a divergence: two points, one of which has a scale."""
+        """Whether the objective is a divergence: two points, and weights with a scale."""
         sides = self.weights, self.topics
         return not (self.weights.is_normalized or any(side.is_bayesian for side in sides))
 
@@ -184,18 +187,18 @@ class Problem(Pair):
         """
         if self.divergence.proposes_values:
             return self.divergence.is_joint
-        return self.topics.norm is not None or not self.topics.learned
+        return self.topics.norm is not None or not self.topics.is_learned
 
     def evaluate(
         self, weights: Posterior, topics: Posterior, passes: int, *, jointly: bool = True
     ) -> State:
         """Make a pass over the data, and return the state at this point.
 
-        With ``jointly=False`` the topics' counts are only valid next to the weights of this point.
-        (Expected counts are always valid next to new weights too.)
+        With ``jointly=False`` the topics' counts may be absorbed only next to the weights of this
+        point. (Under Kullback-Leibler they are valid next to new weights too.)
         """
         counts = self.expected_counts(
-            weights, topics, weights_only=not self.topics.learned, jointly=jointly
+            weights, topics, weights_only=not self.topics.is_learned, jointly=jointly
         )
         return self.state_at(weights, topics, counts, passes)
 
@@ -241,7 +244,7 @@ class Problem(Pair):
             topics,
             weights_only=weights_only,
             jointly=jointly and self.divergence.is_joint,
-            rescales=self.topics.is_normalized and self.topics.learned,
+            rescales=self.topics.is_normalized and self.topics.is_learned,
         )
         return self.divergence.counts(sums, self.topics, topics)
 
@@ -263,14 +266,14 @@ class Problem(Pair):
         """
         if self.divergence.proposes_values:
             absorbed = self.topics.at(np.asfortranarray(counts), 1.0)
-            rescales = self.topics.is_normalized and self.topics.learned
+            rescales = self.topics.is_normalized and self.topics.is_learned
             return replace(absorbed, scale=row_sums(counts)) if rescales else absorbed
         counts = self.with_unseen(counts, weights, topics)
         totals = self.weights_totals(weights, self.X.missing)
         return self.topics_next_to(weights).absorb(counts, totals)
 
     def hand_over_scale(self, weights: Posterior, topics: Posterior) -> tuple[Posterior, Posterior]:
-        """Multiply the weights with what the topics were divided by to have unit norm."""
+        """Multiply the weights by the norms that the topics were divided by."""
         if topics.scale is None:
             return weights, topics
         scaled = weights.mean * topics.scale.astype(weights.mean.dtype)
@@ -307,7 +310,7 @@ class Problem(Pair):
     def with_unseen(self, counts: Array, weights: Posterior, topics: Posterior) -> Array:
         """Add the counts that normalised topics expect where entries are missing."""
         missing, is_filled_in = self.X.missing, self.weights.is_normalized
-        is_needed = self.topics.is_normalized and self.topics.learned
+        is_needed = self.topics.is_normalized and self.topics.is_learned
         if missing is None or is_filled_in or not is_needed:
             return counts
         known = np.where(missing.unknown[:, np.newaxis], 0.0, weights.mean)
@@ -332,7 +335,7 @@ class Problem(Pair):
         weights = self.extrapolate_weights(
             latest.weights, previous.weights, momentum=momentum, floor=weights_floor
         )
-        if not self.topics.learned:
+        if not self.topics.is_learned:
             return latest._replace(weights=weights)
         # Proportions have counts that were filled in where entries are missing.
         is_complete = self.X.missing is None

@@ -12,8 +12,10 @@ from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence
 from isotopic.priors import Posterior, Prior, Totals
 from isotopic.problem import sum_components
+from isotopic.registry import register
 
 
+@register
 @dataclass(frozen=True)
 class Recipe:
     """How the weights of a block are made.
@@ -40,6 +42,7 @@ class Recipe:
         return prior.at(values, self.totals) if self.is_value else prior.absorb(values, self.totals)
 
 
+@register
 @dataclass(frozen=True)
 class RecipeRows(BlockRows):
     """The weights that a recipe makes, as rows."""
@@ -56,6 +59,7 @@ class RecipeRows(BlockRows):
         return RecipeRows(replace(self.recipe, rows=rows))
 
 
+@register
 @dataclass
 class Sums:
     """What a pass over some blocks adds up to: as much as the topics are, and a few numbers.

@@ -16,8 +16,10 @@ from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
 from isotopic.priors.hyperparameters import update_repeatedly
 from isotopic.problem import Finish, Problem, sum_components
+from isotopic.registry import register
 
 
+@register
 @dataclass
 class BlockedWeights:
     """The weights of all samples as a recipe; it stands for a Posterior.
@@ -61,7 +63,7 @@ class BlockedProblem(Problem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.topics.learned and self.topics.norm not in (None, 1.0):
+        if self.topics.is_learned and self.topics.norm not in (None, 1.0):
             raise ValueError(
                 "topics of a unit norm other than their sum need X in memory: for row blocks use "
                 "topics that sum to one"
@@ -87,7 +89,7 @@ class BlockedProblem(Problem):
             self.topics_totals(topics),
             weights_only,
             jointly and self.divergence.is_joint,
-            self.topics.is_normalized and self.topics.learned,
+            self.topics.is_normalized and self.topics.is_learned,
             to,
         )
         sums = self.X.engine.total(task, self.X.pieces)
@@ -143,7 +145,7 @@ class BlockedProblem(Problem):
         return Extrapolated(self.divergence, latest, previous, momentum, floor)
 
     def hand_over_scale(self, weights: Any, topics: Posterior) -> tuple[Any, Posterior]:
-        """Multiply the weights with what the topics were divided by to have unit norm."""
+        """Multiply the weights by the norms that the topics were divided by."""
         if topics.scale is None:
             return weights, topics
         recipe = weights.recipe

@@ -14,6 +14,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.blocks.tasks import PlacedBlock
 from isotopic.divergences import Divergence
+from isotopic.registry import register
 
 
 class MemoryStore:
@@ -115,6 +116,7 @@ class BlockRows:
         return ScaledRows(self, scale)
 
 
+@register
 class StoredRows(BlockRows):
     """Rows in a store, which are deleted with this object.
 
@@ -156,6 +158,7 @@ class StoredRows(BlockRows):
         return RowsInMemory(**content)
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class RowsByNumber:
     """Rows in a store that are indexed by row numbers, those of a block at a time.
@@ -183,6 +186,7 @@ class RowsByNumber:
         return values
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class RowsInMemory(BlockRows):
     """Rows in one array."""
@@ -201,6 +205,7 @@ class RowsInMemory(BlockRows):
         return kept
 
 
+@register
 @dataclass(frozen=True)
 class EqualShares(BlockRows):
     """The total of each sample, divided equally among the components."""
@@ -214,6 +219,7 @@ class EqualShares(BlockRows):
         return np.repeat(shares, self.n_components, 1).astype(self.dtype)
 
 
+@register
 @dataclass(frozen=True)
 class Extrapolated(BlockRows):
     """Extrapolated counts; see :meth:`isotopic.divergences.Divergence.extrapolate`."""
@@ -242,6 +248,7 @@ class Extrapolated(BlockRows):
         )
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class ScaledRows(BlockRows):
     """Rows times a number for each column."""

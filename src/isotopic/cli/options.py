@@ -115,7 +115,7 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
         "metavar": "X[,X...]",
         "help": "GammaPoisson: rate of the Gamma prior of the weights.",
     },
-    "solver": {"type": click.Choice(list(SOLVERS)), "help": "Algorithm of the fit."},
+    "solver": {"type": click.Choice(list(SOLVERS)), "help": "Solver of the fit."},
     "init": {"type": click.Choice(list(STRATEGIES)), "help": "How the fit is initialised."},
     "max_iter": {
         "type": click.IntRange(0),

@@ -1,4 +1,4 @@
-"""What a problem asks of a divergence."""
+"""Divergence, the base class of all divergences, and what its passes over the data return."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,9 +20,9 @@ class PassSums(NamedTuple):
     log_likelihood : float
         Minus the divergence, up to a constant.
     gap : float
-        How far the weights are from their optimum.
+        How far the weights are from their optimum; NaN if their prior measures it later.
     mass : float
-        What gaps are divided by.
+        The total by which gaps are divided to give the residual; NaN likewise.
     """
 
     weights: Array
@@ -136,5 +136,5 @@ class Divergence:
         raise NotImplementedError
 
     def row_units(self, X: Any) -> Array:
-        """Return by how many units, counts or entries, the score of each sample is divided."""
+        """Return how many units, counts or entries, each sample's score is divided by."""
         raise NotImplementedError

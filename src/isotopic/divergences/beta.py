@@ -15,6 +15,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.divergences.majorized import Majorized
 from isotopic.divergences.row_gradients import squared_distances
+from isotopic.registry import register
 
 BETA_NAMES = {"itakura-saito": 0.0, "kullback-leibler": 1.0, "frobenius": 2.0}
 
@@ -25,6 +26,7 @@ _NEAR_LIMIT = 1e-3
 _MARGIN = 1e4
 
 
+@register
 @dataclass(frozen=True)
 class Beta(Majorized):
     r"""The beta divergence (Basu et al.; Eguchi and Kano).
@@ -53,7 +55,7 @@ class Beta(Majorized):
 
     @classmethod
     def parse(cls, given: str | float) -> "Beta":
-        """Return the divergence of a number, or of one of the names."""
+        """Return the divergence for a value of beta or one of its names."""
         if isinstance(given, str):
             if given not in BETA_NAMES:
                 names = ", ".join(repr(name) for name in BETA_NAMES)

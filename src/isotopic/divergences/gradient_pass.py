@@ -51,7 +51,7 @@ class Gradients(NamedTuple):
 
 
 class GradientPass:
-    """Sums the gradient over the same data, again and again.
+    """Sum the gradient over fixed data; can be called repeatedly.
 
     The data is worked on in row blocks, so the whole product is never in memory. With
     ``rows_per_block`` every block has that size, filled up if need be: then the result of a row

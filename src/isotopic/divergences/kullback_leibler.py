@@ -21,8 +21,10 @@ from isotopic.kernels import (
     rows_pass,
 )
 from isotopic.priors import Posterior, Prior, Totals
+from isotopic.registry import register
 
 
+@register
 @dataclass(frozen=True)
 class KullbackLeibler(Divergence):
     r"""The generalized Kullback-Leibler divergence, minus the log-likelihood of Poisson counts.

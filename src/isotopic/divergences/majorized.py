@@ -1,8 +1,8 @@
 r"""Divergences that are minimised by multiplicative updates.
 
-The derivative of a divergence by the product :math:`\hat x` of weights and topics is a difference
-``denominator - numerator`` of two non-negative parts. Sums of these parts make a majorizer that
-touches the objective at the present point, and its minimum is at
+The derivative of a divergence with respect to the product :math:`\hat x` of weights and topics is
+a difference ``denominator - numerator`` of two non-negative parts. Sums of these parts make a
+majorizer that touches the objective at the present point, and its minimum is at
 
 .. math:: \text{factor} \cdot
     \Big(\frac{\text{numerator}}{\text{denominator} + \text{slope}}\Big)^\gamma
@@ -32,6 +32,7 @@ from isotopic.divergences.base import Divergence, PassSums, RowSums
 from isotopic.divergences.gradient_pass import GradientPass
 from isotopic.kernels import row_sums
 from isotopic.priors import Free, Posterior, Prior
+from isotopic.registry import register
 
 # An extrapolated entry grows at most by this factor beyond what the update makes it: larger
 # changes are not to be trusted.
@@ -44,6 +45,7 @@ _ROWS_PER_BLOCK = 16
 _ROUNDING = 1e3
 
 
+@register
 class Proposal(NamedTuple):
     """The next values of both sides; it stands for :class:`~isotopic.kernels.Counts`.
 
@@ -104,7 +106,7 @@ class Majorized(Divergence):
         """
 
     def smallest_product(self, dtype: np.dtype[Any]) -> float:
-        """Return the smallest product whose gradient is finite; smaller ones are taken for it."""
+        """Return the smallest product whose gradient is finite; smaller ones are raised to it."""
         return float(np.finfo(dtype).tiny)
 
     def saturated(self, x: Array, missing: tuple[Array, Array] | None) -> Array:
@@ -127,7 +129,7 @@ class Majorized(Divergence):
         return np.asarray(entries.sum(axis=1, dtype=np.float64))
 
     def ratios(self, numerator: Array, denominator: Array) -> Array:
-        """Return by how much the majorizer's minimum differs from the present factor."""
+        """Return the ratio of the majorizer's minimum to the current factor."""
         ratios = np.divide(
             numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0
         )
@@ -143,13 +145,13 @@ class Majorized(Divergence):
         """Raise ValueError if a side is not a factor, or the data does not suit the divergence."""
         if weights.is_bayesian or weights.is_normalized or topics.is_bayesian:
             raise ValueError(
-                f"{self!r} is for factors, with or without a penalty. Proportions and posteriors "
+                f"{self!r} needs point estimates. Proportions and posteriors "
                 "(Simplex, Dirichlet or Gamma sides) need the Kullback-Leibler divergence."
             )
         for prior in (weights, topics):
-            if prior.needs_counts:
+            if prior.counts_only_parameter:
                 raise ValueError(
-                    f"{prior.needs_counts} are defined only for counts, which have the "
+                    f"{prior.counts_only_parameter} are defined only for counts, which have the "
                     f"Kullback-Leibler divergence; this model has {self!r}. Use NMF, or "
                     "fixed_topics, forbidden or init=(weights, topics)."
                 )

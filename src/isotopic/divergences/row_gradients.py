@@ -16,7 +16,7 @@ class RowGradients(Protocol):
     Attributes
     ----------
     sums : tuple of ndarray of shape (rows, components)
-        Numerator and denominator, multiplied with the topics.
+        Numerator and denominator, multiplied by the topics.
     values : ndarray of shape (rows,)
         The divergence of each row.
     """
@@ -27,7 +27,7 @@ class RowGradients(Protocol):
     def sum_over_samples(
         self, numerator_weights: Array, denominator_weights: Array
     ) -> tuple[Array, Array]:
-        """Return both parts multiplied with weights of their own (components x features)."""
+        """Return both parts multiplied by weights of their own (components x features)."""
 
 
 class DenseRows:
@@ -73,7 +73,7 @@ class DenseRows:
     def sum_over_samples(
         self, numerator_weights: Array, denominator_weights: Array
     ) -> tuple[Array, Array]:
-        """Multiply each part with its weights."""
+        """Multiply each part by its weights."""
         return numerator_weights.T @ self.numerator, denominator_weights.T @ self.denominator
 
 
@@ -99,7 +99,7 @@ class GramRows:
     def sum_over_samples(
         self, numerator_weights: Array, denominator_weights: Array
     ) -> tuple[Array, Array]:
-        """Multiply the data with its weights, and the Gram matrix of the others with the topics."""
+        """Multiply the data by its weights, and the Gram matrix of the others by the topics."""
         numerator = (self.x.T @ numerator_weights).T
         return numerator, (denominator_weights.T @ self.weights) @ self.topics
 

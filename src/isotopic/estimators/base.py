@@ -189,7 +189,7 @@ class BaseTopicModel(
         memory_limit: Any = None,
         client: Any = None,
     ) -> Array:
-        """Infer the weights of samples, the topics being as they are.
+        """Infer the weights of samples, with the topics fixed.
 
         Each sample's own problem is solved until an update would move less than a millionth of its
         total; the result does not depend on the other samples.
@@ -212,7 +212,7 @@ class BaseTopicModel(
             return inference.infer_weights(self.fitted_, data.counts, data.offsets)
 
     def inverse_transform(self, X: Any) -> Array:
-        """Multiply weights with the topics: the counts that are expected.
+        """Return the expected counts, ``weights @ components_``.
 
         Proportions (PLSA, LDA) give distributions over the features; multiply them by the totals of
         the samples for expected counts. Multiply by the size factors if the model was fitted with
@@ -498,7 +498,7 @@ class BaseTopicModel(
         X, used_prior = data.used(weights)
         shape, names = (self.n_components, n_features), data.feature_names
         topics = constrain_topics(self, topics, shape, X.dtype, X.feature_totals, names)
-        has_other_norm = topics.learned and topics.norm not in (None, 1.0)
+        has_other_norm = topics.is_learned and topics.norm not in (None, 1.0)
         if data.offsets.fixed_weights is not None and has_other_norm:
             raise ValueError(
                 "fixed_weights need topics that sum to one or carry a scale. Topics of another "

@@ -8,48 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from isotopic import archive, blocks, divergences, solvers
-from isotopic.blocks import block_pass, row_store
+from isotopic import archive, divergences
 from isotopic.fitted import Fitted, Offsets, OnlineMemory
-from isotopic.kernels import Counts
 from isotopic.priors import Posterior
-from isotopic.problem import State
-from isotopic.registry import register, registered_types
-
-# What fits and checkpoints consist of, besides priors and estimators.
-for _cls in (
-    divergences.Beta,
-    divergences.KullbackLeibler,
-    divergences.majorized.Proposal,
-    solvers.Accelerated,
-    solvers.AcceleratedState,
-    solvers.IncrementalState,
-    solvers.OnlineState,
-    blocks.BlockedWeights,
-    row_store.EqualShares,
-    row_store.Extrapolated,
-    row_store.StoredRows,
-    row_store.RowsByNumber,
-    row_store.RowsInMemory,
-    row_store.ScaledRows,
-    block_pass.RecipeRows,
-    block_pass.Recipe,
-    block_pass.Sums,
-    solvers.Alternating,
-    solvers.CoordinateDescent,
-    solvers.BlockUpdate,
-    solvers.IncrementalEM,
-    solvers.JointEM,
-    solvers.OnlineEM,
-    solvers.HyperparameterUpdates,
-    solvers.HyperparameterState,
-    solvers.LeastSquares,
-    solvers.LeastSquaresState,
-    solvers.Solution,
-    Counts,
-    State,
-):
-    register(_cls)
+from isotopic.registry import registered_types
 
 # Names that classes and their fields had in files of version 1.
 _NEW_TYPES = {

@@ -1,4 +1,4 @@
-"""Infer the weights of new samples, and score them, the topics being as they are."""
+"""Infer the weights of new samples, and score them, with the topics fixed."""
 
 import warnings
 from dataclasses import dataclass

@@ -94,7 +94,7 @@ def _draw(
 ) -> Array:
     """Draw a side from its posterior, or from one that is made of its expected counts."""
     mean = posterior.mean.astype(np.float64)
-    if not prior.learned:
+    if not prior.is_learned:
         return np.asarray(mean)
     if posterior.parameters is None:
         gammas = rng.standard_gamma(_with_one_more(counts, axis))

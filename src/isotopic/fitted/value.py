@@ -236,7 +236,7 @@ def _check(fitted: Fitted) -> None:
             good = isinstance(online.topics, Posterior)
             good = good and _have_shape(without_terms(online.topics), of_topics)
     if not good:
-        raise ValueError("the arrays of the model do not fit each other")
+        raise ValueError("The file is damaged: the shapes of its arrays do not match.")
     fitted.weights_prior.check_shape(of_weights)
     fitted.topics_prior.check_shape(of_topics)
 

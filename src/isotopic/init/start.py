@@ -44,7 +44,7 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
     topics = _given("topics", topics, (components, problem.X.shape[1]), problem.topics.is_bayesian)
     given = weights
     points = not (problem.weights.is_bayesian or problem.topics.is_bayesian)
-    if points and problem.topics.norm is not None and problem.topics.learned:
+    if points and problem.topics.norm is not None and problem.topics.is_learned:
         weights = weights * row_norms(topics, problem.topics.norm)
     if problem.weights.sizes is not None and not problem.weights.is_bayesian:
         weights = weights * problem.weights.sizes[:, np.newaxis]

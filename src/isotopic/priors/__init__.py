@@ -2,7 +2,7 @@ r"""Priors: what each factor may be, and what it makes of its expected counts.
 
 A model is a pair of priors: one for the weights (samples x components), one for the topics
 (components x features). After each E step, a prior absorbs the expected counts of its factor and
-the totals, which are the sums of the other factor for each component. Sums and norms are those of
+the totals: for each component, the sum of the other factor. In the table, sums and norms run over
 rows. The effective factor is what the next E step multiplies::
 
     ================================= ================================== ==========================
@@ -29,8 +29,8 @@ rows. The effective factor is what the next E step multiplies::
     ================================= ================================== ==========================
 
 ``psi`` is the digamma function, ``self`` the self-contribution (CVB0), and ``m`` the derivative of
-the weights' penalty by the scale of a component. Wrappers change one thing about another prior and
-delegate the rest to it::
+the weights' penalty with respect to a component's scale. Wrappers change one thing about another
+prior and delegate the rest to it::
 
     ==================================== =============================================
     wrapper                              what it changes
@@ -43,8 +43,8 @@ delegate the rest to it::
     Forbidden(prior, forbidden)          some entries are always zero
     ==================================== =============================================
 
-If the topics are normalised, their totals are one whatever they are, and they do not need the
-totals of the weights. So both factors can be updated from the same expected counts: that is the
+If the topics are normalised, their totals are always one, and they do not depend on the totals of
+the weights. So both factors can be updated from the same expected counts: that is the
 paper's joint update. Topics of another unit norm also need the derivative of the weights' penalty.
 
 A new prior is one file with a subclass of :class:`Prior`: ``docs/extending-priors.md`` writes one.

@@ -1,4 +1,4 @@
-"""Prior, the base class of what each factor may be, and Posterior, what a prior returns."""
+"""Prior, the base class of all priors, and Posterior, the factor that a prior returns."""
 
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar, Self, TypeAlias
@@ -56,11 +56,11 @@ class Prior:
 
     .. math:: -\text{counts} \cdot \log h + \text{totals} \cdot h + \text{penalty}(h).
 
-    A new prior is a frozen dataclass that defines :meth:`absorb`, and :meth:`penalty` and
-    :meth:`slope` if it has a penalty. All other members have defaults. Settings that are arrays
-    must broadcast to the factor: one number per column, or one row per row. Optional abilities
-    have base classes of their own: :class:`~isotopic.priors.Bayesian` (a posterior distribution)
-    and :class:`~isotopic.priors.LearnsHyperparameters`.
+    A new prior is a dataclass with ``frozen=True, eq=False`` that defines :meth:`absorb`, and
+    :meth:`penalty` and :meth:`slope` if it has a penalty. All other members have defaults. Settings
+    that are arrays must broadcast to the factor: one value for each column, or one for each entry.
+    Optional abilities have base classes of their own: :class:`~isotopic.priors.Bayesian` (a
+    posterior distribution) and :class:`~isotopic.priors.LearnsHyperparameters`.
     """
 
     # --- The mathematics of the prior: what a subclass writes ---------------------------------
@@ -81,7 +81,7 @@ class Prior:
 
     is_normalized: ClassVar[bool] = False  # rows sum to one
     is_bayesian: ClassVar[bool] = False  # a distribution, not a point: see Bayesian
-    learned: ClassVar[bool] = True  # whether the fit changes it at all
+    is_learned: ClassVar[bool] = True  # whether the fit changes it at all
 
     # The strength of an l1 penalty: 0.0 for none, None if the prior is something else. With a
     # number, the prior can only rescale its factor: coordinate descent applies, and models convert
@@ -135,7 +135,7 @@ class Prior:
         return distance(counts, implied.astype(counts.dtype), row_scale=copies)
 
     def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
-        r"""Return the derivative of the penalty by the log-scale of each component.
+        r"""Return the derivative of the penalty with respect to the log-scale of each component.
 
         :math:`\sum_i h_{ik} \cdot \text{slope}_{ik}`, each row counted ``copies[i]`` times.
         """
@@ -163,7 +163,9 @@ class Prior:
     copies: ClassVar[Array | None] = None  # how often each row counts: see SampleWeighted
     sizes: ClassVar[Array | None] = None  # the size factor of each row: see WithSizeFactors
     held_rows: ClassVar[int] = 0  # how many of the first rows are fixed: see WithFixedTopics
-    needs_counts: ClassVar[str] = ""  # the parameter that only counts can have, if there is one
+    counts_only_parameter: ClassVar[str] = (
+        ""  # the parameter that needs counts, if any
+    )
 
     def check_shape(self, shape: tuple[int, int]) -> None:
         """Raise ValueError if an array among the settings does not fit a factor of that shape."""
@@ -217,7 +219,7 @@ class Prior:
         return self
 
     def hyperprior_term(self, columns: int) -> float:
-        """Return what learned hyperparameters add to the objective, for so many columns."""
+        """Return what learned hyperparameters of so many columns add to the objective."""
         return 0.0
 
     # --- Equality, and helpers of the defaults ------------------------------------------------

@@ -33,7 +33,7 @@ class WithSizeFactors(Wrapper):
 
     prior: Prior
     size_factors: Array = field(repr=False)
-    needs_counts: ClassVar[str] = "size_factors"
+    counts_only_parameter: ClassVar[str] = "size_factors"
 
     @property
     def sizes(self) -> Array:  # type: ignore[override]
@@ -113,7 +113,7 @@ class WithFixedWeights(Wrapper):
 
     prior: Prior
     given: Array = field(repr=False)
-    needs_counts: ClassVar[str] = "fixed_weights"
+    counts_only_parameter: ClassVar[str] = "fixed_weights"
 
     def at(self, values: Array, totals: Totals) -> Posterior:
         """Return the given weights, and what the prior makes of the other values."""

@@ -128,7 +128,7 @@ class Fixed(Prior):
 
     posterior: Posterior = field(repr=False)
     is_normalized: bool  # type: ignore[misc]
-    learned: ClassVar[bool] = False
+    is_learned: ClassVar[bool] = False
     scale_tendency: ClassVar[str] = "bounded"
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:

@@ -229,7 +229,7 @@ class Seeded(Wrapper):
 
     prior: Prior
     pseudo_counts: Array = field(repr=False)
-    needs_counts: ClassVar[str] = "seeds"
+    counts_only_parameter: ClassVar[str] = "seeds"
 
     @property
     def scale_tendency(self) -> str:

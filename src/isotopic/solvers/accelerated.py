@@ -6,6 +6,7 @@ from typing import Any
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
+from isotopic.registry import register
 from isotopic.solvers.base import Solver
 from isotopic.solvers.joint import BlockUpdate
 from isotopic.solvers.momentum import FIRST_MOMENTUM, FLOOR, Schedule
@@ -15,6 +16,7 @@ from isotopic.solvers.momentum import FIRST_MOMENTUM, FLOOR, Schedule
 _BAYESIAN_WEIGHTS_FLOOR = 10 * FLOOR
 
 
+@register
 @dataclass(frozen=True)
 class AcceleratedState(State):
     """The best point so far, the counts before it, and how far to extrapolate.
@@ -37,6 +39,7 @@ class AcceleratedState(State):
     passes_per_step: int
 
 
+@register
 @dataclass(frozen=True)
 class Accelerated(Solver[AcceleratedState]):
     r"""Take the inner solver's steps from extrapolated counts.
@@ -51,8 +54,8 @@ class Accelerated(Solver[AcceleratedState]):
 
     The pass at the new point gives its objective too. If that is higher than before, the step is
     taken back and the next one is plain, without momentum and floor. A plain step never raises the
-    objective, so neither does the fit. When the inner solver begins with steps of more passes,
-    which go further by themselves, momentum starts again.
+    objective, so neither does the fit. When the inner solver switches to steps of more
+    passes, which make more progress on their own, the momentum is reset.
 
     Parameters
     ----------

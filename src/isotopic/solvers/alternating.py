@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
+from isotopic.registry import register
 from isotopic.solvers.base import Solver
 
 
+@register
 @dataclass(frozen=True)
 class Alternating(Solver[State]):
     """Update the topics, make a pass, update the weights: two passes an iteration.
@@ -24,7 +26,7 @@ class Alternating(Solver[State]):
         """Return the state after the topics' M step, a pass, the weights' M step, and a pass."""
         weights, topics, passes = state.weights, state.topics, state.passes + 1
         counts = state.counts
-        if problem.topics.learned:
+        if problem.topics.is_learned:
             topics = problem.absorb_topics(counts.topics, topics, weights)
             weights, topics = problem.hand_over_scale(weights, topics)
         counts = problem.expected_counts(weights, topics, weights_only=True)

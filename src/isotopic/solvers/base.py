@@ -1,4 +1,4 @@
-"""What a solver is."""
+"""Solver, the base class of all solvers."""
 
 from typing import Any, Generic, TypeVar
 
@@ -34,7 +34,7 @@ class Solver(Generic[S]):
         raise NotImplementedError
 
     def plain_step(self, problem: Problem, state: Any) -> S:
-        """Return the state after both sides absorbed the counts of this point, and no more.
+        """Return the state after both sides have absorbed the counts of this point.
 
         This is the step after the priors' hyperparameters have changed.
         """
@@ -48,5 +48,5 @@ class Solver(Generic[S]):
         return False
 
     def finish(self, problem: Problem, state: S) -> S:
-        """Return the state to keep when no more steps are made."""
+        """Return the state that a fit keeps after its last step; :func:`solve` does not call it."""
         return state

@@ -115,7 +115,7 @@ def check_batches(problem: Problem, name: str) -> None:
             f"{name} draws mini-batches from samples in memory, and X is in row blocks. Call "
             "partial_fit, which takes one block after the other."
         )
-    if problem.topics.learned and not problem.topics.is_normalized:
+    if problem.topics.is_learned and not problem.topics.is_normalized:
         raise ValueError(
             f"{name} needs normalised topics (Simplex or Dirichlet), because others depend on all "
             f"weights at once; these are {type(problem.topics).__name__}. Use solver='auto'."

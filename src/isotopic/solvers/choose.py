@@ -51,9 +51,10 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
     Priors that learn hyperparameters get a solver around it that updates them.
     """
     if not isinstance(solver, str):
-        if isinstance(solver, type) or not hasattr(solver, "step"):
+        if not isinstance(solver, Solver):
             raise TypeError(
-                f"solver must be a name or a solver object such as JointEM(), not {solver!r}."
+                "solver must be a name or an object of a subclass of isotopic.Solver, such as "
+                f"JointEM(), not {solver!r}."
             )
         chosen = solver
     elif solver not in SOLVERS:

@@ -9,9 +9,11 @@ from isotopic.counts import CountMatrix
 from isotopic.divergences import KullbackLeibler
 from isotopic.kernels import descended, row_sums
 from isotopic.problem import Problem, State
+from isotopic.registry import register
 from isotopic.solvers.base import Solver
 
 
+@register
 @dataclass(frozen=True)
 class CoordinateDescent(Solver[State]):
     r"""Move each entry of the topics, then of the weights, to its optimum, the others being fixed.

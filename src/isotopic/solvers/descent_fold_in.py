@@ -38,7 +38,7 @@ class DescentFoldInState:
     moving : ndarray of int
         The row numbers of the samples that have not converged.
     residual : float
-        The largest share of its own total that an update moves of any sample's counts.
+        The largest fraction of a sample's total that an update moves, over all samples.
     objective : float
         Minus the log-likelihood at the weights.
     passes : int

@@ -22,7 +22,7 @@ _MIN_ACTIVE, _MAX_ACTIVE = 256, 8192
 
 @dataclass(frozen=True)
 class ActiveRows:
-    """The samples that are being updated, with one entry or row of each array for each.
+    """The samples being updated; each array has one entry or row per sample.
 
     Attributes
     ----------
@@ -91,9 +91,9 @@ class FoldInState:
     n_updates : int
         Of all samples together.
     objective : float
-        Minus the log-likelihood, at the (effective) weights, of the samples that do not wait.
+        Minus the log-likelihood, at the effective weights, of the samples that are updated or done.
     residual : float
-        The largest share of its own total that an update moves of any sample's counts.
+        The largest fraction of a sample's total that an update moves, over all samples.
     passes : int
         The mean number of updates of a sample, rounded up.
     """
@@ -252,7 +252,7 @@ def _activate(start: Posterior, which: Array, selected: Any, momentum: float) ->
 
 
 def _replenish(state: FoldInState, momentum: float) -> FoldInState:
-    """Let others take the places of samples that have converged, where it is worth it."""
+    """Replace converged samples by waiting ones once an eighth of the group has converged."""
     active, rows = state.active, state.passes_over_rows
     n_moving = int(np.count_nonzero(active.is_moving))
     if 8 * n_moving > 7 * len(active.rows):

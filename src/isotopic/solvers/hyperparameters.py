@@ -8,9 +8,11 @@ import numpy as np
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior, Prior
 from isotopic.problem import Problem, State
+from isotopic.registry import register
 from isotopic.solvers.base import Solver
 
 
+@register
 @dataclass(frozen=True)
 class HyperparameterState:
     """The state of the inner solver, and the priors as they are now.
@@ -46,6 +48,7 @@ class HyperparameterState:
         object.__setattr__(self, "residual", residual)
 
 
+@register
 @dataclass(frozen=True)
 class HyperparameterUpdates(Solver[HyperparameterState]):
     r"""Update the priors' hyperparameters from the expected counts from time to time.

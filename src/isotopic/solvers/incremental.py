@@ -8,6 +8,7 @@ from isotopic.arrays import Array
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
+from isotopic.registry import register
 from isotopic.solvers.base import Solver
 from isotopic.solvers.batches import (
     Batch,
@@ -18,6 +19,7 @@ from isotopic.solvers.batches import (
 )
 
 
+@register
 @dataclass(frozen=True)
 class IncrementalState(State):
     """A point, and the topics' expected counts there, of each batch.
@@ -30,6 +32,7 @@ class IncrementalState(State):
     by_batch: list[Array]
 
 
+@register
 @dataclass(frozen=True)
 class IncrementalEM(Solver[IncrementalState]):
     r"""Update the topics after each mini-batch, from the latest counts of all (Neal & Hinton).
@@ -119,7 +122,9 @@ class IncrementalEM(Solver[IncrementalState]):
 
 def _counts(batch: Batch, weights: Posterior, topics: Posterior) -> Counts:
     own = batch.problem
-    return own.expected_counts(batch.weights(weights), topics, weights_only=not own.topics.learned)
+    return own.expected_counts(
+        batch.weights(weights), topics, weights_only=not own.topics.is_learned
+    )
 
 
 def _sum(arrays: list[Array]) -> Array:

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from isotopic.problem import Problem, State
+from isotopic.registry import register
 from isotopic.solvers.base import Solver
 
 
+@register
 @dataclass(frozen=True)
 class JointEM(Solver[State]):
     """Update both sides from the same expected counts: one pass an iteration.
@@ -13,7 +15,8 @@ class JointEM(Solver[State]):
     By the pair of priors this is Algorithm 2 (PLSA), 3 and 5 (LDA), 4 (NMF with normalised topics),
     6 (both normalised), 7 (Gamma-Poisson) and the Lasso's joint update. It needs normalised topics,
     because only then do the weights' optimal values not depend on the topics' (Section 4). Topics
-    of another unit norm lower the same majorizer after the weights, and hand their scale over.
+    of another unit norm are updated after the weights, with the same majorizer; then the weights
+    are multiplied by their scale.
     Under other divergences it is joint majorization-minimization (Marmin, Goulart & Févotte 2023).
     """
 
@@ -24,7 +27,7 @@ class JointEM(Solver[State]):
                 "The joint update needs normalised topics (Simplex, Dirichlet or UnitNorm) under a "
                 "divergence with a joint majorizer; this problem has "
                 f"{type(problem.topics).__name__} topics under {problem.divergence!r}. Use "
-                "solver='alternating', or normalise the topics, which loses nothing (Lemma 4.1)."
+                "solver='alternating' or solver='auto'."
             )
 
     def step(self, problem: Problem, state: State) -> State:
@@ -37,6 +40,7 @@ class JointEM(Solver[State]):
     plain_step = step
 
 
+@register
 @dataclass(frozen=True)
 class BlockUpdate(Solver[State]):
     """Update the topics, then the weights, from the same expected counts, for any pair of priors.

@@ -13,6 +13,7 @@ from isotopic.divergences.row_gradients import squared_distances
 from isotopic.kernels import row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
+from isotopic.registry import register
 from isotopic.solvers.base import Solver
 from isotopic.solvers.momentum import FIRST_MOMENTUM, Schedule
 from isotopic.threads import one_blas_thread
@@ -23,6 +24,7 @@ _SCHEDULE = Schedule(max_momentum=0.95, floor_to_residual=0.0)
 _ROUNDS = 2
 
 
+@register
 @dataclass(frozen=True)
 class LeastSquaresState(State):
     """The best point so far, and the change that led to it.
@@ -75,6 +77,7 @@ class _Weights(NamedTuple):
     objective: float
 
 
+@register
 @dataclass(frozen=True)
 class LeastSquares(Solver[LeastSquaresState]):
     r"""Improve all entries of one component at a time: two products with the data an iteration.
@@ -142,7 +145,7 @@ def _find_topics(problem: Problem, state: LeastSquaresState) -> _Topics:
     """Improve the topics and extrapolate them; fixed ones stay."""
     weights, topics = state.weights, state.topics
     descended = topics.mean
-    if problem.topics.learned:
+    if problem.topics.is_learned:
         numerator = state.numerator
         if problem.topics.is_normalized:  # the topics see the penalty of the weights too
             slopes = problem.weights.slope(weights.mean) * _count_copies(problem, weights.mean)
@@ -193,7 +196,7 @@ def _evaluate(problem: Problem, new: _Topics, found: _Weights, passes: int) -> t
     """Return the state at new weights and topics, and the weights times the data."""
     factor = found.weights.mean
     numerator = of_topics = np.zeros((0, *new.topics.mean.shape), factor.dtype)
-    if problem.topics.learned:
+    if problem.topics.is_learned:
         numerator = problem.data_pass.multiply_weights(factor)
         of_topics = np.stack([numerator, _gram(problem, factor) @ new.topics.mean])
     sums: Any = Gradients(

@@ -8,10 +8,12 @@ import numpy as np
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
+from isotopic.registry import register
 from isotopic.solvers.accelerated import Accelerated, AcceleratedState
 from isotopic.solvers.base import Solver
 
 
+@register
 @dataclass(frozen=True)
 class MixedPrecision(Solver[AcceleratedState]):
     """Begin in single precision, and end in double.

@@ -8,6 +8,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
+from isotopic.registry import register
 from isotopic.solvers.base import Solver
 from isotopic.solvers.batches import (
     Batch,
@@ -19,6 +20,7 @@ from isotopic.solvers.batches import (
 from isotopic.solvers.quick_inference import PASSES, quick_inference
 
 
+@register
 @dataclass(frozen=True)
 class OnlineState(State):
     """A point, and what the topics remember of the batches before.
@@ -35,6 +37,7 @@ class OnlineState(State):
     steps: int
 
 
+@register
 @dataclass(frozen=True)
 class OnlineEM(Solver[OnlineState]):
     r"""Let the topics absorb an average over mini-batches (Hoffman, Blei & Bach; Cappé & Moulines).
@@ -141,7 +144,7 @@ def _updated(batch: Batch, weights: Posterior | None, topics: Posterior) -> tupl
         new, counts = quick_inference(own, topics)
         return new, own.with_unseen(counts.topics, new, topics)
     counts = own.expected_counts(
-        batch.weights(weights), topics, weights_only=not own.topics.learned
+        batch.weights(weights), topics, weights_only=not own.topics.is_learned
     )
     new = own.absorb_weights(counts.weights, topics)
     return new, own.with_unseen(counts.topics, new, topics)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
+from isotopic.registry import register
 from isotopic.solvers.base import S, Solver
 
 HISTORY = np.dtype(
@@ -44,6 +45,7 @@ class Iteration(Generic[S]):
 Callback: TypeAlias = Callable[[Iteration[S]], Any]
 
 
+@register
 @dataclass(frozen=True)
 class Solution(Generic[S]):
     """Where a solver ended.
@@ -94,11 +96,11 @@ def solve(
     max_iter : int or None
         The largest number of iterations; ``None``: until the solver is done.
     tol : float
-        With 0, the residual stops nothing.
+        0 turns this criterion off.
     min_gain : float
         Stop when passes gain less than this, in units of the objective for each count of ``X``,
         on average over the last ten iterations. So one step that a solver takes back does not
-        end the fit. With 0, gains stop nothing.
+        end the fit. 0 turns this off.
     callbacks : iterable of callables
         Called with an :class:`Iteration` after each one. Any that returns ``True`` stops the loop.
 

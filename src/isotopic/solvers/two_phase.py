@@ -5,11 +5,13 @@ from typing import Any
 
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
+from isotopic.registry import register
 from isotopic.solvers.base import Solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent
 from isotopic.solvers.joint import BlockUpdate
 
 
+@register
 @dataclass(frozen=True)
 class TwoPhase(Solver[State]):
     """Take one solver's steps far from the optimum and another's near it.
