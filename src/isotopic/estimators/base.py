@@ -327,8 +327,8 @@ class BaseTopicModel(
         -------
         self
         """
+        self._validate_params()
         with _restored_on_failure(self), use_threads(self.n_jobs):
-            self._validate_params()
             fitted = getattr(self, "fitted_", None)
             data = self._read(
                 X, reset=fitted is None, sample_weight=sample_weight, missing_mask=missing_mask
