@@ -21,7 +21,6 @@ LAYERS = [
     {"kernels"},
     {"divergences", "priors"},
     {"problem"},
-    {"io"},
     {"blocks", "dask"},
     {"init", "objectives", "solvers"},
     {"generative", "progress", "responsibilities", "table"},
