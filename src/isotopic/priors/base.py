@@ -163,9 +163,7 @@ class Prior:
     copies: ClassVar[Array | None] = None  # how often each row counts: see SampleWeighted
     sizes: ClassVar[Array | None] = None  # the size factor of each row: see WithSizeFactors
     held_rows: ClassVar[int] = 0  # how many of the first rows are fixed: see WithFixedTopics
-    counts_only_parameter: ClassVar[str] = (
-        ""  # the parameter that needs counts, if any
-    )
+    counts_only_parameter: ClassVar[str] = ""  # the parameter that needs counts, if any
 
     def check_shape(self, shape: tuple[int, int]) -> None:
         """Raise ValueError if an array among the settings does not fit a factor of that shape."""
