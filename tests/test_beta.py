@@ -30,7 +30,7 @@ from isotopic import (
 )
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Beta, GradientPass
-from isotopic.priors import Fixed, Free, Posterior, Simplex
+from isotopic.priors import Fixed, Free, Posterior, PowerPenalty, Relevance, Simplex, UnitNorm
 from isotopic.problem import Problem
 from isotopic.solvers import CoordinateDescent
 
@@ -678,3 +678,27 @@ def test_row_blocks_whose_divergence_is_infinite_are_refused(rng):
     X[12, 3] = 0
     with pytest.raises(ValueError, match="X has zeros"):
         BetaNMF(2, beta=0).fit([X[:5], X[5:]])
+
+
+@pytest.mark.parametrize(
+    ("priors", "message"),
+    [
+        ({"topics": Lasso(0.3)}, "without a penalty of their own"),
+        ({"topics": UnitNorm()}, "without a penalty of their own"),
+        ({"weights": PowerPenalty(0.1)}, "finite slope at zero"),
+        ({"weights": Relevance()}, "penalties that are known"),
+        ({"weights": Simplex(), "topics": Simplex()}, "needs point estimates"),
+    ],
+)
+def test_priors_that_would_not_be_minimised_are_refused(rng, priors, message):
+    for solver in ("auto", "joint", "alternating"):
+        with pytest.raises(ValueError, match=message):
+            TopicModel(2, divergence=Beta(2), solver=solver, **priors).fit(positive_data(rng))
+
+
+def test_the_general_model_with_beta_one_is_kullback_leibler(rng):
+    X = rng.poisson(3.0, (14, 9)).astype(float)
+    settings = {"max_iter": 5, "tol": 0, "random_state": 0}
+    general = TopicModel(2, divergence=Beta(1), **settings).fit(X)
+    np.testing.assert_array_equal(general.components_, NMF(2, **settings).fit(X).components_)
+    assert general.perplexity(X) > 0

@@ -639,10 +639,15 @@ def test_the_mode_cannot_learn():
         Dirichlet(0.1, learn="both")
 
 
-@pytest.mark.parametrize("solver", [IncrementalEM(), JointEM(), MixedPrecision(Accelerated())])
+@pytest.mark.parametrize("solver", [IncrementalEM(), JointEM()])
 def test_priors_learn_under_any_solver_that_fits(corpus, solver):
     model = LDA(3, solver=solver, max_iter=60, tol=0, random_state=0).fit(corpus)
     assert len(set(model.alpha_)) == 3
+
+
+def test_single_precision_is_refused_for_posteriors(corpus):
+    with pytest.raises(ValueError, match="MixedPrecision needs point estimates"):
+        LDA(3, solver=MixedPrecision(Accelerated())).fit(corpus)
 
 
 def test_a_solver_is_a_subclass_of_solver():

@@ -253,8 +253,8 @@ BAD_CHECKPOINTS = {
     "is-a-folder": (lambda folder: folder, "folder|directory"),
     "empty-text": (lambda folder: "", "(?i)folder|directory|path|checkpoint"),
     "zero-byte": (lambda folder: str(folder / "a\0b"), "null"),
-    "garbage": (lambda folder: _written(folder / "a", b"garbage"), "a: not a ZIP"),
-    "empty-file": (lambda folder: _written(folder / "a", b""), "a: not a ZIP"),
+    "garbage": (lambda folder: _written(folder / "a", b"garbage"), "a: This is not a ZIP"),
+    "empty-file": (lambda folder: _written(folder / "a", b""), "a: This is not a ZIP"),
 }
 
 
@@ -333,7 +333,7 @@ def test_load_refuses_what_is_not_a_model(fitted_models, tmp_path, name):
         path.write_bytes(content)
         refuses(load, path, message="model: ")
     model_of(name).fit(counts(), checkpoint=tmp_path / "fit")
-    refuses(load, tmp_path / "fit", message="'checkpoint', not a 'model'")
+    refuses(load, tmp_path / "fit", message="holds a 'checkpoint', but a 'model' was expected")
 
 
 @pytest.mark.parametrize("path", [None, 3.5, ["a"], {}])

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from numbers import Integral
 from threading import Lock
 from typing import Any
 
@@ -27,9 +28,12 @@ def thread_count(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return available_cores()
+    if not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs must be a whole number or None, not {n_jobs!r}.")
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0. Use None or -1 for every core, 1 for one thread.")
-    return min(n_jobs, _MOST_THREADS) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+    number = int(n_jobs)
+    return min(number, _MOST_THREADS) if number > 0 else max(1, available_cores() + 1 + number)
 
 
 def current_threads() -> int:

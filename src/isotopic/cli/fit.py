@@ -198,8 +198,9 @@ def _print_result(output: Path, fit: Fit, manifest: dict[str, Any], *, json_: bo
         f"in {manifest['seconds']['fitting']:.1f} s, {result}\n"
     )
     click.echo("\n".join(topic_lines(model, data.feature_names, data.sample_names)))
-    report = f"\nReport: {output / REPORT}" if REPORT in manifest["files"] else ""
-    click.echo(printable(f"\nWrote {output}{report}"))
+    click.echo("\n" + printable(f"Wrote {output}"))
+    if REPORT in manifest["files"]:
+        click.echo(printable(f"Report: {output / REPORT}"))
 
 
 def _this_command(*, force: bool = False) -> str:

@@ -49,7 +49,7 @@ class Beta(Majorized):
 
     def __post_init__(self) -> None:
         if isinstance(self.beta, bool) or not isinstance(self.beta, Real):
-            raise TypeError(f"beta must be a number or a name, not {self.beta!r}.")
+            raise TypeError(f"beta must be a number, not {self.beta!r}.")
         if not np.isfinite(self.beta):
             raise ValueError(f"beta must be finite, not {self.beta!r}.")
 

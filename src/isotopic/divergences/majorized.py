@@ -145,8 +145,21 @@ class Majorized(Divergence):
         """Raise ValueError if a side is not a factor, or the data does not suit the divergence."""
         if weights.is_bayesian or weights.is_normalized or topics.is_bayesian:
             raise ValueError(
-                f"{self!r} needs point estimates. Proportions and posteriors "
-                "(Simplex, Dirichlet or Gamma sides) need the Kullback-Leibler divergence."
+                f"{self!r} needs point estimates. Simplex weights, Dirichlet and Gamma sides need "
+                "the Kullback-Leibler divergence."
+            )
+        if topics.norm not in (None, 1.0) or topics.scale_tendency == "shrinks":
+            raise ValueError(
+                f"{self!r} needs topics that are Free or sum to one, without a penalty of their "
+                f"own; these are {type(topics).__name__}. Use Free or Simplex topics."
+            )
+        with np.errstate(divide="ignore"):
+            slope = np.asarray(weights.slope(np.zeros((1, 1))))
+        if weights.learns or topics.learns or not np.all(np.isfinite(slope)):
+            raise ValueError(
+                f"{self!r} needs penalties that are known and have a finite slope at zero; the "
+                f"weights are {type(weights).__name__}. Use Free, Lasso or LogPenalty weights, or "
+                "the Kullback-Leibler divergence."
             )
         for prior in (weights, topics):
             if prior.counts_only_parameter:

@@ -21,7 +21,6 @@ _NEW_TYPES = {
     "Weighted": "SampleWeighted",
     "InTurn": "BlockUpdate",
     "Learning": "HyperparameterUpdates",
-    "LearningState": "HyperparameterState",
     "FurtherMM": "Accelerated",
     "JointMM": "JointEM",
     "SequentialMM": "Alternating",
@@ -62,8 +61,17 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def read_file(path: str | os.PathLike[str], kind: str) -> Any:
-    """Read a file that holds a model or a checkpoint, of this version or of an older one."""
-    return archive.read(path, kind, registered_types(), _upgrade)
+    """Read a file that holds a model, of this version or of an older one, or a checkpoint."""
+    upgrade = _upgrade if kind == "model" else _refuse_older
+    return archive.read(path, kind, registered_types(), upgrade)
+
+
+def _refuse_older(node: Any, version: int) -> Any:
+    """Raise ValueError: the state of a solver is not the same in other versions."""
+    raise ValueError(
+        f"This checkpoint was written by an older isotopic (file format {version}), and this one "
+        "cannot continue it. Delete the file to start again."
+    )
 
 
 def to_archive(model: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Reorder and merge the components of an estimator: its parameters, and what it has fitted."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -125,6 +125,8 @@ def _read_order(given: Any, n: int) -> Array:
 
 def _read_groups(given: Any, n: int) -> Array:
     """Return for each component the number of the merged component that it belongs to."""
+    if not isinstance(given, Iterable):
+        raise ValueError(f"groups must be a list of lists of components, not {given!r}.")
     groups = [list(group) if np.ndim(group) == 1 else group for group in given]
     first, taken = np.arange(n), set[int]()
     for group in groups:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from isotopic.divergences import Divergence, KullbackLeibler
+from isotopic.divergences import Beta, Divergence, KullbackLeibler
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.documentation import documented
 from isotopic.priors import Free, Prior, Simplex
@@ -59,7 +59,9 @@ class TopicModel(BaseTopicModel):
 
     @property
     def _divergence(self) -> Divergence:  # type: ignore[override]
-        return KullbackLeibler() if self.divergence is None else self.divergence
+        if self.divergence is None or self.divergence == Beta(1):
+            return KullbackLeibler()
+        return self.divergence
 
     def _priors(self) -> tuple[Prior, Prior]:
         return (

@@ -81,7 +81,8 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
         before = state.inner
         if before.passes < state.next_update:
             return replace(state, inner=self.inner.step(problem, before))
-        problem = problem.with_updated_hyperparameters(before)
+        updated = problem.in_precision_of(before.topics).with_updated_hyperparameters(before)
+        problem = replace(problem, weights=updated.weights, topics=updated.topics)
         after = self.inner.plain_step(problem, before)
         next_update = after.passes + self.interval
         return HyperparameterState(

@@ -32,6 +32,20 @@ class MixedPrecision(Solver[AcceleratedState]):
     inner: Accelerated = field(default_factory=Accelerated)
     below: float = 1e-4
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, Accelerated):
+            raise TypeError(f"inner must be an Accelerated solver, not {self.inner!r}.")
+
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError for posteriors, and if the inner solver cannot solve the problem."""
+        for prior in (problem.weights, problem.topics):
+            if prior.is_bayesian:
+                raise ValueError(
+                    "MixedPrecision needs point estimates, which their values describe completely; "
+                    f"this problem has a {type(prior).__name__} prior. Use solver='auto'."
+                )
+        self.inner.check(problem)
+
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
         """Return the state at the starting point, in single precision."""
         rough = replace(problem, X=problem.X.in_single_precision)
