@@ -250,12 +250,14 @@ def test_an_interrupted_fit_can_go_on(counts, tmp_path, sent, capsys):
     fit = ["fit", counts, "-k", "3", "--tol", "0", "--no-report"]
     out = tmp_path / "an out"
     with start(*fit, "-o", out, "--max-iter", 10_000_000) as process:
+        said = ""
         for line in process.stderr:
+            said += line
             if line.startswith("iteration    10"):
                 break
         process.send_signal(sent)
-        said = process.stderr.read()
-    assert process.returncode == 128 + sent
+        said += process.stderr.read()
+    assert process.returncode == 128 + sent, said
     made = int(re.search(r"Interrupted after (\d+) iterations", said)[1])
     assert f"To continue: isotopic fit {counts} " in said
     assert f"-o '{out}'" in said

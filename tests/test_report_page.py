@@ -425,7 +425,8 @@ def test_a_large_fit(open_page, tmp_path):
     columns = (features * rng.power(0.3, size=entries)).astype(np.int64)
     rows = rng.integers(samples, size=entries)
     X = sparse.coo_array((np.ones(entries), (rows, columns)), shape=(samples, features)).tocsr()
-    model = LDA(20, eta=None, estimate="variational", max_iter=3, tol=0, random_state=0).fit(X)
+    model = LDA(20, eta=None, estimate="variational", init="random", max_iter=3, tol=0)
+    model.set_params(random_state=0).fit(X)
     path = model.report(tmp_path / "large.html", X)
     assert path.stat().st_size < 10_000_000
     page = open_page(path)

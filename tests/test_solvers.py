@@ -1,6 +1,7 @@
 """The accelerated solver and the inference for new samples: promises, then speed in passes."""
 
 import pickle
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -320,6 +321,35 @@ def test_momentum_begins_anew_when_steps_of_more_passes_do(rng):
     first = sharp.index(True)
     assert steps[first - 1].passes >= 12  # and not before, however little moves
     assert steps[first - 1].momentum > 0.5 >= steps[first].momentum
+
+
+def test_an_interruption_at_any_line_leaves_a_state_and_its_own_history():
+    problem = a_problem((Free(), Simplex()), 0)
+    start, heard = a_start(problem), 0
+    for line in range(150):
+        lines = 0
+
+        def interrupt(frame, event, _, last=line):
+            nonlocal lines
+            if frame.f_code is not solve.__code__:
+                return None
+            if event == "line":
+                lines += 1
+                if lines == last:
+                    raise KeyboardInterrupt
+            return interrupt
+
+        tracing = sys.gettrace()
+        sys.settrace(interrupt)
+        try:
+            solution = solve(problem, JointEM(), start, max_iter=4, tol=0)
+        except KeyboardInterrupt:  # before the first iteration, or after the last
+            continue
+        finally:
+            sys.settrace(tracing)
+        heard += solution.interrupted
+        assert solution.state.passes == len(solution.history)
+    assert heard > 30
 
 
 def test_a_fit_does_as_many_iterations_as_it_is_told(rng):

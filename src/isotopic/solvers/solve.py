@@ -127,6 +127,7 @@ def solve(
     least_gain = min_gain * problem.X.total
     converged = bool(rows) and _has_converged(rows, tol, least_gain)
     interrupted = False
+    reached = state, len(rows)
     try:
         for iteration in count(len(rows) + 1):
             if converged or (max_iter is not None and iteration > max_iter):
@@ -135,6 +136,7 @@ def solve(
             seconds = time.perf_counter() - began
             row = (iteration, state.passes, seconds, state.objective, state.residual)
             rows.append(row)
+            reached = state, iteration  # one assignment: an interruption never comes between
             is_stopped = False
             for callback in callbacks:
                 answer = callback(Iteration(*row, state))
@@ -144,7 +146,8 @@ def solve(
                 break
     except KeyboardInterrupt:
         interrupted = True
-    return Solution(state, np.array(rows, dtype=HISTORY), converged, interrupted)
+    state, iterations = reached
+    return Solution(state, np.array(rows[:iterations], dtype=HISTORY), converged, interrupted)
 
 
 def _has_converged(rows: list[Row], tol: float, least_gain: float) -> bool:
