@@ -222,8 +222,8 @@ def test_long_tables_sum_what_stands_twice_and_go_by_the_names_of_columns(tmp_pa
 def test_tables_in_chunks_are_the_same(tmp_path, monkeypatch):
     FRAME.to_csv(tmp_path / "x.csv")
     long_frame().to_parquet(tmp_path / "y.parquet")
-    monkeypatch.setattr("isotopic.io.delimited._CELLS", 12)
-    monkeypatch.setattr("isotopic.io.parquet._CELLS", 12)
+    monkeypatch.setattr("isotopic.io.tables._TEXT_CELLS", 12)
+    monkeypatch.setattr("isotopic.io.tables._PARQUET_CELLS", 12)
     check(tmp_path / "x.csv", "wide")
     check(tmp_path / "y.parquet", "long")
 

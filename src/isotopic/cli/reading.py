@@ -13,8 +13,8 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.blocks import open_blocks
 from isotopic.cli.output import InputError, library_errors_as_messages, waiting
-from isotopic.io import FORMATS, CountData, Source, make_options, open_source, read_counts
-from isotopic.io.data import feature_names, sample_names
+from isotopic.io import FORMATS, CountData, Options, Source, open_source, read_counts
+from isotopic.io.data import names_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -122,8 +122,8 @@ class SampleNames:
 
     def __getitem__(self, which: slice | Array) -> Array:
         if isinstance(which, slice):
-            return sample_names(self.source, which.start or 0, which.stop)
-        return np.concatenate([sample_names(self.source, int(i), int(i) + 1) for i in which])
+            return names_of(self.source, 0, which.start or 0, which.stop)
+        return np.concatenate([names_of(self.source, 0, int(i), int(i) + 1) for i in which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +172,8 @@ def open_data(
     format = reading.pop("format", None)
     with TemporaryDirectory(prefix="isotopic-", dir=scratch_parent) as scratch:
         with library_errors_as_messages(), waiting(f"opening {path}"):
-            source, format = open_source(path, make_options(**reading), format)
-            names = feature_names(source)
+            source, format = open_source(path, Options(**reading), format)
+            names = names_of(source, 1)
             if 0 in source.shape:
                 raise InputError(f"{path} has no counts: it is {source.shape}.")
             blocks = open_blocks(source, memory_limit=limit, scratch=scratch)
