@@ -358,6 +358,13 @@ def test_tables_with_a_column_of_text(tmp_path, suffix):
     check(file, "text-table", samples="1111", **expected_words(), **options)
 
 
+def test_documents_are_kept_under_other_names(tmp_path):
+    file = write_lines(tmp_path / "x.txt", ["a cat", "the cat"])
+    data = read_counts(file, sample_names=["r", "s"], keep_text=3)
+    assert data.sample_names.tolist() == ["r", "s"]
+    assert data.documents.tolist() == ["a c", "the"]
+
+
 def test_long_documents_in_a_table(tmp_path):
     """The csv module alone refuses cells of more than 128 KiB."""
     pd.DataFrame({"text": ["cat mat " * 50_000, "cat"]}).to_csv(tmp_path / "x.csv", index=False)
@@ -625,6 +632,8 @@ def test_what_does_not_apply_is_refused(tmp_path):
         read_counts(file, format="xls")
     with pytest.raises(ValueError, match="2 feature names for 1 features"):
         read_counts(file, feature_names=["a", "b"])
+    with pytest.raises(ValueError, match="2 sample names for 1 samples"):
+        read_counts(file, sample_names=["r", "s"])
     with pytest.raises(ValueError, match="no column 'c'; the columns are 'a', 'b'"):
         read_counts(file, name_column="c")
     lines = write_lines(tmp_path / "x.txt", ["a cat", "a cat"])

@@ -99,8 +99,8 @@ def names_of(source: Source, axis: int, start: int = 0, stop: int | None = None)
     Without names they are ``"0"``, ``"1"``, ... and ``"x0"``, ``"x1"``, ...
     """
     what, mark = ("feature", "x") if axis else ("sample", "")
-    stop = source.shape[axis] if stop is None else stop
     names = source.feature_names() if axis else source.sample_names(start, stop)
+    stop = source.shape[axis] if stop is None else stop
     if names is None:
         return as_names(f"{mark}{i}" for i in range(start, stop))
     if len(names) != stop - start:
