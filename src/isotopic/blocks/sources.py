@@ -249,8 +249,7 @@ def cut(source: Source, options: BlockOptions) -> Sequence[Block]:
         starts = source.row_starts()
     if starts is None:
         starts = np.arange(n_rows + 1, dtype=np.int64) * width
-    entries = int(starts[-1])
-    n_blocks = 1
+    entries, n_blocks = int(starts[-1]), 1
     while entries > n_blocks * target:
         n_blocks *= 2
     ends = np.searchsorted(starts, np.linspace(0, entries, n_blocks + 1)[1:-1])
@@ -287,14 +286,6 @@ def join_small(blocks: Sequence[Block], options: BlockOptions) -> Iterator[Block
             waiting = []
         waiting.append(block)
     yield waiting[0] if len(waiting) == 1 else Stack(tuple(waiting))
-
-
-def check_widths(blocks: Sequence[Block]) -> None:
-    """Raise if the blocks differ in their number of features."""
-    widths = {block.shape[1]: block.name for block in blocks}
-    if len(widths) > 1:
-        said = " and ".join(f"{name} has {width}" for width, name in list(widths.items())[:2])
-        raise BlockError(f"The blocks differ in their number of features: {said}.")
 
 
 def feature_names(blocks: Sequence[Block]) -> Array | None:

@@ -95,9 +95,7 @@ def reading_options(command: _Command) -> _Command:
 
 def reading_settings(given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of :func:`isotopic.read_counts` that the options stand for."""
-    settings = {}
-    for name in _READING:
-        settings[name] = given[name]
+    settings = {name: given[name] for name in _READING}
     words = given["stop_words"]
     if words == "none":
         settings["stop_words"] = None
@@ -114,11 +112,11 @@ def read_data(path: str, settings: dict[str, Any]) -> CountData:
         return read_counts(path, **settings)
 
 
+@dataclass(frozen=True)
 class SampleNames:
     """The names of the samples of a source, read where they are needed."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    source: Source
 
     def __getitem__(self, which: slice | Array) -> Array:
         if isinstance(which, slice):
@@ -128,32 +126,19 @@ class SampleNames:
 
 @dataclass(frozen=True, eq=False)
 class LargeData:
-    """What is known of data that is not copied to the folder of a fit.
-
-    Attributes
-    ----------
-    feature_names : ndarray of str objects
-    sample_names : SampleNames or ndarray of str objects
-    facts : dict
-        For the manifest: samples, features, nonzeros, format.
-    """
+    """What is known of data that is not copied to the folder of a fit."""
 
     feature_names: Array
     sample_names: SampleNames | Array
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # for the manifest: samples, features, nonzeros, format
 
 
 def describe_data(data: CountData | LargeData) -> dict[str, Any]:
     """Return the numbers of samples, features and nonzeros, and the format."""
     if isinstance(data, LargeData):
         return dict(data.facts)
-    samples, features = data.counts.shape
-    return {
-        "samples": samples,
-        "features": features,
-        "nonzeros": data.counts.nnz,
-        "format": data.format,
-    }
+    shape = {"samples": data.counts.shape[0], "features": data.counts.shape[1]}
+    return shape | {"nonzeros": data.counts.nnz, "format": data.format}
 
 
 @contextmanager
@@ -179,10 +164,6 @@ def open_data(
             blocks = open_blocks(source, memory_limit=limit, scratch=scratch)
             # As for data in memory, names are in the files of the fit, not in the model.
             blocks = replace(blocks, feature_names=None)
-        facts = {
-            "samples": source.shape[0],
-            "features": source.shape[1],
-            "nonzeros": source.entries,
-            "format": format,
-        }
+        shape = {"samples": source.shape[0], "features": source.shape[1]}
+        facts = shape | {"nonzeros": source.entries, "format": format}
         yield blocks, LargeData(names, SampleNames(source), facts)
