@@ -98,11 +98,11 @@ def names_of(source: Source, axis: int, start: int = 0, stop: int | None = None)
 
     Without names they are ``"0"``, ``"1"``, ... and ``"x0"``, ``"x1"``, ...
     """
-    what, mark = ("feature", "x") if axis else ("sample", "")
+    what, made = ("feature", "x{}") if axis else ("sample", "{}")
     names = source.feature_names() if axis else source.sample_names(start, stop)
     stop = source.shape[axis] if stop is None else stop
     if names is None:
-        return as_names(f"{mark}{i}" for i in range(start, stop))
+        return as_names(map(made.format, range(start, stop)))
     if len(names) != stop - start:
         raise ValueError(
             f"there are {len(names):,} {what} names for {stop - start:,} {what}s; if the rows are "

@@ -91,10 +91,9 @@ def open_npz(path: Path, options: Options) -> Source:
     source = NpzSource(
         os.fspath(path), shape, entries, can_read_rows=arrays is not None, csr_arrays=arrays
     )
-    files = find_name_files(path, shape, options)
-    rows, columns = (
-        None if name in members else file for name, file in zip(_NAMES, files, strict=True)
-    )
+    rows, columns = find_name_files(path, shape, options)
+    rows = None if "sample_names" in members else rows
+    columns = None if "feature_names" in members else columns
     return named(source, rows, columns, options.encoding)
 
 
