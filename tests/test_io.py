@@ -222,8 +222,8 @@ def test_long_tables_sum_what_stands_twice_and_go_by_the_names_of_columns(tmp_pa
 def test_tables_in_chunks_are_the_same(tmp_path, monkeypatch):
     FRAME.to_csv(tmp_path / "x.csv")
     long_frame().to_parquet(tmp_path / "y.parquet")
-    monkeypatch.setattr("isotopic.io.delimited._CELLS", 12)
-    monkeypatch.setattr("isotopic.io.parquet._CELLS", 12)
+    monkeypatch.setattr("isotopic.io.tables._TEXT_CELLS", 12)
+    monkeypatch.setattr("isotopic.io.tables._PARQUET_CELLS", 12)
     check(tmp_path / "x.csv", "wide")
     check(tmp_path / "y.parquet", "long")
 
@@ -356,6 +356,13 @@ def test_tables_with_a_column_of_text(tmp_path, suffix):
     check(file, "text-table", samples=frame["id"], **expected_words(), **LIMITS)
     options = {"text_column": "text", "name_column": "n", **LIMITS}
     check(file, "text-table", samples="1111", **expected_words(), **options)
+
+
+def test_documents_are_kept_under_other_names(tmp_path):
+    file = write_lines(tmp_path / "x.txt", ["a cat", "the cat"])
+    data = read_counts(file, sample_names=["r", "s"], keep_text=3)
+    assert data.sample_names.tolist() == ["r", "s"]
+    assert data.documents.tolist() == ["a c", "the"]
 
 
 def test_long_documents_in_a_table(tmp_path):
@@ -625,6 +632,8 @@ def test_what_does_not_apply_is_refused(tmp_path):
         read_counts(file, format="xls")
     with pytest.raises(ValueError, match="2 feature names for 1 features"):
         read_counts(file, feature_names=["a", "b"])
+    with pytest.raises(ValueError, match="2 sample names for 1 samples"):
+        read_counts(file, sample_names=["r", "s"])
     with pytest.raises(ValueError, match="no column 'c'; the columns are 'a', 'b'"):
         read_counts(file, name_column="c")
     lines = write_lines(tmp_path / "x.txt", ["a cat", "a cat"])

@@ -6,10 +6,9 @@ read by :mod:`isotopic.io`.
 """
 
 from isotopic.blocks.block import Block, BlockError
-from isotopic.blocks.counts import BlockedCounts
+from isotopic.blocks.counts import BlockedCounts, load_rows
 from isotopic.blocks.opening import Blocks, is_blocks, open_blocks
 from isotopic.blocks.problem import BlockedProblem, BlockedWeights
-from isotopic.blocks.sampling import load_rows
 from isotopic.blocks.tasks import PlacedBlock
 
 __all__ = [

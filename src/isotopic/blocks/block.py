@@ -1,6 +1,6 @@
 """Row blocks: where their rows are, and how they are loaded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.io import Source
+from isotopic.io.csr_arrays import CsrArrays
 
 
 class Block(Protocol):
@@ -35,15 +36,7 @@ class Block(Protocol):
 
 @dataclass(frozen=True)
 class InMemory:
-    """Rows that are in memory already.
-
-    Parameters
-    ----------
-    name : str
-    X : array or sparse matrix
-    samples, features : ndarray of str objects or None
-        The names of the samples and of the features.
-    """
+    """Rows that are in memory already, as an array or sparse matrix, and their names."""
 
     name: str
     X: Any
@@ -67,14 +60,7 @@ class InMemory:
 
 @dataclass(frozen=True)
 class SourceRows:
-    """Some rows of a source, or all of them.
-
-    Parameters
-    ----------
-    source : Source
-    start, stop : int
-    entries : int
-    """
+    """Some rows of a source, or all of them."""
 
     source: Source
     start: int
@@ -84,7 +70,7 @@ class SourceRows:
     @property
     def name(self) -> str:
         """The name of the source and the rows."""
-        if self.is_whole:
+        if (self.start, self.stop) == (0, self.source.shape[0]):
             return self.source.name
         return f"{self.source.name}, rows {self.start} to {self.stop}"
 
@@ -93,17 +79,6 @@ class SourceRows:
         """The numbers of samples and features."""
         return self.stop - self.start, self.source.shape[1]
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the block has all rows of its source."""
-        return (self.start, self.stop) == (0, self.source.shape[0])
-
-    @property
-    def can_load_in_place(self) -> bool:
-        """Whether the rows can be read straight into arrays, because the files are as they were."""
-        arrays = self.source.csr_arrays
-        return arrays is not None and arrays.is_unchanged
-
     def load(self) -> Any:
         """Return the rows."""
         return self.source.rows(self.start, self.stop)
@@ -111,12 +86,7 @@ class SourceRows:
 
 @dataclass(frozen=True)
 class Stack:
-    """Small neighbouring blocks that are loaded as one.
-
-    Parameters
-    ----------
-    parts : tuple of Block
-    """
+    """Small neighbouring blocks that are loaded as one."""
 
     parts: tuple[Block, ...]
 
@@ -165,13 +135,7 @@ class BlockError(ValueError):
 
 
 def load_raw(block: Block) -> Any:
-    """Return the rows of a block as they are stored.
-
-    Raises
-    ------
-    FileNotFoundError, BlockError
-        With the name of the block.
-    """
+    """Return the rows of a block as they are stored; errors name the block."""
     with errors_that_name(block.name):
         loaded = block.load()
     rows: Any = loaded if sparse.issparse(loaded) else np.asarray(loaded)
@@ -187,26 +151,17 @@ def load_in_place(block: Block, dtype: DTypeLike, buffers: Buffers) -> CountMatr
 
     Checksums are not computed again, which would take longer than reading. ``None``: the block is
     not stored as CSR arrays, or its files have changed.
-
-    Parameters
-    ----------
-    block : Block
-    dtype : dtype
-        The type of the counts.
-    buffers : Buffers
     """
     parts = _parts_in_place(block)
     if parts is None:
         return None
-    rows = np.cumsum([0, *(part.shape[0] for part in parts)]).tolist()
-    entries = np.cumsum([0, *(part.entries for part in parts)]).tolist()
+    rows = np.cumsum([0, *(part.shape[0] for part, _ in parts)]).tolist()
+    entries = np.cumsum([0, *(part.entries for part, _ in parts)]).tolist()
     starts = np.zeros(rows[-1] + 1, np.int64)
     features = buffers.get("features", entries[-1], np.int32)
     values = buffers.get("values", entries[-1], dtype)
-    for i, part in enumerate(parts):
+    for i, (part, arrays) in enumerate(parts):
         own, here = starts[rows[i] : rows[i + 1] + 1], slice(entries[i], entries[i + 1])
-        arrays = part.source.csr_arrays
-        assert arrays is not None
         with errors_that_name(part.name):
             arrays.read_rows_into(part.start, part.stop, own, features[here], values[here])
         own += entries[i]
@@ -218,10 +173,15 @@ def can_load_in_place(block: Block) -> bool:
     return _parts_in_place(block) is not None
 
 
-def _parts_in_place(block: Block) -> Sequence[SourceRows] | None:
-    parts = block.parts if isinstance(block, Stack) else (block,)
-    found = [part for part in parts if isinstance(part, SourceRows) and part.can_load_in_place]
-    return found if len(found) == len(parts) else None
+def _parts_in_place(block: Block) -> list[tuple[SourceRows, CsrArrays]] | None:
+    """Return the parts of a block with their arrays, if all files are as they were."""
+    found = []
+    for part in block.parts if isinstance(block, Stack) else (block,):
+        arrays = part.source.csr_arrays if isinstance(part, SourceRows) else None
+        if not isinstance(part, SourceRows) or arrays is None or not arrays.is_unchanged:
+            return None
+        found.append((part, arrays))
+    return found
 
 
 def sample_names(block: Block) -> Array | None:

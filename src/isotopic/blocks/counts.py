@@ -5,37 +5,27 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from isotopic._core import native
 from isotopic.arrays import Array
 from isotopic.blocks.engine import Engine, LocalEngine
 from isotopic.blocks.opening import Blocks
 from isotopic.blocks.row_store import EqualShares
-from isotopic.blocks.tasks import PlacedBlock
+from isotopic.blocks.tasks import Added, PlacedBlock
 from isotopic.count_checks import check_range
 from isotopic.counts import CountMatrix
 
 
 @dataclass
 class BlockTotals:
-    """What is known of some blocks after they were checked.
-
-    Attributes
-    ----------
-    pieces : list of PlacedBlock
-    sample_totals : list of ndarray
-        One for each block.
-    feature_totals : ndarray of shape (features,)
-    saturated_divergence : float
-    largest : int
-        Bytes of the largest block.
-    """
+    """What is known of some blocks after they were checked."""
 
     pieces: list[PlacedBlock]
-    sample_totals: list[Array]
+    sample_totals: list[Array]  # one array for each block
     feature_totals: Array
     saturated_divergence: float
-    largest: int
+    largest: int  # bytes of the largest block
 
     def plus(self, later: Self) -> Self:
         """Return the totals with those of later blocks."""
@@ -54,13 +44,22 @@ class CheckBlocks:
 
     def __call__(self, piece: PlacedBlock, X: CountMatrix) -> BlockTotals:
         """Return the totals of one block."""
-        return BlockTotals(
-            [piece],
-            [X.sample_totals],
-            X.feature_totals,
-            X.saturated_divergence,
-            X.nbytes,
-        )
+        totals = [X.sample_totals], X.feature_totals
+        return BlockTotals([piece], *totals, X.saturated_divergence, X.nbytes)
+
+
+@dataclass(frozen=True)
+class SelectRows:
+    """The task that selects rows."""
+
+    which: Array  # their numbers in the data, ascending
+
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Added:
+        """Return the selected rows of one block, as a list of sparse matrices."""
+        first, last = np.searchsorted(self.which, (piece.start, piece.stop))
+        rows = X.as_sparse().rows(self.which[first:last] - piece.start)
+        parts = rows.values, rows.features, rows.row_starts
+        return Added([sparse.csr_array(parts, shape=rows.shape)])
 
 
 class BlockedCounts:
@@ -134,6 +133,18 @@ class BlockedCounts:
     def equal_shares(self, n_components: int) -> EqualShares:
         """Return each sample's total, divided equally among the components."""
         return EqualShares(n_components, str(self.dtype))
+
+
+def load_rows(X: BlockedCounts, which: Array) -> CountMatrix:
+    """Return the rows ``which`` (ascending) of all blocks in memory."""
+    engine = X.engine
+    if isinstance(engine, LocalEngine) and engine.cache.size is not None:
+        engine.cache.clear()  # the rows may need all memory that the limit leaves
+        engine = LocalEngine(cache_size=0)
+    parts = engine.total(SelectRows(which), X.pieces).values
+    rows = CountMatrix.of_canonical(sparse.vstack(parts, format="csr"), X.dtype)
+    rows.copies = None if X.copies is None else X.copies[which]
+    return rows
 
 
 def _engine(blocks: Blocks) -> Engine:

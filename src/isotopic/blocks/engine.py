@@ -1,17 +1,20 @@
-"""Engines: running a task on every block; here on this machine, reading blocks ahead."""
+"""Engines: running a task on every block; here on this machine, with a cache and reading ahead."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from isotopic._core import native
+from isotopic.arrays import Array
 from isotopic.blocks.block import Buffers
-from isotopic.blocks.cache import BlockCache
 from isotopic.blocks.tasks import A, PlacedBlock, Task, TreeSum
-from isotopic.counts import CountMatrix
+from isotopic.counts import INDEX_BYTES, CountMatrix
 from isotopic.threads import current_threads, use_threads
 
 T = TypeVar("T")
@@ -21,15 +24,9 @@ MIN_CONCURRENT = 2
 
 
 class Engine(Protocol):
-    """Runs a task on every block, and adds up the results.
+    """Runs a task on every block, and adds up the results."""
 
-    Attributes
-    ----------
-    watch : callable or None
-        Called after each block with the number of blocks that are done, and of all blocks.
-    """
-
-    watch: Callable[[int, int], None] | None
+    watch: Callable[[int, int], None] | None  # called with the numbers of blocks done, and of all
 
     @property
     def shared(self) -> bool:
@@ -51,6 +48,76 @@ class Engine(Protocol):
         """Yield each block with its counts, loaded in this process."""
 
 
+class BlockCache:
+    """A cache for blocks between passes.
+
+    The totals of samples always stay. Indexes by feature come next, because they take longer to
+    make than the counts to read, and less memory. If all of them fit, the first blocks stay too.
+    Every pass goes through all blocks, so that a cache of those used last would never be hit.
+    ``size`` is in bytes; with ``None`` everything stays.
+    """
+
+    def __init__(self, size: int | None) -> None:
+        self.size, self._lock = size, Lock()
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self._blocks: dict[int, CountMatrix] = {}
+        self._indexes: dict[int, Any] = {}
+        self._sample_totals: dict[int, Array] = {}
+        self._used = self._reserved = 0
+
+    def expect(self, pieces: Sequence[PlacedBlock]) -> None:
+        """Reserve memory for the indexes that a pass over these blocks will make."""
+        self._reserved = 0
+        for piece in pieces:
+            is_new = piece.number not in self._blocks and piece.number not in self._indexes
+            if is_new and piece.facts is not None:
+                self._reserved += INDEX_BYTES * piece.facts.entries
+
+    def get(self, piece: PlacedBlock) -> CountMatrix | None:
+        """Return a block, or ``None`` if it is not in the cache."""
+        return self._blocks.get(piece.number)
+
+    def attach_index(self, piece: PlacedBlock, X: CountMatrix) -> None:
+        """Set the index and the totals of a block that was read again, or compute them."""
+        if X.is_sparse:
+            index = self._indexes.get(piece.number)
+            X.by_feature = X.by_feature if index is None else index
+        totals = self._sample_totals.get(piece.number)
+        X.sample_totals = X.sample_totals if totals is None else totals
+        self._sample_totals[piece.number] = X.sample_totals
+
+    def would_keep(self, piece: PlacedBlock) -> bool:
+        """Whether a sparse block would stay."""
+        if piece.facts is None:
+            return False
+        entry = np.dtype(piece.facts.dtype).itemsize + np.dtype(np.int32).itemsize
+        index, known = INDEX_BYTES * piece.facts.entries, piece.number in self._indexes
+        more = entry * piece.facts.entries + (0 if known else index)
+        return self._fits(more + self._reserved - (0 if known else index))
+
+    def put(self, piece: PlacedBlock, X: CountMatrix, *, in_buffers: bool) -> None:
+        """Keep a block if it fits, or only its index if its counts are ``in_buffers``."""
+        with self._lock:
+            index = INDEX_BYTES * len(X.values) if X.is_sparse else 0
+            known = piece.number in self._indexes
+            if not known:
+                self._reserved = max(0, self._reserved - index)
+            more = X.nbytes - (index if known else 0)
+            if not in_buffers and self._fits(more + self._reserved):
+                self._used += more
+                self._indexes.pop(piece.number, None)
+                self._blocks[piece.number] = X
+            elif X.is_sparse and not known and self._fits(index):
+                self._used += index
+                self._indexes[piece.number] = X.by_feature
+
+    def _fits(self, more: int) -> bool:
+        return self.size is None or self._used + more <= self.size
+
+
 @dataclass(frozen=True)
 class Workspace:
     """Memory for working on one block after the other."""
@@ -64,16 +131,7 @@ class LocalEngine:
 
     A block for each thread is faster: threads never wait for each other, and while one reads,
     others compute. Where there is not enough memory for that, one block is read ahead.
-
-    Parameters
-    ----------
-    cache_size : int or None
-        Bytes of the :class:`~isotopic.blocks.cache.BlockCache`.
-
-    Attributes
-    ----------
-    max_concurrent : int
-        How many blocks may be in memory besides those in the cache.
+    ``max_concurrent`` is how many blocks may be in memory besides those in the cache.
     """
 
     shared = False

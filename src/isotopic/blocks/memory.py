@@ -1,6 +1,7 @@
 """Memory: dividing a memory limit among cache, loaded blocks, weights and samples."""
 
 import os
+import tempfile
 import weakref
 from typing import Any
 from uuid import uuid4
@@ -51,14 +52,7 @@ _ARRAYS_PER_SAMPLE = 12
 
 
 class Memory:
-    """The memory of one fit.
-
-    Parameters
-    ----------
-    X : BlockedCounts
-    n_components : int
-    weights : Prior
-        The prior of the weights.
+    """The memory of one fit, whose prior of the weights is ``weights``.
 
     Attributes
     ----------
@@ -66,11 +60,6 @@ class Memory:
         For what the samples need from one pass to the next.
     n_sampled : int
         How many samples may be in memory together, before the first pass.
-
-    Raises
-    ------
-    ValueError
-        If the limit is too small for the topics and the blocks; the message says what is needed.
     """
 
     def __init__(self, X: BlockedCounts, n_components: int, weights: Prior) -> None:
@@ -92,7 +81,7 @@ class Memory:
         self.n_sampled = _n_sampled(X, n_components, cache)
         self.store: Store = MemoryStore()
         if on_disk or X.engine.shared:
-            folder = FolderStore.new(X.blocks.scratch)
+            folder = FolderStore(tempfile.mkdtemp(prefix="isotopic-", dir=X.blocks.scratch))
             self.store = folder
             weakref.finalize(self, folder.close)
             X.engine.check_sees(folder.folder)
@@ -109,8 +98,7 @@ class Memory:
 
 def _n_sampled(X: BlockedCounts, n_components: int, cache: int | None) -> int:
     """Return how many samples can be in memory together, with what is computed from them."""
-    counts = X.entries
-    each = _BYTES_PER_COUNT * counts / X.shape[0]
+    each = _BYTES_PER_COUNT * X.entries / X.shape[0]
     each += _ARRAYS_PER_SAMPLE * n_components * X.dtype.itemsize
     most = _MOST_FOR_SAMPLES if cache is None else min(cache, _MOST_FOR_SAMPLES)
     return min(X.shape[0], int(most / each))

@@ -3,16 +3,16 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.blocks.block import Block, Stack, sample_names
+from isotopic.blocks.block import Block, BlockError, Stack, sample_names
 from isotopic.blocks.sources import (
     BlockOptions,
-    check_widths,
     feature_names,
     find_blocks,
     is_dask,
@@ -140,7 +140,10 @@ def open_blocks(
     if not found:
         raise ValueError(f"{source!r:.200} has no row blocks.")
     blocks = tuple(join_small(found, options))
-    check_widths(blocks)
+    widths = {block.shape[1]: block.name for block in blocks}
+    if len(widths) > 1:
+        said = " and ".join(f"{name} has {width}" for width, name in list(widths.items())[:2])
+        raise BlockError(f"The blocks differ in their number of features: {said}.")
     names = getattr(source, "var_names", None)  # of AnnData
     if names is None and isinstance(source, Source):
         names = source.feature_names()
@@ -169,7 +172,7 @@ def parse_bytes(given: Any) -> int | None:
         return None
     value = given
     if isinstance(given, str):
-        digits = given.strip().rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        digits = given.strip().rstrip(ascii_letters)
         unit = given.strip()[len(digits) :].upper()
         try:
             value = float(digits) * _UNITS[unit]

@@ -6,10 +6,17 @@ from typing import Any, Self
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.blocks.block_pass import BlockPass, Recipe, RecipeRows, Sums
 from isotopic.blocks.counts import BlockedCounts
-from isotopic.blocks.hyperparameters import BlockedEvidence, Squares, SumStatistics
 from isotopic.blocks.memory import Memory
+from isotopic.blocks.passes import (
+    BlockedEvidence,
+    BlockPass,
+    Recipe,
+    RecipeRows,
+    Squares,
+    Sums,
+    SumStatistics,
+)
 from isotopic.blocks.row_store import Extrapolated, RowsByNumber, RowsInMemory, StoredRows
 from isotopic.divergences.base import PassSums
 from isotopic.kernels import Counts
@@ -22,17 +29,10 @@ from isotopic.registry import register
 @register
 @dataclass
 class BlockedWeights:
-    """The weights of all samples as a recipe; it stands for a Posterior.
-
-    Attributes
-    ----------
-    recipe : Recipe
-    sums : Sums or None
-        Of the pass that used them; ``None`` before the first.
-    """
+    """The weights of all samples as a recipe; it stands for a Posterior."""
 
     recipe: Recipe
-    sums: Sums | None = None
+    sums: Sums | None = None  # of the pass that used them; None before the first
 
     @property
     def term(self) -> float:
@@ -81,7 +81,7 @@ class BlockedProblem(Problem):
         jointly: bool = True,
     ) -> Counts:
         """Make a pass over the data, and return what both sides absorb next."""
-        to: Any = StoredRows.new(self.memory.store)
+        to: Any = StoredRows(self.memory.store)
         task = BlockPass(
             self.divergence,
             self._shareable(weights.recipe),
@@ -109,7 +109,7 @@ class BlockedProblem(Problem):
             prior = prior.with_self_contribution(None)
         if self.weights.needs_squares or self.topics.needs_squares:
             recipe, of_topics = self._shareable(state.weights.recipe), state.topics.effective
-            to, entries = StoredRows.new(store), StoredRows.new(store)
+            to, entries = StoredRows(store), StoredRows(store)
             squares = Squares(prior, recipe, of_topics, evidence, to, entries)
             topic_squares = np.asfortranarray(self.X.engine.total(squares, pieces).values)
             evidence = replace(evidence, squares=to)

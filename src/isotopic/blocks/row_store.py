@@ -1,10 +1,9 @@
 """Row stores: the expected counts of the samples of each block, kept between passes."""
 
 import os
-import tempfile
 import weakref
 from bisect import bisect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 from uuid import uuid4
@@ -46,18 +45,9 @@ class FolderStore:
 
     A file appears only when it is complete, and a name always has the same content. So any worker
     can replace one that dies.
-
-    Parameters
-    ----------
-    folder : str
     """
 
     folder: str
-
-    @classmethod
-    def new(cls, parent: str | None) -> "FolderStore":
-        """Return a store in a new folder in ``parent``, or where temporary files are."""
-        return cls(tempfile.mkdtemp(prefix="isotopic-", dir=parent))
 
     def put(self, key: str, number: int, rows: Array) -> None:
         """Write the rows of a block."""
@@ -118,28 +108,18 @@ class BlockRows:
 
 @register
 class StoredRows(BlockRows):
-    """Rows in a store, which are deleted with this object.
+    """Rows in a store under a new key, which are deleted with this object.
 
-    Parameters
-    ----------
-    store : Store
-    key : str
-    owned : bool, default=True
-        Whether the rows are deleted with this object; false for copies in other processes.
+    Copies in other processes have the same ``key``, and delete nothing.
     """
 
-    def __init__(self, store: Store, key: str, owned: bool = True) -> None:
-        self.store, self.key = store, key
-        if owned:
-            weakref.finalize(self, store.discard, key)
-
-    @classmethod
-    def new(cls, store: Store) -> "StoredRows":
-        """Return an object with a new key."""
-        return cls(store, uuid4().hex)
+    def __init__(self, store: Store, key: str | None = None) -> None:
+        self.store, self.key = store, uuid4().hex if key is None else key
+        if key is None:
+            weakref.finalize(self, store.discard, self.key)
 
     def __reduce__(self) -> Any:
-        return StoredRows, (self.store, self.key, False)
+        return StoredRows, (self.store, self.key)
 
     def put(self, piece: PlacedBlock, rows: Array) -> None:
         """Keep the rows of a block."""
@@ -161,17 +141,10 @@ class StoredRows(BlockRows):
 @register
 @dataclass(frozen=True, eq=False)
 class RowsByNumber:
-    """Rows in a store that are indexed by row numbers, those of a block at a time.
-
-    Parameters
-    ----------
-    rows : StoredRows
-    starts : tuple of int
-        The first row of each block.
-    """
+    """Rows in a store that are indexed by row numbers, those of a block at a time."""
 
     rows: StoredRows
-    starts: tuple[int, ...]
+    starts: tuple[int, ...]  # the first row of each block
 
     def __getitem__(self, which: Array) -> Array:
         """Return the rows of a block."""
@@ -199,7 +172,7 @@ class RowsInMemory(BlockRows):
 
     def stored(self, store: Store, pieces: Any) -> StoredRows:
         """Return the rows in a store."""
-        kept = StoredRows.new(store)
+        kept = StoredRows(store)
         for piece in pieces:
             kept.put(piece, self.values[piece.rows])
         return kept
@@ -239,13 +212,8 @@ class Extrapolated(BlockRows):
 
     def stored(self, store: Store, pieces: Any) -> "Extrapolated":
         """Return the same with both in a store."""
-        return Extrapolated(
-            self.divergence,
-            self.latest.stored(store, pieces),
-            self.previous.stored(store, pieces),
-            self.momentum,
-            self.floor,
-        )
+        latest, previous = (rows.stored(store, pieces) for rows in (self.latest, self.previous))
+        return replace(self, latest=latest, previous=previous)
 
 
 @register

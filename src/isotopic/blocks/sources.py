@@ -15,14 +15,11 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.blocks.block import Block, BlockError, InMemory, SourceRows, Stack, errors_that_name
-from isotopic.io import TEXT_FORMATS, Source, open_source
-from isotopic.io.csr_folder import open_csr_folder
+from isotopic.io import TEXT_FORMATS, Options, Source, open_source
 from isotopic.io.hdf5 import is_zarr, open_hdf5, stored_source
-from isotopic.io.names import find_name_files
-from isotopic.io.npy import memory_map_source
-from isotopic.io.options import Options
-from isotopic.io.recognise import recognise
-from isotopic.io.source import LoadedSource, NamedSource, named
+from isotopic.io.npy import memory_map_source, open_csr_folder
+from isotopic.io.read import recognise
+from isotopic.io.source import LoadedSource, find_name_files, named
 from isotopic.io.triplets import looks_like_triplets
 
 # A block costs as much as some entries for each feature, for sums of the size of the topics. So it
@@ -218,10 +215,9 @@ def _blocks_of_folder(
 
 def whole_block(source: Source) -> Block:
     """Return a source as one block."""
-    inner = source.inner if isinstance(source, NamedSource) else source
-    if isinstance(inner, LoadedSource):
+    if isinstance(source, LoadedSource):
         names = source.sample_names(), source.feature_names()
-        return InMemory(source.name, inner.counts, *names)
+        return InMemory(source.name, source.counts, *names)
     return SourceRows(source, 0, source.shape[0], source.entries)
 
 
@@ -237,13 +233,12 @@ def cut(source: Source, options: BlockOptions) -> Sequence[Block]:
             f"n_features={options.n_features!r}, but {source.name} has {width} features."
         )
     target = options.target_entries(width)
-    inner = source.inner if isinstance(source, NamedSource) else source
-    if isinstance(inner, LoadedSource) or not source.can_read_rows:
+    if isinstance(source, LoadedSource) or not source.can_read_rows:
         if source.entries <= target or (options.scratch is None and options.memory_limit is None):
             return [whole_block(source)]
         if options.scratch is not None:
             source = _write_by_rows(source, options.scratch)
-        elif isinstance(inner, LoadedSource):
+        elif isinstance(source, LoadedSource):
             raise ValueError(
                 f"{source.name} can only be read as a whole. Give open_blocks a scratch= folder, "
                 "where its rows are written to, or read it with isotopic.read_counts."
@@ -254,8 +249,7 @@ def cut(source: Source, options: BlockOptions) -> Sequence[Block]:
         starts = source.row_starts()
     if starts is None:
         starts = np.arange(n_rows + 1, dtype=np.int64) * width
-    entries = int(starts[-1])
-    n_blocks = 1
+    entries, n_blocks = int(starts[-1]), 1
     while entries > n_blocks * target:
         n_blocks *= 2
     ends = np.searchsorted(starts, np.linspace(0, entries, n_blocks + 1)[1:-1])
@@ -273,12 +267,12 @@ def _write_by_rows(source: Source, scratch: str) -> Source:
         try:
             source.write_arrays(Path(folder))
             written = open_csr_folder(Path(folder), Options())
-            samples, features = source.sample_names(), source.feature_names()
+            written = named(written, source.sample_names(), source.feature_names())
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
     weakref.finalize(written, shutil.rmtree, folder, ignore_errors=True)
-    return named(written, samples, features)
+    return written
 
 
 def join_small(blocks: Sequence[Block], options: BlockOptions) -> Iterator[Block]:
@@ -294,14 +288,6 @@ def join_small(blocks: Sequence[Block], options: BlockOptions) -> Iterator[Block
     yield waiting[0] if len(waiting) == 1 else Stack(tuple(waiting))
 
 
-def check_widths(blocks: Sequence[Block]) -> None:
-    """Raise if the blocks differ in their number of features."""
-    widths = {block.shape[1]: block.name for block in blocks}
-    if len(widths) > 1:
-        said = " and ".join(f"{name} has {width}" for width, name in list(widths.items())[:2])
-        raise BlockError(f"The blocks differ in their number of features: {said}.")
-
-
 def feature_names(blocks: Sequence[Block]) -> Array | None:
     """Return the names of the features, which must be the same in all files that have them."""
     names: Array | None = None
@@ -312,7 +298,7 @@ def feature_names(blocks: Sequence[Block]) -> Array | None:
                 found = part.features
             elif isinstance(part, SourceRows):
                 source = part.source
-                shared = source.features if isinstance(source, NamedSource) else None
+                shared = source.names[1]  # files of a folder have one file of names
                 key = shared if isinstance(shared, str) else id(source)
                 if key in seen:
                     continue

@@ -19,42 +19,23 @@ from isotopic.counts import CountMatrix
 
 
 class BlockFacts(NamedTuple):
-    """What the first loading of a block found.
+    """What the first loading of a block found."""
 
-    Attributes
-    ----------
-    dtype : str
-        The precision of all blocks.
-    is_canonical : bool
-        Whether its sparse rows are stored in the form that is worked on, and need no conversion.
-    entries : int
-    """
-
-    dtype: str
-    is_canonical: bool
+    dtype: str  # the precision of all blocks
+    is_canonical: bool  # whether sparse rows are stored in the form that is worked on
     entries: int
 
 
 @dataclass(frozen=True)
 class PlacedBlock:
-    """A block with its place in the data.
-
-    Attributes
-    ----------
-    number, start, stop : int
-    block : Block
-    facts : BlockFacts or None
-        ``None``: the block was not loaded yet, so that everything is checked.
-    copies : ndarray or None
-        How often each of its samples counts.
-    """
+    """A block with its place in the data."""
 
     number: int
     start: int
     stop: int
     block: Block
-    facts: BlockFacts | None = None
-    copies: Array | None = None
+    facts: BlockFacts | None = None  # None: not loaded yet, so that everything is checked
+    copies: Array | None = None  # how often each of its samples counts
 
     @property
     def rows(self) -> slice:
@@ -72,13 +53,7 @@ class PlacedBlock:
         return self.facts is not None and self.facts.is_canonical and can_load_in_place(self.block)
 
     def load(self, buffers: Buffers | None = None) -> CountMatrix:
-        """Return the counts of the block, which may be in ``buffers``.
-
-        Raises
-        ------
-        FileNotFoundError, BlockError
-            With the name of the block.
-        """
+        """Return the counts of the block, which may be in ``buffers``; errors name the block."""
         X = None
         if self.facts is not None and self.facts.is_canonical:
             buffers = Buffers() if buffers is None else buffers

@@ -59,11 +59,9 @@ def run(argv: Sequence[str] | None) -> int:
         code = app.main(arguments, "isotopic", standalone_mode=False, obj=arguments)
     except click.exceptions.Abort:
         return _fail("Interrupted.", _INTERRUPTED, arguments)
-    except click.UsageError as error:
-        if error.ctx is not None:
-            click.echo(error.ctx.get_usage(), err=True)
-        return _fail(error.format_message(), error.exit_code, arguments)
     except click.ClickException as error:
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(error.ctx.get_usage(), err=True)
         return _fail(error.format_message(), error.exit_code, arguments)
     except BrokenPipeError:  # the reader, such as head, has closed the pipe
         sys.stderr.close()

@@ -8,7 +8,7 @@ import click
 import isotopic
 from isotopic.cli import options
 from isotopic.cli.folder import Fit, check_folder, read_folder, write_fit
-from isotopic.cli.output import as_json, library_errors_as_messages, printable
+from isotopic.cli.output import library_errors_as_messages, print_result
 from isotopic.estimators import MODELS
 
 
@@ -48,8 +48,6 @@ def convert(folder: Path, to: str, output: Path, no_report: bool, force: bool, j
         "converted_from": {"folder": str(folder.absolute()), "class": type(source.model).__name__},
     }
     manifest = write_fit(output, Fit(model, source.data, facts), report=not no_report)
-    if json_:
-        click.echo(as_json({"output": str(output), **manifest}))
-    else:
-        click.echo(printable(f"Wrote {output}: {type(source.model).__name__} converted to {to}"))
+    line = f"Wrote {output}: {type(source.model).__name__} converted to {to}"
+    print_result({"output": str(output), **manifest}, line, json_=json_)
     return 0

@@ -9,9 +9,8 @@ import numpy as np
 from isotopic._core import native
 from isotopic.cli import options
 from isotopic.cli.folder import REPORT, Fit, check_folder, write_fit
-from isotopic.cli.output import as_json, printable
+from isotopic.cli.output import as_json, printable, topic_facts, topic_lines
 from isotopic.cli.report import open_in_browser
-from isotopic.cli.topics import topic_facts, topic_lines
 from isotopic.datasets import load_kjv
 from isotopic.estimators import LDA
 from isotopic.io.data import CountData, as_count_data

@@ -21,10 +21,11 @@ from isotopic.cli.output import (
     library_errors_as_messages,
     print_message,
     printable,
+    topic_facts,
+    topic_lines,
     warnings_as_messages,
 )
 from isotopic.cli.report import open_in_browser
-from isotopic.cli.topics import topic_facts, topic_lines
 from isotopic.io.read import TEXT_FORMATS
 from isotopic.progress import show_progress
 

@@ -186,8 +186,6 @@ def weight_tables(fit: Fit) -> Iterator[Any]:
 
 def write_tables(tables: Iterable[Any], path: Path) -> None:
     """Write tables, one below the other, to Parquet or CSV: the suffix of the path decides."""
-    if path.suffix not in (".parquet", ".csv"):
-        raise InputError(f"The name of the output must end with .csv or .parquet: {path.name}")
     open_writer = parquet.ParquetWriter if path.suffix == ".parquet" else csv.CSVWriter
     with ExitStack() as stack:
         writer = None

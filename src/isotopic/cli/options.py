@@ -165,10 +165,7 @@ def model_options(command: _Command) -> _Command:
 def make_model(given: dict[str, Any], **settings: Any) -> Any:
     """Return the unfitted model that the options ask for; reject parameters that it lacks."""
     name = given["model"]
-    parameters = {}
-    for parameter in _PARAMETERS:
-        if given[parameter] is not None:
-            parameters[parameter] = given[parameter]
+    parameters = {key: given[key] for key in _PARAMETERS if given[key] is not None}
     accepted = MODELS[name]().get_params()
     for parameter in (*parameters, *given["others"]):
         if parameter not in accepted:

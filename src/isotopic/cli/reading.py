@@ -13,8 +13,8 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.blocks import open_blocks
 from isotopic.cli.output import InputError, library_errors_as_messages, waiting
-from isotopic.io import FORMATS, CountData, Source, make_options, open_source, read_counts
-from isotopic.io.data import feature_names, sample_names
+from isotopic.io import FORMATS, CountData, Options, Source, open_source, read_counts
+from isotopic.io.data import names_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -95,9 +95,7 @@ def reading_options(command: _Command) -> _Command:
 
 def reading_settings(given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of :func:`isotopic.read_counts` that the options stand for."""
-    settings = {}
-    for name in _READING:
-        settings[name] = given[name]
+    settings = {name: given[name] for name in _READING}
     words = given["stop_words"]
     if words == "none":
         settings["stop_words"] = None
@@ -114,46 +112,33 @@ def read_data(path: str, settings: dict[str, Any]) -> CountData:
         return read_counts(path, **settings)
 
 
+@dataclass(frozen=True)
 class SampleNames:
     """The names of the samples of a source, read where they are needed."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    source: Source
 
     def __getitem__(self, which: slice | Array) -> Array:
         if isinstance(which, slice):
-            return sample_names(self.source, which.start or 0, which.stop)
-        return np.concatenate([sample_names(self.source, int(i), int(i) + 1) for i in which])
+            return names_of(self.source, 0, which.start or 0, which.stop)
+        return np.concatenate([names_of(self.source, 0, int(i), int(i) + 1) for i in which])
 
 
 @dataclass(frozen=True, eq=False)
 class LargeData:
-    """What is known of data that is not copied to the folder of a fit.
-
-    Attributes
-    ----------
-    feature_names : ndarray of str objects
-    sample_names : SampleNames or ndarray of str objects
-    facts : dict
-        For the manifest: samples, features, nonzeros, format.
-    """
+    """What is known of data that is not copied to the folder of a fit."""
 
     feature_names: Array
     sample_names: SampleNames | Array
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # for the manifest: samples, features, nonzeros, format
 
 
 def describe_data(data: CountData | LargeData) -> dict[str, Any]:
     """Return the numbers of samples, features and nonzeros, and the format."""
     if isinstance(data, LargeData):
         return dict(data.facts)
-    samples, features = data.counts.shape
-    return {
-        "samples": samples,
-        "features": features,
-        "nonzeros": data.counts.nnz,
-        "format": data.format,
-    }
+    shape = {"samples": data.counts.shape[0], "features": data.counts.shape[1]}
+    return shape | {"nonzeros": data.counts.nnz, "format": data.format}
 
 
 @contextmanager
@@ -172,17 +157,13 @@ def open_data(
     format = reading.pop("format", None)
     with TemporaryDirectory(prefix="isotopic-", dir=scratch_parent) as scratch:
         with library_errors_as_messages(), waiting(f"opening {path}"):
-            source, format = open_source(path, make_options(**reading), format)
-            names = feature_names(source)
+            source, format = open_source(path, Options(**reading), format)
+            names = names_of(source, 1)
             if 0 in source.shape:
                 raise InputError(f"{path} has no counts: it is {source.shape}.")
             blocks = open_blocks(source, memory_limit=limit, scratch=scratch)
             # As for data in memory, names are in the files of the fit, not in the model.
             blocks = replace(blocks, feature_names=None)
-        facts = {
-            "samples": source.shape[0],
-            "features": source.shape[1],
-            "nonzeros": source.entries,
-            "format": format,
-        }
+        shape = {"samples": source.shape[0], "features": source.shape[1]}
+        facts = shape | {"nonzeros": source.entries, "format": format}
         yield blocks, LargeData(names, SampleNames(source), facts)

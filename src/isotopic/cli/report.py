@@ -7,7 +7,7 @@ import click
 
 from isotopic.cli import options
 from isotopic.cli.folder import REPORT, check_free, read_folder, write_fit_report
-from isotopic.cli.output import as_json, print_message, printable
+from isotopic.cli.output import print_message, print_result
 
 
 @click.command(
@@ -37,10 +37,8 @@ def report(
     if not (open_ and path.exists() and not force and output is None and title is None):
         check_free([path], force)
         write_fit_report(read_folder(folder), path, title=title)
-    if json_:
-        click.echo(as_json({"report": str(path), "bytes": path.stat().st_size}))
-    else:
-        click.echo(printable(f"Report: {path}"))
+    facts = {"report": str(path), "bytes": path.stat().st_size}
+    print_result(facts, f"Report: {path}", json_=json_)
     if open_:
         open_in_browser(path)
     return 0

@@ -15,10 +15,9 @@ from isotopic.cli import options, reading
 from isotopic.cli.folder import Fit, check_free, read_folder, topic_table, write_tables
 from isotopic.cli.output import (
     InputError,
-    as_json,
     library_errors_as_messages,
     print_message,
-    printable,
+    print_result,
     warnings_as_messages,
 )
 from isotopic.io import CountData
@@ -70,11 +69,9 @@ def transform(folder: Path, data: str, output: Path, **given: Any) -> int:
         print_message(
             f"warning: ignored {left_out:,} counts of features that the fit does not have"
         )
-    if given["json_"]:
-        shape = {"samples": n_samples, "components": len(fit.model.components_)}
-        click.echo(as_json({"output": str(output), **shape, "counts_left_out": left_out}))
-    else:
-        click.echo(printable(f"Wrote {output}: weights of {n_samples:,} samples"))
+    facts = {"output": str(output), "samples": n_samples, "components": len(fit.model.components_)}
+    line = f"Wrote {output}: weights of {n_samples:,} samples"
+    print_result(facts | {"counts_left_out": left_out}, line, json_=given["json_"])
     return 0
 
 

@@ -59,38 +59,20 @@ class ClusterLost(Exception):  # noqa: N818 - not an error for the user: it is t
 
 @dataclass(frozen=True)
 class Worker:
-    """What the scheduler knows about a worker that answers.
-
-    Attributes
-    ----------
-    threads : int
-    is_running : bool
-        Whether it accepts tasks. Dask pauses workers that are short of memory.
-    is_busy : bool
-        Whether it has reported, since the last look, that it executes a task.
-    """
+    """What the scheduler knows about a worker that answers."""
 
     threads: int
-    is_running: bool
-    is_busy: bool
+    is_running: bool  # whether it accepts tasks: Dask pauses workers that are short of memory
+    is_busy: bool  # whether it has reported, since the last look, that it executes a task
 
 
 class Cluster:
-    """Call a cluster with time limits.
-
-    Parameters
-    ----------
-    client : distributed.Client
-
-    Attributes
-    ----------
-    silent : set of str
-        Addresses of workers that the scheduler lists, but that have sent no heartbeat for
-        ``ANSWER_SECONDS``: they are paused (``SIGSTOP``), or cut off.
-    """
+    """Call a cluster with time limits."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
+        # Workers that the scheduler lists, but that have sent no heartbeat for ANSWER_SECONDS: they
+        # are paused (SIGSTOP), or cut off.
         self.silent: set[str] = set()
         self._heartbeats: dict[str, tuple[float, float]] = {}  # the last one, and when it was new
 
@@ -99,10 +81,7 @@ class Cluster:
     ) -> Any:
         """Return the answer to an asynchronous call in which ``n_bytes`` travel.
 
-        Raises
-        ------
-        ClusterLost
-            If there is none within the limit, or the other side is lost.
+        Raise ``ClusterLost`` if there is none within the limit, or the other side is lost.
         """
         seconds = limit_of(n_bytes)
         try:
@@ -117,11 +96,8 @@ class Cluster:
     def retry(self, attempt: Callable[[dict[str, Worker]], T]) -> T:
         """Return the result of the first attempt that loses no workers.
 
-        Raises
-        ------
-        ConnectionError
-            If workers are lost in each of ``ATTEMPTS`` attempts, or there are none, or the
-            scheduler is gone.
+        Raise ``ConnectionError`` if workers are lost in each of ``ATTEMPTS`` attempts, or there are
+        none, or the scheduler is gone.
         """
         reason = ""
         for _ in range(ATTEMPTS):
@@ -144,11 +120,7 @@ class Cluster:
         start = time.monotonic()
         while True:
             try:
-                workers = {
-                    address: worker
-                    for address, worker in self.workers().items()
-                    if worker.is_running
-                }
+                workers = {a: worker for a, worker in self.workers().items() if worker.is_running}
             except ClusterLost as error:
                 waited = time.monotonic() - start
                 if waited >= ANSWER_SECONDS or self.client.status in ("closing", "closed"):
@@ -194,11 +166,8 @@ class Cluster:
     ) -> None:
         """Wait for results for which ``n_bytes`` travel, as long as workers work.
 
-        Raises
-        ------
-        ClusterLost
-            If results are lost, the scheduler does not answer, or within the limit no worker has
-            worked and no result has arrived.
+        Raise ``ClusterLost`` if results are lost, the scheduler does not answer, or no worker has
+        worked and no result has arrived within the limit.
         """
         limit, n_finished = limit_of(n_bytes), 0
         progress = checked = time.monotonic()

@@ -16,22 +16,12 @@ from isotopic.dask.cluster import Cluster, size_of
 
 @dataclass(frozen=True)
 class DelayedBlock:
-    """A row block that a Dask graph computes.
-
-    Parameters
-    ----------
-    name : str
-    shape : tuple of int
-    delayed : dask Delayed
-        Of a matrix, or of a list of rows and matrices.
-    held : bool
-        Whether the workers have it already.
-    """
+    """A row block that a Dask graph computes."""
 
     name: str
     shape: tuple[int, int]
-    delayed: Any
-    held: bool
+    delayed: Any  # of a matrix, or of a list of rows and matrices
+    held: bool  # whether the workers have it already
 
     @property
     def entries(self) -> int:

@@ -8,8 +8,14 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 
+#: The arrays of a CSR matrix.
+PARTS = ("data", "indices", "indptr")
+
 # Numbers that have to be converted are read in parts of this many, which stay in the cache.
 _PART = 2**15
+
+DAMAGED_ROWS = "the row pointers (indptr) are damaged: they do not fit the entries"
+_DAMAGED = "the indices of {} are damaged"
 
 
 class StoredArray(NamedTuple):
@@ -22,21 +28,13 @@ class StoredArray(NamedTuple):
 
 
 class CsrArrays(NamedTuple):
-    """Where the arrays of a CSR matrix are.
-
-    Attributes
-    ----------
-    data, indices, indptr : StoredArray
-    n_features : int
-    status : tuple of int
-        Sizes and times of the last change of the files when the source was opened.
-    """
+    """Where the arrays of a CSR matrix are."""
 
     data: StoredArray
     indices: StoredArray
     indptr: StoredArray
     n_features: int
-    status: tuple[int, ...]
+    status: tuple[tuple[int, int], ...]  # of the files when the source was opened
 
     @property
     def is_unchanged(self) -> bool:
@@ -82,13 +80,9 @@ class CsrArrays(NamedTuple):
         _read(self.data, first, values)
 
 
-_DAMAGED = "the indices of {} are damaged"
-
-
-def file_status(*paths: str) -> tuple[int, ...]:
+def file_status(*paths: str) -> tuple[tuple[int, int], ...]:
     """Return the sizes of files and the times of their last changes."""
-    found = [os.stat(path) for path in paths]
-    return tuple(number for status in found for number in (status.st_size, status.st_mtime_ns))
+    return tuple((status.st_size, status.st_mtime_ns) for status in map(os.stat, paths))
 
 
 def stored_array(path: str, file: BinaryIO) -> StoredArray | None:
@@ -117,7 +111,7 @@ def check_row_starts(starts: Array, *sizes: int) -> None:
     """Raise if the row pointers of a CSR matrix do not fit its arrays."""
     fits = len(starts) > 0 and starts[0] == 0 and bool(np.all(np.diff(starts) >= 0))
     if not fits or any(starts[-1] != size for size in sizes):
-        raise ValueError("the row pointers (indptr) are damaged: they do not fit the entries")
+        raise ValueError(DAMAGED_ROWS)
 
 
 def _read(stored: StoredArray, start: int, to: Array) -> int:
@@ -131,19 +125,15 @@ def _read(stored: StoredArray, start: int, to: Array) -> int:
         for begin in range(0, len(to), _PART):
             wanted = to[begin : begin + _PART]
             numbers = wanted if is_same else part[: len(wanted)]
-            _fill(file, numbers)
+            left = memoryview(numbers.data).cast("B")
+            while len(left):
+                n = file.readinto(left)
+                if not n:
+                    raise ValueError(f"{stored.path} is shorter than when it was opened")
+                left = left[n:]
             if not is_same:
                 wanted[:] = numbers
             if stored.dtype.kind in "iu":
                 unsigned = numbers.view(f"u{numbers.dtype.itemsize}")
                 largest = max(largest, int(unsigned.max()))
     return largest
-
-
-def _fill(file: Any, array: Array) -> None:
-    left = memoryview(array.data).cast("B")
-    while len(left):
-        n = file.readinto(left)
-        if not n:
-            raise ValueError(f"{file.name} is shorter than when it was opened")
-        left = left[n:]

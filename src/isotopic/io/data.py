@@ -1,15 +1,23 @@
-"""CountData: counts in memory with the names of their rows and columns."""
+"""CountData: counts in memory with their names, and the file format that holds both."""
 
+import os
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from isotopic import archive
 from isotopic.arrays import Array
-from isotopic.io.names import as_names
-from isotopic.io.source import LoadedSource, Source, check_structure
+from isotopic.io.files import as_names
+from isotopic.io.source import LoadedSource, Options, Source, check_structure, loaded
+
+# The file of counts in the folder of a fit.
+COUNTS_IN_FOLDER = "counts.isotopic"
+
+_MEMBERS = {"counts", "sample_names", "feature_names", "documents"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,43 +59,13 @@ class CountData:
 
 
 def as_count_data(source: Source, format: str) -> CountData:
-    """Read a source as a whole, check its counts, and fill in the names that it does not have."""
+    """Read a source as a whole, check its counts, and fill in the names that it does not have.
+
+    Duplicates are summed, explicit zeros left out, and the smallest type that fits is chosen.
+    """
     matrix = source.rows(0, source.shape[0])
-    if sparse.issparse(matrix):
-        check_structure(matrix)
-    counts = narrow(_check_counts(sparse.csr_array(matrix)))
-    documents = source.documents if isinstance(source, LoadedSource) else None
-    return CountData(counts, sample_names(source), feature_names(source), format, documents)
-
-
-def sample_names(source: Source, start: int = 0, stop: int | None = None) -> Array:
-    """Return the names of the rows ``start:stop``; without names they are ``"0"``, ``"1"``, ..."""
-    stop = source.shape[0] if stop is None else stop
-    names = source.sample_names(start, stop)
-    if names is None:
-        return as_names(map(str, range(start, stop)))
-    return _check_number(names, stop - start, "sample")
-
-
-def feature_names(source: Source) -> Array:
-    """Return the names of the columns; without names they are ``"x0"``, ``"x1"``, ..."""
-    names = source.feature_names()
-    if names is None:
-        return as_names(map("x{}".format, range(source.shape[1])))
-    return _check_number(names, source.shape[1], "feature")
-
-
-def _check_number(names: Array, count: int, what: str) -> Array:
-    if len(names) != count:
-        raise ValueError(
-            f"there are {len(names):,} {what} names for {count:,} {what}s; if the rows are the "
-            "features, say so with transpose"
-        )
-    return names
-
-
-def _check_counts(counts: Any) -> Any:
-    """Return counts without duplicates; raise for an entry that is not a count."""
+    check_structure(matrix)
+    counts: Any = sparse.csr_array(matrix)
     if 0 in counts.shape:
         raise ValueError(f"there are no counts: the table is {counts.shape[0]} x {counts.shape[1]}")
     if counts.dtype.kind not in "biuf":
@@ -103,16 +81,65 @@ def _check_counts(counts: Any) -> Any:
             f"sample {row}, feature {counts.indices[at]} has {counts.data[at]}: "
             "counts must be finite and at least 0"
         )
-    return counts
-
-
-def narrow(counts: Any) -> Any:
-    """Return counts without explicit zeros, whole numbers as int32 or int64, others as float64."""
     if not counts.data.all():
         counts = counts.copy()
         counts.eliminate_zeros()
-    values = counts.data
-    largest = float(values.max(initial=0))
+    values, largest = counts.data, float(counts.data.max(initial=0))
     if values.dtype.kind == "f" and not (largest < 2**53 and np.all(values == np.rint(values))):
-        return counts.astype(np.float64)
-    return counts.astype(np.int32 if largest < 2**31 else np.int64)
+        counts = counts.astype(np.float64)
+    else:
+        counts = counts.astype(np.int32 if largest < 2**31 else np.int64)
+    documents = source.documents if isinstance(source, LoadedSource) else None
+    return CountData(counts, names_of(source, 0), names_of(source, 1), format, documents)
+
+
+def names_of(source: Source, axis: int, start: int = 0, stop: int | None = None) -> Array:
+    """Return the names ``start:stop`` of the samples (axis 0), or those of the features (axis 1).
+
+    Without names they are ``"0"``, ``"1"``, ... and ``"x0"``, ``"x1"``, ...
+    """
+    what, made = ("feature", "x{}") if axis else ("sample", "{}")
+    names = source.feature_names() if axis else source.sample_names(start, stop)
+    stop = source.shape[axis] if stop is None else stop
+    if names is None:
+        return as_names(map(made.format, range(start, stop)))
+    if len(names) != stop - start:
+        raise ValueError(
+            f"there are {len(names):,} {what} names for {stop - start:,} {what}s; if the rows are "
+            "the features, say so with transpose"
+        )
+    return names
+
+
+def write_counts(path: str | os.PathLike[str], data: CountData) -> None:
+    """Write counts and names to a file that :func:`isotopic.read_counts` reads.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Replaced once the new file is complete.
+    data : CountData
+    """
+    tree = {
+        "counts": sparse.csr_array(data.counts),
+        "sample_names": as_names(data.sample_names),
+        "feature_names": as_names(data.feature_names),
+        "documents": None if data.documents is None else as_names(data.documents),
+    }
+    archive.write(path, "counts", tree)
+
+
+def read_counts_file(path: Path, options: Options) -> LoadedSource:
+    """Read such a file, or the one in the folder of a fit."""
+    tree: Any = archive.read(path / COUNTS_IN_FOLDER if path.is_dir() else path, "counts", {})
+    if not isinstance(tree, dict) or set(tree) != _MEMBERS:
+        raise ValueError("the file does not hold counts and their names")
+    if not sparse.issparse(tree["counts"]):
+        raise ValueError("the counts of the file are not a sparse table")
+    for name in _MEMBERS - {"counts"}:
+        given = tree[name]
+        strings = isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.ndim == 1
+        if not (strings or (given is None and name == "documents")):
+            raise ValueError(f"the {name} of the file are not a list of str")
+    names = tree["sample_names"], tree["feature_names"], tree["documents"]
+    return loaded(tree["counts"], *names)

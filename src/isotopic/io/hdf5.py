@@ -11,33 +11,25 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.io.csr_arrays import check_row_starts
-from isotopic.io.names import as_names
-from isotopic.io.opening import extra, head_of, is_plain_file, open_seekable
-from isotopic.io.options import Options
-from isotopic.io.source import Source, check_plausible, check_structure
+from isotopic.io.csr_arrays import DAMAGED_ROWS, PARTS, check_row_starts
+from isotopic.io.files import as_names, extra, head_of, is_plain_file, open_seekable
+from isotopic.io.source import Options, Source, check_plausible, check_structure
 
-_MAGIC = b"\x89HDF\r\n"
+#: The first bytes of a file of HDF5.
+HDF5_MAGIC = b"\x89HDF\r\n"
+
+# AnnData's tables of samples and features, whose indexes are the names.
+_FRAMES = ("obs", "var")
 _ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
-_PARTS = ("data", "indices", "indptr")
 
 
 @dataclass(frozen=True, eq=False)
 class Hdf5Source(Source):
-    """A matrix in a file of HDF5 or in a zarr folder.
+    """A matrix in a file of HDF5 or in a zarr folder."""
 
-    Parameters
-    ----------
-    key : str
-        Where in the file the matrix is; ``""`` is the root of a zarr array.
-    layout : {"dense", "csr", "csc"}
-    has_names : bool
-        Whether the file has AnnData's names of samples (``obs``) and features (``var``).
-    """
-
-    key: str
-    layout: str
-    has_names: bool
+    key: str  # where in the file the matrix is; "" is the root of a zarr array
+    layout: str  # dense, csr or csc
+    has_names: bool  # whether there are AnnData's names of samples (obs) and features (var)
 
     @property
     def name(self) -> str:
@@ -51,20 +43,17 @@ class Hdf5Source(Source):
             if self.layout == "dense":
                 return np.asarray(node[start:stop])
             if self.layout == "csr":
-                return self._csr_rows(node, start, stop)
-            data, indices, indptr = (np.asarray(node[part][:]) for part in _PARTS)
+                starts = np.asarray(node["indptr"][start : stop + 1]).astype(np.int64, copy=False)
+                first, last = int(starts[0]), int(starts[-1])
+                if not 0 <= first <= last <= self.entries:
+                    raise ValueError(DAMAGED_ROWS)
+                data, indices = (np.asarray(node[part][first:last]) for part in PARTS[:2])
+                shape = (stop - start, self.shape[1])
+                return sparse.csr_array((data, indices, starts - first), shape=shape, copy=False)
+            data, indices, indptr = (np.asarray(node[part][:]) for part in PARTS)
         whole = sparse.csc_array((data, indices, indptr), shape=self.shape)
         check_structure(whole)
         return whole.tocsr()[start:stop]
-
-    def _csr_rows(self, node: Any, start: int, stop: int) -> Any:
-        starts = np.asarray(node["indptr"][start : stop + 1]).astype(np.int64, copy=False)
-        first, last = int(starts[0]), int(starts[-1])
-        if not 0 <= first <= last <= self.entries:
-            raise ValueError("the row pointers (indptr) are damaged: they do not fit the entries")
-        data, indices = (np.asarray(node[part][first:last]) for part in ("data", "indices"))
-        shape = (stop - start, self.shape[1])
-        return sparse.csr_array((data, indices, starts - first), shape=shape, copy=False)
 
     def row_starts(self) -> Array | None:
         """Return where the entries of each row start."""
@@ -76,32 +65,19 @@ class Hdf5Source(Source):
         check_row_starts(starts, self.entries)
         return starts
 
-    def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
-        """Return the names of observations."""
-        return self._names("obs", start, stop)
-
-    def feature_names(self) -> Array | None:
-        """Return the names of variables."""
-        return self._names("var", 0, None)
-
-    def _names(self, axis: str, start: int, stop: int | None) -> Array | None:
+    def _stored_names(self, axis: int, start: int, stop: int | None) -> Array | None:
         if not self.has_names:
             return None
         with _opened(self.path) as root:
-            frame = root[axis]
+            frame = root[_FRAMES[axis]]
             if not hasattr(frame, "attrs") or "_index" not in frame.attrs:
-                raise ValueError(f"{axis} has no index")
+                raise ValueError(f"{_FRAMES[axis]} has no index")
             return as_names(_strings(frame[frame.attrs["_index"]], start, stop))
 
 
 def is_zarr(path: Path) -> bool:
     """Whether a folder is one of zarr."""
     return any((path / name).is_file() for name in _ZARR_FILES)
-
-
-def is_hdf5(head: bytes) -> bool:
-    """Whether the first bytes of a file are those of HDF5."""
-    return head.startswith(_MAGIC)
 
 
 def has_annotations(path: Path) -> bool:
@@ -113,7 +89,7 @@ def has_annotations(path: Path) -> bool:
 def open_h5ad(path: Path, options: Options) -> Source:
     """Open a file of AnnData: the matrix ``X``, a layer, or what ``key`` names."""
     with _opened(path) as root:
-        missing = [name for name in ("obs", "var") if name not in root]
+        missing = [name for name in _FRAMES if name not in root]
         if missing:
             raise ValueError(f"this HDF5 file is not AnnData: it has no {' and no '.join(missing)}")
         layers = sorted(root["layers"]) if "layers" in root else []
@@ -134,19 +110,16 @@ def open_h5ad(path: Path, options: Options) -> Source:
 def open_hdf5(path: Path, options: Options) -> Source:
     """Open HDF5 or zarr: what ``key`` names, or ``X``, or the only matrix there is."""
     with _opened(path) as root:
-        if options.key:
-            key = options.key
-            if hasattr(root, "shape") or key not in root:
-                found = "an array" if hasattr(root, "shape") else ", ".join(root)
-                raise ValueError(f"the file has no {key!r}; it has {found or 'nothing'}")
-            return _describe(path, root, key, has_names="obs" in root and "var" in root)
-        if hasattr(root, "shape") or "indptr" in root:
+        is_array, key = hasattr(root, "shape"), options.key
+        names = [] if is_array else list(root)
+        found = "an array" if is_array else ", ".join(names) or "nothing"
+        if key and (is_array or key not in root):
+            raise ValueError(f"the file has no {key!r}; it has {found}")
+        if not key and (is_array or "indptr" in names):
             return _describe(path, root, "", has_names=False)
-        names = list(root)
-        if "X" not in names and len(names) != 1:
-            found = ", ".join(names) or "nothing"
+        if not key and "X" not in names and len(names) != 1:
             raise ValueError(f"the file has {found}; say with key= which is the matrix")
-        key = "X" if "X" in names else names[0]
+        key = key or ("X" if "X" in names else names[0])
         return _describe(path, root, key, has_names="obs" in names and "var" in names)
 
 
@@ -182,13 +155,13 @@ def _describe_sparse(node: Any, name: str) -> tuple[str, tuple[int, int]]:
     attributes = dict(node.attrs)
     kind = str(attributes.get("encoding-type", attributes.get("h5sparse_format", "?")))
     layout = "csr" if "csr" in kind else "csc"
-    if layout not in kind or any(part not in node for part in _PARTS):
+    if layout not in kind or any(part not in node for part in PARTS):
         raise ValueError(f"{name} is stored as {kind}, not as a dense or sparse matrix")
     given: Any = attributes.get("shape", attributes.get("h5sparse_shape"))
     if given is None or len(given) != 2 or min(given) < 0:
         raise ValueError(f"{name} does not have a shape of two numbers")
     shape = int(given[0]), int(given[1])
-    for part in _PARTS:
+    for part in PARTS:
         _check_numbers(node[part], part)
         if len(node[part].shape) != 1:
             raise ValueError(f"{part} has {len(node[part].shape)} dimensions, not one")
@@ -224,7 +197,7 @@ def _opened(given: str | Path) -> Iterator[Any]:
     try:
         if path.is_dir():
             yield extra("zarr", "files").open(os.fspath(path), mode="r")
-        elif not is_hdf5(head_of(path)):
+        elif not head_of(path).startswith(HDF5_MAGIC):
             raise ValueError("this is not a file of HDF5")
         elif is_plain_file(path):
             with extra("h5py", "files").File(path, "r") as file:

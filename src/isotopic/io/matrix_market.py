@@ -1,21 +1,25 @@
-"""Matrix Market.
+"""Matrix Market, also in 10x Genomics' folders: lines of a row, a column and a number.
 
 SciPy can read it too, but some damaged files make its reader end the process.
 """
 
 import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from isotopic.io.entries import read_entries
-from isotopic.io.opening import bare, beside, open_text
-from isotopic.io.options import Options
-from isotopic.io.source import Source, named
+from isotopic.arrays import Array
+from isotopic.io.files import as_names, bare, beside, open_text
+from isotopic.io.source import Options, Source, check_plausible, named, transposed
+
+# Lines that are held at once.
+_LINES = 2**18
 
 _NUMBERS = ("real", "double", "integer", "unsigned-integer", "pattern")
 
@@ -32,14 +36,7 @@ class _Header(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatrixMarketSource(Source):
-    """A file of Matrix Market; text can only be read as a whole.
-
-    Parameters
-    ----------
-    encoding : str
-    """
-
-    encoding: str
+    """A file of Matrix Market; text can only be read as a whole."""
 
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop``."""
@@ -56,10 +53,10 @@ class MatrixMarketSource(Source):
 def open_mtx(path: Path, options: Options) -> Source:
     """Open a file; the names of its rows and columns may be in files beside it."""
     rows, columns = _find_names(path, "row"), _find_names(path, "col")
-    return named(open_matrix(path, options), rows, columns, options.encoding)
+    return named(_open_matrix(path, options), rows, columns, options.encoding)
 
 
-def open_matrix(path: Path, options: Options) -> Source:
+def _open_matrix(path: Path, options: Options) -> Source:
     """Open a file without looking for names."""
     with open_text(path, options.encoding) as stream:
         header = _header(stream)
@@ -69,7 +66,39 @@ def open_matrix(path: Path, options: Options) -> Source:
         if rows != columns:
             raise ValueError(f"a symmetric matrix must be square, not {rows} x {columns}")
         entries *= 2  # at most
-    return MatrixMarketSource(os.fspath(path), (rows, columns), entries, options.encoding)
+    return MatrixMarketSource(os.fspath(path), (rows, columns), entries, encoding=options.encoding)
+
+
+def find_10x(folder: Path) -> Path | None:
+    """Find the matrix of a folder of 10x Genomics' layout."""
+    return beside(folder / "-", "matrix.mtx")
+
+
+def open_10x(path: Path, options: Options) -> Source:
+    """Open a folder with a matrix of features x cells, features (or genes) and barcodes."""
+    matrix = find_10x(path)
+    if matrix is None:
+        raise ValueError("there is no matrix.mtx or matrix.mtx.gz in the folder")
+    genes = beside(matrix, "features.tsv", "genes.tsv")
+    cells = beside(matrix, "barcodes.tsv")
+    return named(
+        transposed(_open_matrix(matrix, options)),
+        None if cells is None else os.fspath(cells),
+        None if genes is None else _gene_names(genes, options.encoding),
+        options.encoding,
+    )
+
+
+def _gene_names(path: Path, encoding: str) -> Array:
+    """Return the names of genes; a name of several genes gets the identifier of each."""
+    with open_text(path, encoding) as stream:
+        rows = [line.rstrip("\r\n").split("\t") for line in stream]
+    names = [row[1] if len(row) > 1 else row[0] for row in rows]
+    times = Counter(names)
+    return as_names(
+        name if times[name] == 1 else f"{name} ({row[0]})"
+        for name, row in zip(names, rows, strict=True)
+    )
 
 
 def _header(stream: IO[str]) -> _Header:
@@ -132,3 +161,63 @@ def _find_names(path: Path, kind: str) -> str | None:
     ]
     found = beside(path, *names)
     return None if found is None else os.fspath(found)
+
+
+def read_entries(
+    stream: IO[str], line: int, shape: tuple[int, int], names: Sequence[str]
+) -> tuple[Any, int]:
+    """Return the counts in the lines that are left, from number ``line`` on, and how many they are.
+
+    A line has a row and a column, numbered from 1, and a count; ``names`` says what these are
+    called. Without the third, all counts are 1. Entries with the same row and column are summed.
+    """
+    small = np.dtype(np.int32 if max(shape) < 2**31 else np.int64)  # half the memory
+    parts: list[list[Array]] = [[np.empty(0, small)], [np.empty(0, small)], [np.empty(0)]]
+    for part in _read_parts(stream, line, shape, names):
+        parts[0].append((part[:, 0] - 1).astype(small))
+        parts[1].append((part[:, 1] - 1).astype(small))
+        parts[2].append(part[:, 2].copy() if len(names) == 3 else np.ones(len(part)))
+    rows, columns, values = (np.concatenate(parts.pop(0)) for _ in range(3))
+    check_plausible(shape, len(values))
+    return sparse.coo_array((values, (rows, columns)), shape=shape).tocsr(), len(values)
+
+
+def _read_parts(
+    stream: IO[str], line: int, shape: tuple[int, int], names: Sequence[str]
+) -> Iterator[Array]:
+    while lines := list(islice(stream, _LINES)):
+        rows = [row for row in lines if not row.isspace()]
+        try:
+            part = np.loadtxt(rows, ndmin=2, comments=None) if rows else np.empty((0, len(names)))
+            if not _is_valid(part, shape, names).all():
+                raise ValueError
+        except ValueError:
+            _raise_for_bad_line(lines, line, shape, names)
+            raise
+        yield part
+        line += len(lines)
+
+
+def _is_valid(part: Array, shape: tuple[int, int], names: Sequence[str]) -> Array:
+    if part.shape[1] != len(names):
+        return np.zeros(1, dtype=bool)
+    places, values = part[:, :2], part[:, 2:]
+    inside = (places >= 1) & (places <= shape) & (places == np.floor(places))
+    counts = (values >= 0) & (values < np.inf)
+    return np.asarray(inside.all(axis=1) & counts.all(axis=1))
+
+
+def _raise_for_bad_line(
+    lines: list[str], first: int, shape: tuple[int, int], names: Sequence[str]
+) -> None:
+    for number, text in enumerate(lines, first):
+        if text.isspace():
+            continue
+        try:
+            row = np.array([text.split()], dtype=np.float64)
+        except ValueError:
+            row = np.empty((1, 0))
+        if not _is_valid(row, shape, names).all():
+            wanted = [f"a {name} (1 to {most})" for name, most in zip(names, shape, strict=False)]
+            wanted += [f"a {name} of at least 0" for name in names[2:]]
+            raise ValueError(f"line {number}: {text.strip()!r:.60} is not {', '.join(wanted)}")

@@ -1,4 +1,4 @@
-"""NumPy's ``.npy`` and memory maps: a dense array in a file."""
+"""NumPy's ``.npy``: a dense array in a file, or a folder with the arrays of a CSR matrix."""
 
 import os
 from dataclasses import dataclass
@@ -7,27 +7,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from isotopic.io.csr_arrays import read_array_header
-from isotopic.io.names import find_name_files
-from isotopic.io.opening import is_plain_file
-from isotopic.io.options import Options
-from isotopic.io.source import Source, named
+from isotopic.io.csr_arrays import (
+    PARTS,
+    CsrArrays,
+    StoredArray,
+    file_status,
+    read_array_header,
+    stored_array,
+)
+from isotopic.io.files import is_plain_file
+from isotopic.io.source import Options, Source, check_plausible, find_name_files, named
 
 
 @dataclass(frozen=True, eq=False)
 class NpySource(Source):
-    """A dense array in a file that the system maps into memory.
-
-    Parameters
-    ----------
-    dtype : str
-    offset : int
-        Where in the file the numbers start.
-    order : {"C", "F"}
-    """
+    """A dense array in a file that the system maps into memory."""
 
     dtype: str
-    offset: int
+    offset: int  # where in the file the numbers start
     order: Literal["C", "F"]
 
     def rows(self, start: int, stop: int) -> Any:
@@ -48,16 +45,15 @@ def open_npy(path: Path, options: Options) -> Source:
         held = os.fstat(file.fileno()).st_size - offset
     if len(shape) != 2 or dtype.kind not in "biuf":
         raise ValueError(f"the array is {dtype} of shape {shape}, not a table of counts")
-    promised = shape[0] * shape[1] * dtype.itemsize
+    entries = shape[0] * shape[1]
+    promised = entries * dtype.itemsize
     if promised > held:
         raise ValueError(f"the header promises {promised:,} bytes; {held:,} follow")
     order: Literal["C", "F"] = "F" if is_fortran else "C"
-    entries = shape[0] * shape[1]
     source = NpySource(
         os.fspath(path), shape, entries, dtype.str, offset, order, can_read_rows=True
     )
-    rows, columns = find_name_files(path, source.shape, options)
-    return named(source, rows, columns, options.encoding)
+    return named(source, *find_name_files(path, shape, options), options.encoding)
 
 
 def memory_map_source(mapped: Any) -> Source:
@@ -78,3 +74,48 @@ def memory_map_source(mapped: Any) -> Source:
         "C" if mapped.flags.c_contiguous else "F",
         can_read_rows=True,
     )
+
+
+def is_csr_folder(folder: Path) -> bool:
+    """Whether a folder holds the arrays of a CSR matrix."""
+    return (folder / "indptr.npy").is_file()
+
+
+def open_csr_folder(path: Path, options: Options) -> Source:
+    """Open a folder; without ``shape.npy`` the largest feature is the last, or ``n_features``."""
+    if not is_csr_folder(path):
+        raise ValueError("this is not a folder with data.npy, indices.npy and indptr.npy")
+    data, indices, indptr = (_array(path / f"{name}.npy") for name in PARTS)
+    if "f" in indices.dtype.kind + indptr.dtype.kind or indptr.size == 0:
+        raise ValueError("indices.npy and indptr.npy must hold whole numbers")
+    if data.size != indices.size:
+        raise ValueError(f"data.npy has {data.size:,} numbers, indices.npy {indices.size:,}")
+    shape = (indptr.size - 1, _n_features(path, indices, options))
+    check_plausible(shape, data.size)
+    status = file_status(data.path, indices.path, indptr.path)
+    arrays = CsrArrays(data, indices, indptr, shape[1], status)
+    source = Source(os.fspath(path), shape, data.size, can_read_rows=True, csr_arrays=arrays)
+    return named(source, *find_name_files(path / "-", shape, options), options.encoding)
+
+
+def _array(path: Path) -> StoredArray:
+    with path.open("rb") as file:
+        found = stored_array(os.fspath(path), file)
+        held = os.fstat(file.fileno()).st_size
+    if found is None:
+        raise ValueError(f"{path.name} must be a list of real numbers")
+    if found.offset + found.size * found.dtype.itemsize > held:
+        raise ValueError(f"{path.name} is cut off: its header promises {found.size:,} numbers")
+    return found
+
+
+def _n_features(path: Path, indices: StoredArray, options: Options) -> int:
+    if (path / "shape.npy").is_file():
+        shape = np.load(path / "shape.npy", allow_pickle=False)
+        if shape.shape != (2,) or shape.dtype.kind not in "iu":
+            raise ValueError(f"shape.npy must hold two whole numbers, not {shape!r:.60}")
+        return int(shape[1])
+    if options.n_features is not None:
+        return options.n_features
+    mapped: Any = np.load(path / "indices.npy", mmap_mode="r", allow_pickle=False)
+    return int(mapped.max()) + 1 if indices.size else 0

@@ -13,11 +13,22 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.io.csr_arrays import CsrArrays, file_status, read_array_header, stored_array
-from isotopic.io.names import as_names, find_name_files
-from isotopic.io.opening import DAMAGED, is_plain_file, open_seekable
-from isotopic.io.options import Options
-from isotopic.io.source import Source, check_plausible, check_structure, named
+from isotopic.io.csr_arrays import (
+    PARTS,
+    CsrArrays,
+    file_status,
+    read_array_header,
+    stored_array,
+)
+from isotopic.io.files import DAMAGED, as_names, is_plain_file, open_seekable
+from isotopic.io.source import (
+    Options,
+    Source,
+    check_plausible,
+    check_structure,
+    find_name_files,
+    named,
+)
 
 # A member of an archive starts with this many bytes; the last four are the lengths of two fields
 # that follow.
@@ -27,7 +38,6 @@ _LOCAL_HEADER = 30
 _MOST_COMPRESSED = 1100
 
 _NAMES = ("sample_names", "feature_names")
-_PARTS = ("data", "indices", "indptr")
 _BROKEN = (OSError, KeyError, TypeError, NotImplementedError, BadZipFile, *DAMAGED)
 
 
@@ -51,25 +61,18 @@ class NpzSource(Source):
                     raise ValueError(f"{damaged} does not match its checksum")
         return self.csr_arrays.rows(start, stop)
 
-    def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
-        """Return the names in the archive."""
-        return self._names("sample_names", start, stop)
-
-    def feature_names(self) -> Array | None:
-        """Return the names in the archive."""
-        return self._names("feature_names", 0, None)
-
     def write_arrays(self, folder: Path) -> None:
         """Write the arrays of a CSR matrix to files, without holding them in memory if they are."""
         with _opened(self.path) as (archive, _):
             if _is_csr(archive):
-                for name in (*_PARTS, "shape"):
+                for name in (*PARTS, "shape"):
                     _header(archive, name)
                     archive.zip.extract(f"{name}.npy", folder)  # checksums are verified
                 return
         super().write_arrays(folder)
 
-    def _names(self, name: str, start: int, stop: int | None) -> Array | None:
+    def _stored_names(self, axis: int, start: int, stop: int | None) -> Array | None:
+        name = _NAMES[axis]
         with _opened(self.path) as (archive, _):
             if name not in archive.files:
                 return None
@@ -157,7 +160,7 @@ def _read_matrix(archive: Any, stream: IO[bytes]) -> Any:
             matrix = matrix.tocsr()
         return matrix
     if "data" in members and "shape" in members:  # CSR without saying so
-        parts = tuple(archive[name] for name in _PARTS)
+        parts = tuple(archive[name] for name in PARTS)
         return sparse.csr_array(parts, shape=tuple(archive["shape"].tolist()))
     return archive[members.pop()]
 
@@ -169,7 +172,7 @@ def _find_arrays(path: Path, archive: Any, shape: tuple[int, int]) -> CsrArrays 
     status = file_status(*[os.fspath(path)] * 3)
     found = []
     with path.open("rb") as file:
-        for name in _PARTS:
+        for name in PARTS:
             member = archive.zip.getinfo(f"{name}.npy")
             if member.compress_type != ZIP_STORED:
                 return None
@@ -188,6 +191,6 @@ def _find_arrays(path: Path, archive: Any, shape: tuple[int, int]) -> CsrArrays 
 def _is_csr(archive: Any) -> bool:
     """Whether the archive has the arrays of a CSR matrix and says nothing else."""
     members = set(archive.files)
-    if not {*_PARTS, "shape"} <= members:
+    if not {*PARTS, "shape"} <= members:
         return False
     return "format" not in members or archive["format"].item() in (b"csr", "csr")

@@ -1,4 +1,4 @@
-"""Reading counts: every format has one reader, for whole files and for rows."""
+"""Reading counts: the format is recognised, and each has one reader, for whole files or rows."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -6,26 +6,42 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
-from isotopic.io import catalogue, counts_file, docword, long
-from isotopic.io.csr_folder import open_csr_folder
-from isotopic.io.data import CountData, as_count_data
-from isotopic.io.hdf5 import open_h5ad, open_hdf5
-from isotopic.io.matrix_market import open_mtx
-from isotopic.io.names import given_names
-from isotopic.io.npy import open_npy
+from isotopic.io.bags import (
+    looks_like_docword,
+    looks_like_ldac,
+    looks_like_pairs,
+    read_docword,
+    read_ldac,
+    read_svmlight,
+)
+from isotopic.io.count_tables import (
+    is_called_long,
+    looks_like_catalogue,
+    looks_long,
+    open_wide,
+    read_catalogue,
+    read_long,
+)
+from isotopic.io.data import COUNTS_IN_FOLDER, CountData, as_count_data, read_counts_file
+from isotopic.io.files import DAMAGED, HEAD_BYTES, as_names, bare, head_of, open_seekable
+from isotopic.io.hdf5 import HDF5_MAGIC, has_annotations, is_zarr, open_h5ad, open_hdf5
+from isotopic.io.matrix_market import find_10x, open_10x, open_mtx
+from isotopic.io.npy import is_csr_folder, open_csr_folder, open_npy
 from isotopic.io.npz import open_npz
-from isotopic.io.opening import DAMAGED
-from isotopic.io.options import Options
-from isotopic.io.pairs import read_ldac, read_svmlight
-from isotopic.io.recognise import recognise
-from isotopic.io.source import LoadedSource, Source, named, transposed
-from isotopic.io.tenx import open_10x
-from isotopic.io.text import read_jsonl, read_text_folder, read_text_lines, read_text_table
+from isotopic.io.source import LoadedSource, Names, Options, Source, named, transposed
+from isotopic.io.tables import open_table, text_columns
+from isotopic.io.text import (
+    read_jsonl,
+    read_text_folder,
+    read_text_lines,
+    read_text_table,
+    text_files,
+)
 from isotopic.io.triplets import open_triplets
-from isotopic.io.wide import open_wide
 
-# Functions called ``open_...`` return sources that may be read by rows; those called ``read`` or
+# Functions called ``open_...`` return sources that may be read by rows; those called
 # ``read_...`` read everything, because their format leaves no choice.
 _OPENERS: dict[str, Callable[[Path, Options], Source]] = {
     "mtx": open_mtx,
@@ -33,15 +49,15 @@ _OPENERS: dict[str, Callable[[Path, Options], Source]] = {
     "npz": open_npz,
     "npy": open_npy,
     "csr-folder": open_csr_folder,
-    "isotopic": counts_file.read,
+    "isotopic": read_counts_file,
     "h5ad": open_h5ad,
     "hdf5": open_hdf5,
     "zarr": open_hdf5,
     "wide": open_wide,
-    "long": long.read,
+    "long": read_long,
     "triplets": open_triplets,
-    "catalogue": catalogue.read,
-    "docword": docword.read,
+    "catalogue": read_catalogue,
+    "docword": read_docword,
     "svmlight": read_svmlight,
     "ldac": read_ldac,
     "text-folder": read_text_folder,
@@ -58,6 +74,30 @@ TEXT_FORMATS = ("text-folder", "text-lines", "text-table", "jsonl")
 
 # Formats that do not say whether rows are samples or features.
 _EITHER_WAY = ("mtx", "npz", "npy", "csr-folder", "h5ad", "hdf5", "zarr", "wide", "triplets")
+
+_BY_MAGIC = {b"%%MatrixMarket": "mtx", b"\x93NUMPY": "npy"}
+
+# Formats of files whose content does not say which it is.
+_BY_SUFFIX = {
+    ".mtx": "mtx",
+    ".npz": "npz",
+    ".npy": "npy",
+    ".h5ad": "h5ad",
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+    ".isotopic": "isotopic",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".ldac": "ldac",
+    ".lda-c": "ldac",
+}
+_TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq")
+
+# Lines that are read to recognise a file of text.
+_LINES_READ = 20
 
 
 def read_counts(
@@ -135,7 +175,7 @@ def read_counts(
     >>> data.counts.toarray().tolist()
     [[2, 1], [0, 3]]
     """
-    options = make_options(
+    options = Options(
         transpose=transpose,
         sample_names=sample_names,
         feature_names=feature_names,
@@ -153,13 +193,6 @@ def read_counts(
     source, found = open_source(path, options, format)
     with errors_that_name(Path(path)):
         return as_count_data(source, found)
-
-
-def make_options(**given: Any) -> Options:
-    """Return reading options; a vocabulary replaces the limits on the terms that are counted."""
-    if given.get("vocabulary") is not None:
-        given |= {"stop_words": None, "min_df": 1, "max_df": 1.0, "max_features": None}
-    return Options(**given)
 
 
 def open_source(
@@ -183,25 +216,29 @@ def open_source(
     file, options = Path(path), options or Options()
     with errors_that_name(file):
         format = recognise(file, options) if format is None else format
-        return _open(file, format, options), format
+        if format not in _OPENERS:
+            raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+        if options.transpose and format not in _EITHER_WAY:
+            raise ValueError(
+                f"transpose is for {', '.join(_EITHER_WAY)}; {format} says itself what the samples "
+                "are"
+            )
+        if options.layer is not None and format != "h5ad":
+            raise ValueError(f"layer is for h5ad; this is {format}")
+        source = _OPENERS[format](file, options)
+        if isinstance(source, LoadedSource):
+            source = replace(source, path=os.fspath(file))
+        if options.transpose:
+            source = transposed(source)
+        samples, features = map(_given_names, (options.sample_names, options.feature_names))
+        return named(source, samples, features, options.encoding), format
 
 
-def _open(file: Path, format: str, options: Options) -> Source:
-    if format not in _OPENERS:
-        raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
-    if options.transpose and format not in _EITHER_WAY:
-        raise ValueError(
-            f"transpose is for {', '.join(_EITHER_WAY)}; {format} says itself what the samples are"
-        )
-    if options.layer is not None and format != "h5ad":
-        raise ValueError(f"layer is for h5ad; this is {format}")
-    source = _OPENERS[format](file, options)
-    if isinstance(source, LoadedSource):
-        source = replace(source, path=os.fspath(file))
-    if options.transpose:
-        source = transposed(source)
-    samples, features = given_names(options.sample_names), given_names(options.feature_names)
-    return named(source, samples, features, options.encoding)
+def _given_names(given: Any) -> Names:
+    """Return the path of a file of names, or the names themselves as an array."""
+    if given is None:
+        return None
+    return os.fspath(given) if isinstance(given, (str, os.PathLike)) else as_names(given)
 
 
 @contextmanager
@@ -219,3 +256,79 @@ def errors_that_name(file: Path) -> Iterator[None]:
         if error.filename is not None:
             raise
         raise ValueError(f"{file} cannot be read: {error}") from error  # a part of the file
+
+
+def recognise(path: Path, options: Options) -> str:
+    """Return the name of the format; raise if none fits."""
+    if path.is_dir():
+        return _recognise_folder(path)
+    head, suffix = head_of(path), bare(path).suffix.lower()
+    if head.startswith(b"PK\x03\x04"):
+        try:
+            with open_seekable(path) as stream, ZipFile(stream) as archive:
+                return "isotopic" if "manifest.json" in archive.namelist() else "npz"
+        except (BadZipFile, NotImplementedError) as error:
+            raise ValueError(f"the archive is damaged: {error}") from error
+    if head.startswith(HDF5_MAGIC):
+        return "h5ad" if suffix == ".h5ad" or has_annotations(path) else "hdf5"
+    known = [name for magic, name in _BY_MAGIC.items() if head.startswith(magic)]
+    if known or suffix in _BY_SUFFIX:
+        return known[0] if known else _BY_SUFFIX[suffix]
+    if suffix in _TABLES or head.startswith(b"PAR1"):
+        return _recognise_table(path, options)
+    return _recognise_lines(path, head, options)
+
+
+def _recognise_folder(path: Path) -> str:
+    if (path / COUNTS_IN_FOLDER).is_file():
+        return "isotopic"
+    if find_10x(path) is not None:
+        return "10x"
+    if is_zarr(path):
+        return "zarr"
+    if is_csr_folder(path):
+        return "csr-folder"
+    if text_files(path):
+        return "text-folder"
+    raise ValueError(
+        "the folder holds no matrix.mtx with its names (10x Genomics), no .txt files, no fit, no "
+        "zarr array, and no CSR arrays (data.npy, indices.npy, indptr.npy)"
+    )
+
+
+def _recognise_table(path: Path, options: Options) -> str:
+    table = open_table(path, options)
+    if options.text_column is not None:
+        return "text-table"
+    if looks_like_catalogue(table):
+        return "catalogue"
+    if is_called_long(table):
+        return "long"
+    text, _ = text_columns(table, options)
+    if text is not None and any(len(row) > text and " " in row[text].strip() for row in table.head):
+        return "text-table"
+    return "long" if looks_long(table) else "wide"
+
+
+def _recognise_lines(path: Path, head: bytes, options: Options) -> str:
+    text = head.decode(options.encoding, errors="replace")
+    if "\0" in text:
+        raise ValueError("the content is binary and of no known format; name the format")
+    lines = text.splitlines()
+    whole = (
+        lines[:-1] if len(lines) > 1 and len(head) == HEAD_BYTES else lines
+    )  # the last may be cut
+    lines = whole[:_LINES_READ]
+    if looks_like_docword(lines):
+        return "docword"
+    if looks_like_ldac(lines):
+        return "ldac"
+    if looks_like_pairs(lines):
+        return "svmlight"
+    if lines and lines[0].startswith("{"):
+        return "jsonl"
+    if lines and "\t" in lines[0] and looks_like_catalogue(open_table(path, options)):
+        return "catalogue"
+    if bare(path).suffix.lower() == ".txt":
+        return "text-lines"
+    raise ValueError("neither the name nor the content says which format this is; name the format")

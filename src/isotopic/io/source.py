@@ -1,21 +1,50 @@
 """Sources: matrices of counts in files, read as a whole or a few rows at a time."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.io.csr_arrays import CsrArrays
-from isotopic.io.names import as_names, read_names
+from isotopic.io.csr_arrays import PARTS, CsrArrays
+from isotopic.io.files import as_names, beside, read_names
 
 # A header may promise any number of rows. Each of them takes memory, even if it is empty, so a file
 # with few entries must not promise many more rows (or features) than this.
 _EMPTY_ROWS = 10**6
 _ROWS_PER_ENTRY = 1000
+
+# Names of samples or features, or the path of a file with a name in each line.
+Names: TypeAlias = str | Array | None
+
+
+@dataclass(frozen=True)
+class Options:
+    """The settings of :func:`isotopic.read_counts` and :func:`isotopic.open_blocks`.
+
+    Their docstrings describe each.
+    """
+
+    transpose: bool = False
+    sample_names: Any = None
+    feature_names: Any = None
+    layer: str | None = None
+    text_column: str | None = None
+    name_column: str | None = None
+    stop_words: str | Sequence[str] | None = "english"
+    min_df: int | float = 2
+    max_df: int | float = 1.0
+    max_features: int | None = None
+    vocabulary: Sequence[str] | None = None
+    encoding: str = "utf-8"
+    keep_text: int = 0
+    key: str | None = None
+    n_features: int | None = None
+    has_names_beside: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +66,11 @@ class Source:
         Whether some rows can be read without reading all of them.
     csr_arrays : CsrArrays or None, default=None
         Where the arrays of the matrix are, if they are stored as plain CSR arrays.
+    names : pair of ndarray of str objects, str or None, default=(None, None)
+        The names of samples and features, or the path of a file with a name in each line. ``None``:
+        those that are stored with the matrix.
+    encoding : str, default="utf-8"
+        Of files of text.
     """
 
     path: str
@@ -44,6 +78,8 @@ class Source:
     entries: int
     can_read_rows: bool = field(default=False, kw_only=True)
     csr_arrays: CsrArrays | None = field(default=None, kw_only=True)
+    names: tuple[Names, Names] = field(default=(None, None), kw_only=True)
+    encoding: str = field(default="utf-8", kw_only=True)
 
     @property
     def name(self) -> str:
@@ -61,11 +97,23 @@ class Source:
         return None if self.csr_arrays is None else self.csr_arrays.row_starts()
 
     def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
-        """Return the names of the rows ``start:stop``, or ``None`` if the file has none."""
-        return None
+        """Return the names of the rows ``start:stop``, or ``None`` if they have none."""
+        return self._names(0, start, stop)
 
     def feature_names(self) -> Array | None:
-        """Return the names of the columns, or ``None`` if the file has none."""
+        """Return the names of the columns, or ``None`` if they have none."""
+        return self._names(1, 0, None)
+
+    def _names(self, axis: int, start: int, stop: int | None) -> Array | None:
+        names = self.names[axis]
+        if names is None:
+            return self._stored_names(axis, start, stop)
+        if isinstance(names, str):
+            return read_names(Path(names), self.encoding, start, stop)
+        return names[start:stop]
+
+    def _stored_names(self, axis: int, start: int, stop: int | None) -> Array | None:
+        """Return the names ``start:stop`` of rows (axis 0) or columns that the file has."""
         return None
 
     def write_arrays(self, folder: Path) -> None:
@@ -73,25 +121,17 @@ class Source:
         rows = self.rows(0, self.shape[0])
         check_structure(rows)
         whole = sparse.csr_array(rows)
-        for name in ("data", "indices", "indptr"):
+        for name in PARTS:
             np.save(folder / f"{name}.npy", getattr(whole, name))
         np.save(folder / "shape.npy", whole.shape)
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedSource(Source):
-    """A matrix in memory, read from a format that can only be read as a whole.
-
-    Parameters
-    ----------
-    counts : array or sparse matrix
-    samples, features, documents : ndarray of str objects or None
-    """
+    """A matrix in memory, read from a format that can only be read as a whole."""
 
     counts: Any = None
-    samples: Array | None = None
-    features: Array | None = None
-    documents: Array | None = None
+    documents: Array | None = None  # the beginning of each document, if text was kept
 
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop``."""
@@ -101,14 +141,6 @@ class LoadedSource(Source):
         """Return where the entries of each row start."""
         return getattr(self.counts, "indptr", None)
 
-    def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
-        """Return the names of the rows ``start:stop``."""
-        return None if self.samples is None else self.samples[start:stop]
-
-    def feature_names(self) -> Array | None:
-        """Return the names of the columns."""
-        return self.features
-
 
 def loaded(
     given: Any,
@@ -117,22 +149,26 @@ def loaded(
     documents: Iterable[str] | None = None,
 ) -> LoadedSource:
     """Return a source for counts that are in memory; sparse ones become CSR."""
-    is_sparse = sparse.issparse(given)
     check_structure(given)
+    is_sparse = sparse.issparse(given)  # asked in place, it would narrow the type too much
     counts: Any = sparse.csr_array(given) if is_sparse else given
-    names = [None if part is None else as_names(part) for part in (samples, features, documents)]
-    size = int(counts.size)  # of a sparse matrix: the number of its entries
-    return LoadedSource("data in memory", counts.shape, size, counts, *names, can_read_rows=True)
+    return LoadedSource(
+        "data in memory",
+        counts.shape,
+        int(counts.size),  # of a sparse matrix: the number of its entries
+        counts,
+        None if documents is None else as_names(documents),
+        can_read_rows=True,
+        names=(
+            None if samples is None else as_names(samples),
+            None if features is None else as_names(features),
+        ),
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class WrappedSource(Source):
-    """A source that is read from another one.
-
-    Parameters
-    ----------
-    inner : Source
-    """
+class TransposedSource(Source):
+    """A source whose rows are the features of another: it can only be read as a whole."""
 
     inner: Source
 
@@ -141,97 +177,51 @@ class WrappedSource(Source):
         """What errors call the source."""
         return self.inner.name
 
-
-@dataclass(frozen=True, eq=False)
-class NamedSource(WrappedSource):
-    """A source whose names were given, or are in files beside it.
-
-    Parameters
-    ----------
-    samples, features : str, ndarray of str objects or None
-        The names; a str is the path of a file with a name in each line. ``None``: those of the
-        source.
-    encoding : str
-    """
-
-    samples: str | Array | None
-    features: str | Array | None
-    encoding: str
-
-    def rows(self, start: int, stop: int) -> Any:
-        """Return the rows ``start:stop``."""
-        return self.inner.rows(start, stop)
-
-    def row_starts(self) -> Array | None:
-        """Return where the entries of each row start."""
-        return self.inner.row_starts()
-
-    def write_arrays(self, folder: Path) -> None:
-        """Write the matrix to a folder as the arrays of a CSR matrix."""
-        self.inner.write_arrays(folder)
-
-    def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
-        """Return the names of the rows ``start:stop``."""
-        if self.samples is None:
-            return self.inner.sample_names(start, stop)
-        if isinstance(self.samples, str):
-            return as_names(read_names(Path(self.samples), self.encoding, start, stop))
-        return self.samples[start:stop]
-
-    def feature_names(self) -> Array | None:
-        """Return the names of the columns."""
-        if isinstance(self.features, str):
-            return as_names(read_names(Path(self.features), self.encoding))
-        return self.inner.feature_names() if self.features is None else self.features
-
-
-@dataclass(frozen=True, eq=False)
-class TransposedSource(WrappedSource):
-    """A source whose rows are the features: it can only be read as a whole."""
-
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop`` of the transposed matrix."""
         whole: Any = self.inner.rows(0, self.inner.shape[0])
-        is_sparse = sparse.issparse(whole)
         check_structure(whole)
+        is_sparse = sparse.issparse(whole)
         turned: Any = whole.T.tocsr() if is_sparse else whole.T
         return turned if (start, stop) == (0, self.shape[0]) else turned[start:stop]
 
-    def sample_names(self, start: int = 0, stop: int | None = None) -> Array | None:
-        """Return the names of the columns of the file."""
-        names = self.inner.feature_names()
-        return None if names is None else names[start:stop]
-
-    def feature_names(self) -> Array | None:
-        """Return the names of the rows of the file."""
-        return self.inner.sample_names()
-
-
-def named(
-    source: Source,
-    samples: str | Array | None,
-    features: str | Array | None,
-    encoding: str = "utf-8",
-) -> Source:
-    """Return a source with other names; ``None`` keeps those of the source."""
-    if samples is None and features is None:
-        return source
-    return NamedSource(
-        source.path,
-        source.shape,
-        source.entries,
-        source,
-        samples,
-        features,
-        encoding,
-        can_read_rows=source.can_read_rows,
-        csr_arrays=source.csr_arrays,
-    )
+    def _stored_names(self, axis: int, start: int, stop: int | None) -> Array | None:
+        return self.inner._names(1 - axis, start, stop)
 
 
 def transposed(source: Source) -> Source:
     """Return a source whose samples are the columns of another one."""
     return TransposedSource(source.path, source.shape[::-1], source.entries, source)
+
+
+def named(source: Source, samples: Names, features: Names, encoding: str = "utf-8") -> Source:
+    """Return a source with other names; ``None`` keeps those of the source."""
+    if samples is None and features is None:
+        return source
+    names = (
+        source.names[0] if samples is None else samples,
+        source.names[1] if features is None else features,
+    )
+    return replace(source, names=names, encoding=encoding)
+
+
+def find_name_files(
+    path: Path, shape: tuple[int, int], options: Options
+) -> tuple[str | None, str | None]:
+    """Return the files beside a matrix that name its rows and its columns.
+
+    ``rows.txt`` names samples and ``vocab.txt`` features. They do not say which matrix they belong
+    to, so that a file with another number of lines is ignored.
+    """
+    if not options.has_names_beside:
+        return None, None
+    names = ("vocab.txt", "rows.txt") if options.transpose else ("rows.txt", "vocab.txt")
+    files: list[str | None] = []
+    for name, count in zip(names, shape, strict=True):
+        file = beside(path, name)
+        fits = file is not None and len(read_names(file, options.encoding)) == count
+        files.append(os.fspath(file) if file is not None and fits else None)
+    return files[0], files[1]
 
 
 def check_structure(matrix: Any) -> None:

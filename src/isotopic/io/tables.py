@@ -1,14 +1,23 @@
 """Tables of CSV, TSV or Parquet, and the meaning of their columns."""
 
-from collections.abc import Sequence
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.io.delimited import DelimitedChunk, DelimitedTable, is_number
-from isotopic.io.opening import head_of
-from isotopic.io.options import Options
-from isotopic.io.parquet import ParquetChunk, ParquetTable
+from isotopic.io.files import bare, extra, head_of, open_seekable, open_text
+from isotopic.io.source import Options
+
+# Cells that are held at once, and rows that are read to recognise the table.
+_TEXT_CELLS, _PARQUET_CELLS = 2**16, 2**20
+_HEAD = 20
 
 # What pandas calls an index without a name.
 _INDEX = ("", "index", "__index_level_0__", "Unnamed: 0")
@@ -16,6 +25,196 @@ _INDEX = ("", "index", "__index_level_0__", "Unnamed: 0")
 # Names of the columns that hold documents, and of those that name the rows.
 TEXT_COLUMNS = ("text", "document", "content", "body", "abstract")
 NAME_COLUMNS = ("id", "name", "sample", "doc_id", "title", "file", *_INDEX)
+
+
+@dataclass(frozen=True)
+class DelimitedChunk:
+    """Rows of a table, with the numbers of the lines that they end in."""
+
+    rows: list[list[str]]
+    lines: list[int]
+    names: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def where(self, row: int, column: int) -> str:
+        """Return the place of a cell, for errors."""
+        return f"line {self.lines[row]}, column {self.names[column]!r}"
+
+    def text(self, column: int) -> list[str]:
+        """Return a column as text."""
+        return [row[column] for row in self.rows]
+
+    def numbers(self, columns: Sequence[int]) -> Array:
+        """Return columns as numbers (rows x columns)."""
+        first, last = columns[0], columns[-1] + 1
+        if last - first == len(columns):
+            cells = list(chain.from_iterable(row[first:last] for row in self.rows))
+        else:
+            cells = [row[column] for row in self.rows for column in columns]
+        try:
+            return np.array(cells, dtype=np.float64).reshape(len(self), len(columns))
+        except ValueError:
+            for number, row in enumerate(self.rows):
+                for column in columns:
+                    if not is_number(row[column]):
+                        what = repr(row[column][:50]) if row[column].strip() else "an empty cell"
+                        where = self.where(number, column)
+                        raise ValueError(f"{where}: {what} is not a number") from None
+            raise
+
+
+class DelimitedTable:
+    """A file of rows, the first of which names the columns (unless it has numbers alone)."""
+
+    def __init__(self, path: Path, encoding: str) -> None:
+        self.path, self.encoding = path, encoding
+        with open_text(path, encoding) as stream:
+            first = stream.readline()
+        if not first.strip():
+            raise ValueError("line 1 is empty; a table begins with the names of its columns")
+        has_tabs = bare(path).suffix.lower() in (".tsv", ".tab")
+        self.delimiter = "\t" if has_tabs else max(",\t;", key=first.count)
+        with self._reader() as reader:
+            rows = list(islice(reader, _HEAD + 1))
+        self.has_header = not _is_data(rows[0])
+        self.names = rows[0] if self.has_header else [f"x{i}" for i in range(len(rows[0]))]
+        self.head = rows[1:] if self.has_header else rows[:_HEAD]
+
+    def chunks(self) -> Iterator[DelimitedChunk]:
+        """Yield the rows, some at a time; empty lines are ignored."""
+        width, at_once = len(self.names), max(1, _TEXT_CELLS // len(self.names))
+        with self._reader() as reader:
+            if self.has_header:
+                next(reader)
+            rows: list[list[str]] = []
+            lines: list[int] = []
+            for row in reader:
+                if not row:
+                    continue
+                if len(row) != width:
+                    raise ValueError(
+                        f"line {reader.line_num} has {len(row)} cells; the header has {width}"
+                    )
+                rows.append(row)
+                lines.append(reader.line_num)
+                if len(rows) == at_once:
+                    yield DelimitedChunk(rows, lines, self.names)
+                    rows, lines = [], []
+            if rows:
+                yield DelimitedChunk(rows, lines, self.names)
+
+    @contextmanager
+    def _reader(self) -> Iterator[Any]:
+        before = csv.field_size_limit(sys.maxsize)  # documents are longer than csv expects
+        try:
+            with open_text(self.path, self.encoding) as stream:
+                reader = csv.reader(stream, delimiter=self.delimiter)
+                try:
+                    yield reader
+                except csv.Error as error:
+                    raise ValueError(f"line {reader.line_num}: {error}") from error
+        finally:
+            csv.field_size_limit(before)
+
+
+def is_number(text: str) -> bool:
+    """Whether NumPy reads the text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text  # Python allows it in numbers, NumPy does not
+
+
+def _is_data(row: list[str]) -> bool:
+    """Whether the first row holds numbers, not the names of columns (or their numbers)."""
+    counting = [str(i) for i in range(len(row))]
+    return all(map(is_number, row)) and not (len(row) > 1 and row == counting)
+
+
+@dataclass(frozen=True)
+class ParquetChunk:
+    """Rows of a table, the first of which has the number ``first``."""
+
+    batch: Any
+    first: int
+    names: Sequence[str]
+
+    def __len__(self) -> int:
+        return int(self.batch.num_rows)
+
+    def where(self, row: int, column: int) -> str:
+        """Return the place of a cell, for errors."""
+        return f"row {self.first + row}, column {self.names[column]!r}"
+
+    def text(self, column: int) -> list[str]:
+        """Return a column as text."""
+        cells = self.batch.column(column).to_pylist()
+        if None in cells:
+            raise ValueError(f"{self.where(cells.index(None), column)} is missing")
+        return [cell if isinstance(cell, str) else str(cell) for cell in cells]
+
+    def numbers(self, columns: Sequence[int]) -> Array:
+        """Return columns as numbers (rows x columns)."""
+        found = np.empty((len(self), len(columns)))
+        for place, column in enumerate(columns):
+            cells = self.batch.column(column)
+            if cells.null_count:
+                row = int(np.argmax(cells.is_null().to_numpy(zero_copy_only=False)))
+                raise ValueError(f"{self.where(row, column)} is missing; counts are at least 0")
+            try:
+                found[:, place] = cells.to_numpy(zero_copy_only=False)
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"column {self.names[column]!r} holds {cells.type}, not numbers"
+                ) from error
+        return found
+
+
+class ParquetTable:
+    """A file whose columns have names and types."""
+
+    has_header = True
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with open_parquet(path) as file:
+            self.names: list[str] = [str(name) for name in file.schema_arrow.names]
+            self.n_rows: int = file.metadata.num_rows
+            batch = next(file.iter_batches(batch_size=_HEAD), None)
+        rows = [] if batch is None else zip(*batch.to_pydict().values(), strict=True)
+        self.head = [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+    def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[ParquetChunk]:
+        """Yield the rows ``start:stop``, some at a time, from the row groups that have them."""
+        at_once = max(1, _PARQUET_CELLS // max(1, len(self.names)))
+        stop = self.n_rows if stop is None else stop
+        with open_parquet(self.path) as file:
+            sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+            ends = np.cumsum(sizes)
+            groups = [i for i, end in enumerate(ends) if end > start and end - sizes[i] < stop]
+            if not groups:
+                return
+            first = int(ends[groups[0]]) - sizes[groups[0]]
+            for batch in file.iter_batches(batch_size=at_once, row_groups=groups):
+                begin, end = max(start - first, 0), min(stop - first, batch.num_rows)
+                if begin < end:
+                    yield ParquetChunk(batch.slice(begin, end - begin), first + begin, self.names)
+                first += batch.num_rows
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[Any]:
+    """Open a file for the length of a with statement."""
+    parquet = extra("pyarrow.parquet", "parquet")
+    arrow = extra("pyarrow", "parquet")
+    with open_seekable(path) as stream:
+        try:
+            yield parquet.ParquetFile(stream)
+        except (arrow.ArrowInvalid, arrow.ArrowException, OSError) as error:
+            raise ValueError(f"this is not Parquet, or is damaged: {error}") from error
 
 
 Chunk: TypeAlias = DelimitedChunk | ParquetChunk
@@ -42,7 +241,7 @@ def read_chunk_counts(chunk: Chunk, columns: Sequence[int]) -> Array:
     return found
 
 
-def column_of(table: Table, name: str) -> int:
+def _column_of(table: Table, name: str) -> int:
     """Return the number of the column with a name."""
     if name not in table.names:
         known = ", ".join(repr(known) for known in table.names[:20])
@@ -58,7 +257,7 @@ def is_numeric(table: Table, column: int) -> bool:
 def label_column(table: Table, options: Options) -> int | None:
     """Return the column that names the rows: a first column of text, or the index of pandas."""
     if options.name_column is not None:
-        return column_of(table, options.name_column)
+        return _column_of(table, options.name_column)
     for name in _INDEX:
         if table.has_header and name in table.names:
             return table.names.index(name)
@@ -67,14 +266,14 @@ def label_column(table: Table, options: Options) -> int | None:
 
 def text_columns(table: Table, options: Options) -> tuple[int | None, int | None]:
     """Return the column of the documents, and that of their names."""
+    text, name = options.text_column, options.name_column
     return (
-        _column(table, options.text_column, TEXT_COLUMNS),
-        _column(table, options.name_column, NAME_COLUMNS),
+        usual_column(table, TEXT_COLUMNS) if text is None else _column_of(table, text),
+        usual_column(table, NAME_COLUMNS) if name is None else _column_of(table, name),
     )
 
 
-def _column(table: Table, given: str | None, usual: Sequence[str]) -> int | None:
-    if given is not None:
-        return column_of(table, given)
+def usual_column(table: Table, names: Sequence[str]) -> int | None:
+    """Return the column with the first of these names that a table has, in any case."""
     lowered = [name.lower() for name in table.names]
-    return next((lowered.index(name) for name in usual if name in lowered), None)
+    return next((lowered.index(name) for name in names if name in lowered), None)

@@ -1,15 +1,12 @@
 """Documents: folders of files, lines, columns of tables and JSON, whose words are counted."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from isotopic.io.names import as_names
-from isotopic.io.opening import bare_suffix, open_text
-from isotopic.io.options import Options
-from isotopic.io.source import LoadedSource, loaded
+from isotopic.io.files import as_names, bare, open_text
+from isotopic.io.source import LoadedSource, Options, Source, loaded, named
 from isotopic.io.tables import NAME_COLUMNS, TEXT_COLUMNS, open_table, text_columns
 
 
@@ -19,32 +16,33 @@ def count_words(
     """Return the counts of the words of documents, which are read one by one."""
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - slow to load
 
-    words = options.stop_words
-    vectorizer = CountVectorizer(
-        stop_words=words if words is None or isinstance(words, str) else list(words),
-        min_df=options.min_df,
-        max_df=options.max_df,
-        max_features=options.max_features,
-        vocabulary=options.vocabulary,
-    )
+    limits: dict[str, Any] = {}
+    if options.vocabulary is None:  # it replaces the limits on the terms that are counted
+        words = options.stop_words
+        limits = {
+            "stop_words": words if words is None or isinstance(words, str) else list(words),
+            "min_df": options.min_df,
+            "max_df": options.max_df,
+            "max_features": options.max_features,
+        }
+    vectorizer = CountVectorizer(vocabulary=options.vocabulary, **limits)
     kept: list[str] = []
-    if options.keep_text:
-        documents = _keep_beginnings(documents, options.keep_text, kept)
-    counts = vectorizer.fit_transform(documents)
+
+    def keep_beginnings() -> Iterator[str]:
+        for document in documents:
+            kept.append(document[: options.keep_text])
+            yield document
+
+    counts = vectorizer.fit_transform(keep_beginnings() if options.keep_text else documents)
     features = vectorizer.get_feature_names_out()
     return loaded(counts, names, features, kept if options.keep_text else None)
 
 
-def _keep_beginnings(documents: Iterable[str], length: int, kept: list[str]) -> Iterator[str]:
-    """Yield the documents, and append the beginning of each to ``kept``."""
-    for document in documents:
-        kept.append(document[:length])
-        yield document
-
-
 def text_files(folder: Path) -> list[Path]:
     """Find the ``.txt`` files of a folder and of those in it, compressed ones too, in order."""
-    return sorted(p for p in folder.rglob("*.txt*") if bare_suffix(p) == ".txt" and p.is_file())
+    return sorted(
+        p for p in folder.rglob("*.txt*") if bare(p).suffix.lower() == ".txt" and p.is_file()
+    )
 
 
 def read_text_folder(path: Path, options: Options) -> LoadedSource:
@@ -66,12 +64,12 @@ def read_text_folder(path: Path, options: Options) -> LoadedSource:
     return count_words(documents(), options, names)
 
 
-def read_text_lines(path: Path, options: Options) -> LoadedSource:
+def read_text_lines(path: Path, options: Options) -> Source:
     """Read a document a line; an empty line is a document without words."""
     with open_text(path, options.encoding) as stream:
         source = count_words(stream, options, None)
     names = as_names(f"line {i}" for i in range(1, source.shape[0] + 1))
-    return replace(source, samples=names)
+    return named(source, names, None)
 
 
 def read_text_table(path: Path, options: Options) -> LoadedSource:
@@ -100,6 +98,10 @@ def read_jsonl(path: Path, options: Options) -> LoadedSource:
 
 
 def _objects(stream: Iterable[str], options: Options, names: list[str]) -> Iterator[str]:
+    """Yield the text of each line, and append its name to ``names``."""
+    given_text, given_name = options.text_column, options.name_column
+    text_keys = TEXT_COLUMNS if given_text is None else (given_text,)
+    name_keys = NAME_COLUMNS if given_name is None else (given_name,)
     for number, line in enumerate(stream, 1):
         if not line.strip():
             continue
@@ -109,26 +111,15 @@ def _objects(stream: Iterable[str], options: Options, names: list[str]) -> Itera
             raise ValueError(f"line {number} is not JSON: {error}") from error
         if isinstance(found, str):
             found = {"text": found}
-        yield _field(found, options.text_column, TEXT_COLUMNS, number)
-        names.append(_name(found, options.name_column, number))
-
-
-def _field(found: Any, given: str | None, usual: Sequence[str], number: int) -> str:
-    if not isinstance(found, dict):
-        raise ValueError(f"line {number} is neither an object nor a string")
-    wanted = usual if given is None else (given,)
-    text = next((found[name] for name in wanted if name in found), None)
-    if not isinstance(text, str):
-        known = ", ".join(repr(name) for name in list(found)[:20])
-        raise ValueError(
-            f"line {number} has no text in {' or '.join(map(repr, wanted))}; it has {known}"
-        )
-    return text
-
-
-def _name(found: dict[str, Any], given: str | None, number: int) -> str:
-    wanted = NAME_COLUMNS if given is None else (given,)
-    name = next((found[name] for name in wanted if name in found), None)
-    if name is None and given is not None:
-        raise ValueError(f"line {number} has no {given!r}")
-    return f"line {number}" if name is None else str(name)
+        if not isinstance(found, dict):
+            raise ValueError(f"line {number} is neither an object nor a string")
+        text = next((found[key] for key in text_keys if key in found), None)
+        if not isinstance(text, str):
+            wanted = " or ".join(map(repr, text_keys))
+            known = ", ".join(repr(key) for key in list(found)[:20])
+            raise ValueError(f"line {number} has no text in {wanted}; it has {known}")
+        yield text
+        name = next((found[key] for key in name_keys if key in found), None)
+        if name is None and given_name is not None:
+            raise ValueError(f"line {number} has no {given_name!r}")
+        names.append(f"line {number}" if name is None else str(name))

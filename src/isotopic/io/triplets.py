@@ -9,10 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.io.opening import head_of
-from isotopic.io.options import Options
-from isotopic.io.parquet import open_parquet
-from isotopic.io.source import Source, check_plausible
+from isotopic.io.files import head_of
+from isotopic.io.source import Options, Source, check_plausible
+from isotopic.io.tables import open_parquet
 
 
 @dataclass(frozen=True, eq=False)

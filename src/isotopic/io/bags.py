@@ -1,24 +1,52 @@
-"""Lines of ``feature:count`` pairs: svmlight and LDA-C."""
+"""Bags of words in lines: the UCI repository's ``docword``, svmlight and LDA-C."""
 
 import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.io.delimited import is_number
-from isotopic.io.names import read_names
-from isotopic.io.opening import bare, beside, open_text
-from isotopic.io.options import Options
-from isotopic.io.source import LoadedSource, check_plausible, loaded
+from isotopic.io.files import bare, beside, open_text, read_names
+from isotopic.io.matrix_market import read_entries
+from isotopic.io.source import LoadedSource, Options, check_plausible, loaded
+from isotopic.io.tables import is_number
 
+_HEADER = ("documents", "words in the vocabulary", "entries")
+
+# Lines of pairs that are held at once.
 _LINES = 2**14
 _PAIR = re.compile(r"\d+:[0-9.eE+]+")
 _QUERY = re.compile(r"\bqid:\S+")
+
+
+def looks_like_docword(lines: list[str]) -> bool:
+    """Whether there are three lines of one number and then three numbers a line."""
+    cells = [line.split() for line in lines[:4]]
+    widths = [len(row) for row in cells]
+    return widths == [1, 1, 1, 3] and all(cell.isdecimal() for row in cells for cell in row)
+
+
+def read_docword(path: Path, options: Options) -> LoadedSource:
+    """Read documents x words; the vocabulary is in a file beside it."""
+    with open_text(path, options.encoding) as stream:
+        documents, words, promised = (_header(stream, i) for i in range(3))
+        counts, found = read_entries(stream, 4, (documents, words), ("document", "word", "count"))
+    if found != promised:
+        raise ValueError(f"line 3 promises {promised:,} entries; {found:,} follow")
+    beside_it = bare(path).name.replace("docword", "vocab")
+    return loaded(counts, None, _read_vocabulary(path, options.encoding, beside_it))
+
+
+def _header(stream: IO[str], place: int) -> int:
+    text = stream.readline().strip()
+    if not (text.isascii() and text.isdecimal()):
+        what = _HEADER[place]
+        raise ValueError(f"line {place + 1} must be the number of {what}, not {text!r:.60}")
+    return int(text)
 
 
 class Pairs(NamedTuple):
@@ -69,12 +97,9 @@ def _read_pairs(path: Path, encoding: str, *, comments: bool) -> Iterator[Pairs]
     line = 1
     with open_text(path, encoding) as stream:
         while lines := list(islice(stream, _LINES)):
+            kept = list(enumerate(map(_without_comment if comments else str.strip, lines), line))
             if comments:  # lines of comments alone are not samples
-                kept = [
-                    (i, text) for i, text in enumerate(map(_without_comment, lines), line) if text
-                ]
-            else:
-                kept = list(enumerate(map(str.strip, lines), line))
+                kept = [(number, text) for number, text in kept if text]
             yield _read_lines(kept)
             line += len(lines)
 
@@ -110,22 +135,26 @@ def _raise_for_bad_line(kept: list[tuple[int, str]]) -> None:
                 raise ValueError(f"line {number}: {pair!r:.60} is not feature:count")
 
 
-def _join_pairs(parts: list[Pairs], first: int, names: list[str] | None) -> LoadedSource:
+def _join_pairs(parts: list[Pairs], first: int, names: Array | None) -> LoadedSource:
     """Return all lines as one matrix; features are numbered from ``first``."""
     lengths = [length for part in parts for length in part.lengths]
     if not lengths:
         raise ValueError("the file has no samples")
     features = np.concatenate([part.features for part in parts]).astype(np.int64) - first
     values = np.concatenate([part.values for part in parts])
-    shape = (len(lengths), max(len(names or ()), int(features.max(initial=-1)) + 1))
+    shape = (
+        len(lengths),
+        max(0 if names is None else len(names), int(features.max(initial=-1)) + 1),
+    )
     check_plausible(shape, len(values))
     counts = sparse.csr_array((values, features, np.cumsum([0, *lengths])), shape=shape)
     return loaded(counts, None, names)
 
 
-def _read_vocabulary(path: Path, encoding: str) -> list[str] | None:
-    """Read the names in ``x.vocab`` (gensim) or ``vocab.txt``, if there is such a file."""
-    file = beside(path, f"{bare(path).name}.vocab", f"{bare(path).stem}.vocab", "vocab.txt")
+def _read_vocabulary(path: Path, encoding: str, *names: str) -> Array | None:
+    """Read the first of the named files, ``x.vocab`` (gensim) and ``vocab.txt`` that exists."""
+    whole = bare(path)
+    file = beside(path, *names, f"{whole.name}.vocab", f"{whole.stem}.vocab", "vocab.txt")
     return None if file is None else read_names(file, encoding)
 
 

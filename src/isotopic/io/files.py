@@ -1,4 +1,4 @@
-"""Files as streams, whether they are compressed or not, and libraries that some formats need."""
+"""Files: streams of those that may be compressed, names in lines, and libraries to read them."""
 
 import bz2
 import gzip
@@ -7,11 +7,16 @@ import lzma
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
+
+import numpy as np
+
+from isotopic.arrays import Array
 
 # The errors of damaged or cut compressed files.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
@@ -42,7 +47,7 @@ _COMPRESSIONS: dict[bytes, Callable[[Path], Any]] = {
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 # Bytes that are read to recognise a file.
-_HEAD = 2**16
+HEAD_BYTES = 2**16
 
 
 def is_plain_file(path: Path) -> bool:
@@ -108,12 +113,7 @@ def open_seekable(path: Path) -> Iterator[IO[bytes]]:
 def head_of(path: Path) -> bytes:
     """Return the first bytes of the (decompressed) file."""
     with open_bytes(path) as stream:
-        return stream.read(_HEAD)
-
-
-def bare_suffix(path: Path) -> str:
-    """Return the suffix in lower case, without that of a compression."""
-    return bare(path).suffix.lower()
+        return stream.read(HEAD_BYTES)
 
 
 def bare(path: Path) -> Path:
@@ -129,3 +129,21 @@ def beside(path: Path, *names: str) -> Path | None:
             if found.is_file() and found != path:
                 return found
     return None
+
+
+def as_names(names: Iterable[str]) -> Array:
+    """Return names as an array of str objects, in which one long name does not widen the others.
+
+    Lone surrogates, which file names and JSON can contain, are not valid text and are escaped.
+    """
+    listed = [str(name).encode("utf-8", "backslashreplace").decode() for name in names]
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
+    return array
+
+
+def read_names(path: Path, encoding: str, start: int = 0, stop: int | None = None) -> Array:
+    """Return the names in the lines ``start:stop``, up to the first tab."""
+    with open_text(path, encoding) as stream:
+        lines = islice(stream, start, stop)
+        return as_names(line.rstrip("\r\n").partition("\t")[0] for line in lines)
