@@ -19,11 +19,7 @@ from isotopic.random import Seed, generator
 
 
 def poisson(
-    weights: ArrayLike,
-    topics: ArrayLike,
-    *,
-    random_state: Seed = None,
-    return_latent: bool = False,
+    weights: ArrayLike, topics: ArrayLike, *, random_state: Seed = None, return_latent: bool = False
 ) -> Draw:
     r"""Draw independent Poisson counts.
 
@@ -58,11 +54,7 @@ def poisson(
 
 
 def poisson_contributions(
-    weights: ArrayLike,
-    topics: ArrayLike,
-    *,
-    random_state: Seed = None,
-    return_latent: bool = False,
+    weights: ArrayLike, topics: ArrayLike, *, random_state: Seed = None, return_latent: bool = False
 ) -> Draw:
     r"""Draw Poisson counts as sums of the contributions of the components.
 

@@ -12,12 +12,7 @@ from isotopic.plot.text import readable
 
 
 def volcano(
-    found: Differential,
-    topic: int,
-    *,
-    feature_names: Any,
-    n: int = 10,
-    ax: Axes | None = None,
+    found: Differential, topic: int, *, feature_names: Any, n: int = 10, ax: Axes | None = None
 ) -> Axes:
     """Draw the log-fold change of each feature in a topic against its z-score.
 

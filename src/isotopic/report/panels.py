@@ -6,13 +6,4 @@ draws into a card of ``page/page.html``, from an entry of :meth:`ReportData.payl
 """
 
 #: The panels in the order in which they are drawn.
-PANELS = (
-    "about",
-    "terms",
-    "topics",
-    "map",
-    "readings",
-    "structure",
-    "samples",
-    "convergence",
-)
+PANELS = ("about", "terms", "topics", "map", "readings", "structure", "samples", "convergence")

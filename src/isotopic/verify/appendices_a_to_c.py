@@ -132,10 +132,7 @@ def joint_minimum(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim(
-    "Lemma B.1",
-    "NMF and PLSA have equal iterates, up to the totals of samples",
-)
+@checks.claim("Lemma B.1", "NMF and PLSA have equal iterates, up to the totals of samples")
 def nmf_and_plsa_iterates(evidence: Evidence) -> float:
     """Return the deviation of topics, weights and sums of weights."""
     at, worst = evidence.large, 0.0

@@ -168,10 +168,7 @@ def draws(evidence: Evidence) -> float:
 # Appendix E: the Gamma-Poisson model
 
 
-@checks.claim(
-    "Algorithm 7",
-    "GammaPoisson makes the iterates of variational inference",
-)
+@checks.claim("Algorithm 7", "GammaPoisson makes the iterates of variational inference")
 def gamma_poisson(evidence: Evidence) -> float:
     """Return the deviation from the transcription."""
     at = evidence.small
@@ -250,9 +247,7 @@ def gamma_poisson_and_lda_iterates(evidence: Evidence) -> float:
     sums = at.alpha.sum() + at.sample_totals
     for ours, theirs in zip(at.run(at.gamma_poisson()), at.run(at.lda()), strict=True):
         worst = max(
-            worst,
-            deviation(ours.point, theirs.point),
-            deviation(ours.point[0].sum(axis=1), sums),
+            worst, deviation(ours.point, theirs.point), deviation(ours.point[0].sum(axis=1), sums)
         )
     return worst
 
@@ -350,9 +345,7 @@ def solutions_of_both(evidence: Evidence) -> float:
 
 
 @checks.claim(
-    "Theorem F.1",
-    "Rescaled fits of SparseNMF solve the unconstrained problem",
-    tolerance=1e-5,
+    "Theorem F.1", "Rescaled fits of SparseNMF solve the unconstrained problem", tolerance=1e-5
 )
 def sparse_nmf_without_constraint(evidence: Evidence) -> float:
     """Return the unconstrained gradient at rescaled fits of SparseNMF."""

@@ -165,11 +165,7 @@ class Setting:
     def lda(self) -> LDA:
         """Return LDA (Algorithms 3 and 5)."""
         return LDA(
-            self.n_components,
-            alpha=self.alpha,
-            eta=None,
-            estimate="variational",
-            solver="joint",
+            self.n_components, alpha=self.alpha, eta=None, estimate="variational", solver="joint"
         )
 
     def gamma_poisson(self, rate: float | Array = RATE) -> GammaPoisson:

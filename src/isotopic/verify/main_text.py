@@ -78,10 +78,7 @@ def blei(evidence: Evidence) -> float:
 # Section 4: normalization constraints
 
 
-@checks.claim(
-    "Section 4",
-    "KL divergence plus PLSA log-likelihood is a constant of the data",
-)
+@checks.claim("Section 4", "KL divergence plus PLSA log-likelihood is a constant of the data")
 def divergence_and_likelihood(evidence: Evidence) -> float:
     """Return how far the sum of divergence and log-likelihood is from a constant of the data.
 

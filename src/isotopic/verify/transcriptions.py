@@ -72,10 +72,7 @@ def algorithm_2(X: Array, weights: Array, topics: Array) -> Point:
 def algorithm_3(X: Array, posterior: Array, topics: Array, *, alpha: Array) -> Point:
     """Make one iteration of variational inference for LDA."""
     phi = responsibilities(np.exp(log_expected_dirichlet(posterior)), topics)
-    return (
-        alpha + np.einsum("dv,dkv->dk", X, phi),
-        normalized(np.einsum("dv,dkv->kv", X, phi)),
-    )
+    return alpha + np.einsum("dv,dkv->dk", X, phi), normalized(np.einsum("dv,dkv->kv", X, phi))
 
 
 def algorithm_4(X: Array, weights: Array, topics: Array) -> Point:
