@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
+from isotopic.evaluate.topics import components_of
 from isotopic.fitted import Fitted
 
 
@@ -134,10 +134,8 @@ def principal_coordinates(distances: Array) -> tuple[Array, Array]:
     n = len(distances)
     centred = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-0.5 * centred @ distances**2 @ centred)
-    values, vectors = (
-        np.maximum(values[::-1], 0),
-        vectors[:, ::-1],
-    )  # negative: the distances are not Euclidean
+    values = np.maximum(values[::-1], 0)  # negative: the distances are not Euclidean
+    vectors = vectors[:, ::-1]
     places = np.zeros((n, 2))
     width = min(2, n)
     places[:, :width] = vectors[:, :width] * np.sqrt(values[:width])
@@ -159,12 +157,7 @@ def _scaled(rows: Array, by: Array) -> Array:
 
 def _topics(name: str, given: Any) -> Array:
     """Return topics, scaled so that squares neither overflow nor underflow."""
-    if isinstance(given, Fitted):
-        given = given.topics.mean
-    elif hasattr(given, "get_params"):  # any estimator with components_
-        check_is_fitted(given, "components_")
-        given = given.components_
-    topics = as_numbers(name, given)
+    topics = as_numbers(name, components_of(given))
     if topics.ndim != 2 or 0 in topics.shape:
         raise ValueError(
             f"{name} must be a fitted model or an array of topics x features, not of shape "

@@ -3,32 +3,13 @@
 from collections.abc import Sequence
 
 # Made by tools/make_palette.py: Okabe and Ito's, then always the one farthest from all others.
+# fmt: off
 _COLOURS = [
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#F0E442",
-    "#78005A",
-    "#4B4B00",
-    "#00F0C3",
-    "#3C1EA5",
-    "#875A69",
-    "#8769F0",
-    "#D2C3FF",
-    "#87C369",
-    "#B40F3C",
-    "#FFC396",
-    "#B43C96",
-    "#B4A596",
-    "#5A4BC3",
-    "#004B87",
-    "#C378FF",
-    "#FF78D2",
-    "#87874B",
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#78005A",
+    "#4B4B00", "#00F0C3", "#3C1EA5", "#875A69", "#8769F0", "#D2C3FF", "#87C369", "#B40F3C",
+    "#FFC396", "#B43C96", "#B4A596", "#5A4BC3", "#004B87", "#C378FF", "#FF78D2", "#87874B",
 ]
+# fmt: on
 
 INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
 

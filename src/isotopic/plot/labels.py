@@ -1,7 +1,5 @@
 """Placing labels next to points with little overlap."""
 
-from typing import Any
-
 import numpy as np
 
 from isotopic.arrays import Array
@@ -19,17 +17,8 @@ Box = tuple[float, float, float, float]
 def place_labels(ax: Axes, places: Array, lines: list[str], *, radii: Array, order: Array) -> None:
     """Write a label next to each point: below it if possible, else where it overlaps least.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        With its limits set.
-    places : ndarray of shape (points, 2)
-        In data coordinates.
-    lines : list of str
-    radii : ndarray of shape (points,)
-        Radii of the points, in typographic points.
-    order : ndarray of int
-        The order in which the labels are placed.
+    The axes have their limits. Places are in data coordinates, radii in typographic points;
+    ``order`` is that in which labels are placed.
     """
     ax.figure.draw_without_rendering()  # the layout decides where the points are
     points = ax.transData.transform(places) * 72 / ax.figure.dpi
@@ -46,7 +35,7 @@ def place_labels(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
         covered = [sum(_overlap(box, other) for other in taken) for box in boxes]
         best = int(np.argmin(np.add(covered, _FAR * np.hypot(*np.transpose(shifts)))))
         taken.append(boxes[best])
-        centred: dict[str, Any] = {"ha": "center", "va": "center"}
+        leader = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "shrinkA": 0}
         ax.annotate(
             lines[i],
             places[i],
@@ -55,15 +44,10 @@ def place_labels(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
             fontsize=_SIZE,
             color=INK,
             zorder=4,
-            arrowprops=None if best < len(near) else _leader(radii[i]),
-            **centred,
+            arrowprops=None if best < len(near) else {**leader, "shrinkB": radii[i]},
+            ha="center",
+            va="center",
         )
-
-
-def _leader(radius: float) -> dict[str, Any]:
-    """Return the properties of the line from a label to its point."""
-    line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6}
-    return {**line, "shrinkA": 0, "shrinkB": radius}
 
 
 def move_apart(ax: Axes, places: Array, radii: Array) -> Array:

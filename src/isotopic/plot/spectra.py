@@ -10,8 +10,7 @@ from isotopic.evaluate.topics import topics_of
 from isotopic.plot.canvas import Axes, axes
 from isotopic.plot.colours import FAINT, INK, palette, text_on
 from isotopic.plot.given import chosen_topics
-from isotopic.plot.text import feature_names as names_of_features
-from isotopic.plot.text import readable, topic_names
+from isotopic.plot.text import names_of_features, readable, topic_names
 
 # COSMIC's colours of the six classes of substitutions.
 SBS_COLOURS = {

@@ -43,7 +43,7 @@ def topic_names(given: Any, n: int) -> list[str]:
     return names
 
 
-def feature_names(model: Any, given: Any) -> Array:
+def names_of_features(model: Any, given: Any) -> Array:
     """Return the given names of features, or those of the model, or ``x0``, ``x1``, ..."""
     if isinstance(model, Fitted) or hasattr(model, "fitted_"):
         return read_feature_names(fitted_of(model), given)
