@@ -1,8 +1,11 @@
 """Processes that draw the weights from a prior, then counts for given topics."""
 
+from typing import Any
+
+import numpy as np
 from numpy.typing import ArrayLike
 
-from isotopic.generative.draws import Draw, Latent, draw_contributions, draw_counts, result
+from isotopic.generative.draws import Draw, Floats, Latent, draw_counts, normalized_rows
 from isotopic.generative.validation import check_distributions, check_n_samples, check_positive
 from isotopic.random import Seed, generator
 
@@ -53,9 +56,7 @@ def dirichlet_poisson(
     scale = check_positive("scale", scale, n_samples)
     rng = generator(random_state)
     weights = rng.dirichlet(alpha, size=n_samples)
-    X, _ = draw_counts(rng, scale[:, None] * weights, topics)
-    contributions = draw_contributions(rng, X, weights, topics) if return_latent else None
-    return result(X, Latent(weights, contributions=contributions), return_latent)
+    return _draw_poisson(rng, scale[:, None], weights, topics, return_latent)
 
 
 def gamma_poisson(
@@ -79,15 +80,11 @@ def gamma_poisson(
 
     Parameters
     ----------
-    topics : array-like of shape (components, features)
-        Non-negative; each row sums to 1.
-    n_samples : int
-        Number of samples to draw.
+    topics, n_samples, random_state, return_latent
+        As in :func:`dirichlet_poisson`.
     shape, rate : float or array-like of shape (components,)
         The prior of each component's weight, positive; a number applies to all components. Its
         mean is ``shape / rate``.
-    random_state, return_latent
-        As in :func:`poisson`.
 
     Returns
     -------
@@ -100,9 +97,7 @@ def gamma_poisson(
     rate = check_positive("rate", rate, len(topics))
     rng = generator(random_state)
     weights = rng.gamma(shape, 1 / rate, size=(n_samples, len(topics)))
-    X, _ = draw_counts(rng, weights, topics)
-    contributions = draw_contributions(rng, X, weights, topics) if return_latent else None
-    return result(X, Latent(weights, contributions=contributions), return_latent)
+    return _draw_poisson(rng, 1.0, weights, topics, return_latent)
 
 
 def dirichlet_negative_binomial(
@@ -130,16 +125,10 @@ def dirichlet_negative_binomial(
 
     Parameters
     ----------
-    topics : array-like of shape (components, features)
-        Non-negative; each row sums to 1.
-    n_samples : int
-        Number of samples to draw.
-    alpha : float or array-like of shape (components,)
-        The concentration of each component, positive; a number applies to all components.
+    topics, n_samples, alpha, random_state, return_latent
+        As in :func:`dirichlet_poisson`.
     rate : float
         The rate :math:`a`, positive. The two models agree only if all components share it.
-    random_state, return_latent
-        As in :func:`poisson`.
 
     Returns
     -------
@@ -154,5 +143,23 @@ def dirichlet_negative_binomial(
     rng = generator(random_state)
     weights = rng.dirichlet(alpha, size=n_samples)
     totals = rng.negative_binomial(alpha.sum(), rate / (1 + rate), size=n_samples)
-    X, _ = draw_counts(rng, weights, topics, totals)
-    return result(X, Latent(weights, totals), return_latent)
+    return draw_counts(rng, weights, topics, totals, return_latent=return_latent)
+
+
+def _draw_poisson(
+    rng: np.random.Generator, scale: Any, weights: Floats, topics: Floats, return_latent: bool
+) -> Draw:
+    """Draw Poisson counts, then the contributions to them: multinomial for each count.
+
+    The contributions need much more memory than the counts. Drawn after the counts they have the
+    same distribution as if they were drawn first, and the counts do not depend on whether they are.
+    """
+    counts = draw_counts(rng, scale * weights, topics)
+    if not return_latent:
+        return counts
+    X: Any = counts
+    sample, feature = X.nonzero()
+    shares = normalized_rows(weights[sample] * topics[:, feature].T)
+    contributions = np.zeros((len(weights), *topics.shape), dtype=np.int64)
+    contributions[sample, :, feature] = rng.multinomial(X.data, shares)
+    return X, Latent(weights, contributions=contributions)

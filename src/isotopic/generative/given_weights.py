@@ -12,7 +12,6 @@ from isotopic.generative.draws import (
     draw_categorical,
     draw_counts,
     normalized_rows,
-    result,
 )
 from isotopic.generative.validation import check_distributions, check_factors, check_totals
 from isotopic.random import Seed, generator
@@ -49,8 +48,7 @@ def poisson(
         With the field ``weights``. Only if ``return_latent``.
     """
     weights, topics = check_factors(weights, topics)
-    X, _ = draw_counts(generator(random_state), weights, topics)
-    return result(X, Latent(weights), return_latent)
+    return draw_counts(generator(random_state), weights, topics, return_latent=return_latent)
 
 
 def poisson_contributions(
@@ -76,10 +74,8 @@ def poisson_contributions(
         As in :func:`poisson`. ``latent`` has the fields ``weights`` and ``contributions`` (dense).
     """
     weights, topics = check_factors(weights, topics)
-    X, contributions = draw_counts(
-        generator(random_state), weights, topics, by_component=True, keep=return_latent
-    )
-    return result(X, Latent(weights, contributions=contributions), return_latent)
+    rng = generator(random_state)
+    return draw_counts(rng, weights, topics, by_component=True, return_latent=return_latent)
 
 
 def multinomial(
@@ -114,8 +110,8 @@ def multinomial(
     """
     weights, topics = check_factors(weights, topics)
     totals = check_totals(totals, weights, topics)
-    X, _ = draw_counts(generator(random_state), weights, topics, totals)
-    return result(X, Latent(weights, totals), return_latent)
+    rng = generator(random_state)
+    return draw_counts(rng, weights, topics, totals, return_latent=return_latent)
 
 
 def multinomial_contributions(
@@ -149,10 +145,8 @@ def multinomial_contributions(
     """
     weights, topics = check_factors(weights, topics)
     totals = check_totals(totals, weights, topics)
-    X, contributions = draw_counts(
-        generator(random_state), weights, topics, totals, by_component=True, keep=return_latent
-    )
-    return result(X, Latent(weights, totals, contributions), return_latent)
+    rng = generator(random_state)
+    return draw_counts(rng, weights, topics, totals, by_component=True, return_latent=return_latent)
 
 
 def word_by_word(
@@ -200,5 +194,5 @@ def word_by_word(
         (np.ones(len(sample), dtype=np.int64), (sample, feature)),
         shape=(len(weights), topics.shape[1]),
     )
-    assignments = Assignments(sample, component, feature)
-    return result(X, Latent(weights, totals, assignments=assignments), return_latent)
+    latent = Latent(weights, totals, assignments=Assignments(sample, component, feature))
+    return (X, latent) if return_latent else X

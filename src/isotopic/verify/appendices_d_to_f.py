@@ -1,7 +1,6 @@
 """The claims of the appendices on generative models and sparsity (D to F), in the paper's order."""
 
 from collections.abc import Callable
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -34,7 +33,6 @@ from isotopic.verify.evidence import (
     iterate_of,
     random_point,
 )
-from isotopic.verify.main_text import compare_with_transcription
 from isotopic.verify.reformulation import ERRORS, PENALTIES, Sparse, steepness
 
 checks = Checks()
@@ -172,8 +170,8 @@ def draws(evidence: Evidence) -> float:
 def gamma_poisson(evidence: Evidence) -> float:
     """Return the deviation from the transcription."""
     at = evidence.small
-    step = partial(paper.algorithm_7, alpha=at.alpha, rate=at.rates)
-    return compare_with_transcription(at, at.gamma_poisson(at.rates), step)
+    model = at.gamma_poisson(at.rates)
+    return at.compare(model, paper.algorithm_7, alpha=at.alpha, rate=at.rates)
 
 
 @checks.claim("Appendix E", "The bounds of Gamma-Poisson and LDA differ by a constant")
