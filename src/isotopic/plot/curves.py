@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.plot.canvas import Axes, axes, simplify_frame
-from isotopic.plot.colours import FAINT, palette
+from isotopic.plot.style import FAINT, Axes, axes, palette, simplify_frame
 from isotopic.plot.text import readable
 
 _AGAINST = {"passes": "passes over the data", "seconds": "seconds", "iteration": "iterations"}

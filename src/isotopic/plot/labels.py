@@ -3,8 +3,7 @@
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.plot.canvas import Axes
-from isotopic.plot.colours import FAINT, INK
+from isotopic.plot.style import FAINT, INK, Axes
 
 _SIZE = 7.5  # font size in points
 _LETTER = 0.56  # approximate width of a letter, relative to the size

@@ -7,9 +7,8 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.evaluate.topics import top_features, topics_of
-from isotopic.plot.canvas import Axes, axes, remove_frame
-from isotopic.plot.colours import INK, colours_for
 from isotopic.plot.given import chosen_topics, prevalence_of
+from isotopic.plot.style import INK, Axes, axes, colours_for, remove_frame
 from isotopic.plot.text import names_of_features, readable, topic_names
 
 _WIDTH = 0.9  # of the longest bar, relative to a column

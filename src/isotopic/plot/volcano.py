@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from isotopic.evaluate import Differential
-from isotopic.plot.canvas import Axes, axes, simplify_frame
-from isotopic.plot.colours import FAINT, INK, palette
 from isotopic.plot.labels import place_labels
+from isotopic.plot.style import FAINT, INK, Axes, axes, palette, simplify_frame
 from isotopic.plot.text import readable
 
 

@@ -90,19 +90,13 @@ class Step(NamedTuple):
 class Setting:
     """Data and the common start of all models.
 
-    Attributes
-    ----------
-    X : ndarray or sparse array of shape (samples, features), float64
-    weights, topics : ndarray
-        All positive; the topics sum to one. A Bayesian side uses them as its parameters.
-    n_iter : int
-        Number of iterations that are compared.
+    The factors are positive, and the topics sum to one. A Bayesian side uses them as parameters.
     """
 
-    X: Any
+    X: Any  # a dense or sparse array in float64
     weights: Array
     topics: Array
-    n_iter: int
+    n_iter: int  # the number of iterations that are compared
 
     @property
     def start(self) -> Point:
@@ -215,17 +209,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that the claims are checked on.
+    """Everything that the claims are checked on."""
 
-    Attributes
-    ----------
-    large, small : Setting
-        The data, and a dense part of it without empty rows and columns.
-    seed : int
-    """
-
-    large: Setting
-    small: Setting
+    large: Setting  # the data
+    small: Setting  # a dense part of it without empty rows and columns
     seed: int
 
     @classmethod
