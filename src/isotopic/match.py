@@ -98,7 +98,8 @@ def match(a: Any, b: Any, metric: str = "cosine") -> Match:
 
 def cosine_similarity(a: Array, b: Array) -> Array:
     """Return the cosine of every row of ``a`` with every row of ``b``."""
-    return np.asarray(np.minimum(_unit(a) @ _unit(b).T, 1.0))  # rounding can exceed one
+    ours, theirs = (_scaled(rows, np.linalg.norm(rows, axis=1)) for rows in (a, b))
+    return np.asarray(np.minimum(ours @ theirs.T, 1.0))  # rounding can exceed one
 
 
 def hellinger_similarity(a: Array, b: Array) -> Array:
@@ -118,18 +119,9 @@ SIMILARITIES: dict[str, Callable[[Array, Array], Array]] = {
 def principal_coordinates(distances: Array) -> tuple[Array, Array]:
     """Place points in two dimensions by their distances (classical scaling).
 
-    The sign of each coordinate is such that its largest entry is positive.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (points, points)
-
-    Returns
-    -------
-    places : ndarray of shape (points, 2)
-    kept : ndarray of shape (2,)
-        The share of the squared distances from the centre that each coordinate explains; zero if
-        all points are in one place.
+    Return the places (points x 2), and the share of the squared distances from the centre that
+    each coordinate explains: zero if all points are in one place. The sign of each coordinate is
+    such that its largest entry is positive.
     """
     n = len(distances)
     centred = np.eye(n) - 1 / n
@@ -144,10 +136,6 @@ def principal_coordinates(distances: Array) -> tuple[Array, Array]:
     kept = np.zeros(2)
     kept[:width] = values[:width] / max(values.sum(), np.finfo(float).tiny)
     return places, kept
-
-
-def _unit(rows: Array) -> Array:
-    return _scaled(rows, np.linalg.norm(rows, axis=1))
 
 
 def _scaled(rows: Array, by: Array) -> Array:

@@ -30,7 +30,9 @@ def place_labels(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
         near = [(0, -gap), (0, gap), (aside, 0), (-aside, 0)]
         far = [(x, y) for y in (-gap, gap, -2 * gap, 2 * gap) for x in (aside, -aside, 0)]
         shifts = [*near, *far]
-        boxes = [_box(points[i] + shift, width) for shift in shifts]
+        centres = points[i] + shifts
+        half = np.array([width / 2, 0.6 * _SIZE])
+        boxes = [(*low, *high) for low, high in zip(centres - half, centres + half, strict=True)]
         covered = [sum(_overlap(box, other) for other in taken) for box in boxes]
         best = int(np.argmin(np.add(covered, _FAR * np.hypot(*np.transpose(shifts)))))
         taken.append(boxes[best])
@@ -70,11 +72,6 @@ def move_apart(ax: Axes, places: Array, radii: Array) -> Array:
         np.add.at(points, second, push)
         np.add.at(points, first, -push)
     return np.asarray(ax.transData.inverted().transform(points * ax.figure.dpi / 72))
-
-
-def _box(centre: Array, width: float) -> Box:
-    x, y = centre
-    return x - width / 2, y - 0.6 * _SIZE, x + width / 2, y + 0.6 * _SIZE
 
 
 def _overlap(a: Box, b: Box) -> float:

@@ -68,5 +68,7 @@ def distinctive_terms(
 
 def shorten(values: Any, most: int) -> list[str]:
     """Return values as text, cut with an ellipsis after more than ``most`` characters."""
-    texts = map(str, values)
-    return [text if len(text) <= most else text[: most - 1] + "…" for text in texts]
+    texts = []
+    for text in map(str, values):
+        texts.append(text if len(text) <= most else text[: most - 1] + "…")
+    return texts

@@ -74,9 +74,9 @@ def describe_topics(topics: Array, explained: Array, frequencies: Array, n: int)
         "shown": float(kept.sum()) if kept.any() else 1.0,
         "near": near.tolist(),
         "near_distances": far.tolist(),
-        "starts": np.append(0, np.cumsum([len(some) for some in terms])),
+        "starts": np.append(0, np.cumsum(list(map(len, terms)))),
         "terms": np.concatenate(terms),
-        "shares": np.concatenate([t[some] for t, some in zip(topics, terms, strict=True)]),
+        "shares": np.concatenate(list(map(np.take, topics, terms))),
         "distinct": distinct,
         "where": {
             "starts": np.append(0, np.cumsum(large.sum(axis=1))),

@@ -144,7 +144,10 @@ def render(payload: dict[str, Any]) -> bytes:
 def _read_parts(names: Iterable[str]) -> str:
     """Return the files of the page, one after another."""
     folder = files("isotopic.report")
-    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
+    texts = []
+    for name in names:
+        texts.append(folder.joinpath(name).read_text(encoding="utf-8"))
+    return "\n".join(texts)
 
 
 def _digest(text: str) -> str:

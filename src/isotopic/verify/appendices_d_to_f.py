@@ -146,7 +146,8 @@ def draws(evidence: Evidence) -> float:
     given = exact.poisson(weights, topics, TOTAL)
     words = exact.multinomial(weights, topics, TOTAL)
     mixed = exact.gamma_poisson(topics, ALPHA, RATE, TOTAL)
-    scaled = exact.dirichlet_poisson(topics, ALPHA, 1.0, TOTAL)
+    of_total = exact.poisson_probability(np.arange(TOTAL + 1), np.array(1.0))
+    scaled = exact.dirichlet_multinomial(topics, ALPHA, of_total)
     drawn: Any = (
         (generative.poisson(rows, topics, random_state=rng), given),
         (generative.poisson_contributions(rows, topics, random_state=rng), given),
@@ -213,10 +214,11 @@ def _excess_over_likelihood(topics: Array) -> float:
 @checks.claim("Lemma E.1", "Gamma-Poisson is LDA with a negative binomial number of words")
 def buntine(evidence: Evidence) -> float:
     """Compare the exact probabilities of both models."""
+    of_total = exact.poisson_gamma_probability(np.arange(TOTAL + 1), ALPHA.sum(), RATE)
     return max(
         _compare(
             exact.gamma_poisson(topics, ALPHA, RATE, TOTAL),
-            exact.dirichlet_poisson_gamma(topics, ALPHA, RATE, TOTAL),
+            exact.dirichlet_multinomial(topics, ALPHA, of_total),
         )
         for _, topics in evidence.tiny()
     )
@@ -253,16 +255,12 @@ def gamma_poisson_and_lda_iterates(evidence: Evidence) -> float:
 @checks.claim("Corollary E.4", "Gamma-Poisson (common rate) and LDA have the same fixed points")
 def gamma_poisson_and_lda_fixed_points(evidence: Evidence) -> float:
     """Return how far the other algorithm moves them, and the deviation of the rates from 1 + a."""
-    at, lda, other = (
-        evidence.small,
-        evidence.fixed_points["lda"],
-        evidence.fixed_points["gamma_poisson"],
-    )
-    (moved,) = at.run(at.gamma_poisson(), iterate_of(lda), n_iter=1)
+    at, fits = evidence.small, evidence.fixed_points
+    (moved,) = at.run(at.gamma_poisson(), iterate_of(fits["lda"]), n_iter=1)
     return max(
         deviation(moved.rates, np.full(at.weights.shape, 1 + RATE)),
-        at.departure(lda, at.gamma_poisson()),
-        at.departure(other, at.lda()),
+        at.departure(fits["lda"], at.gamma_poisson()),
+        at.departure(fits["gamma_poisson"], at.lda()),
     )
 
 
