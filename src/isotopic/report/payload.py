@@ -96,7 +96,10 @@ class ReportData:
         which, spread = samples.choose_samples(self.proportions, limits)
         rows, shares, explained = self.X.rows(which), self.proportions[which], self.explained[which]
         best = np.argsort(-shares, axis=0, kind="stable")[:_BEST]
-        texts = None
+        order = np.argsort(-explained, axis=1, kind="stable")[:, : limits.mixture]
+        counts = np.take_along_axis(explained, order, axis=1)
+        large = (counts > 0) & (counts >= limits.share * explained.sum(axis=1, keepdims=True))
+        effective, texts = self.effective_weights[which], None
         if self.documents is not None:
             length = min(limits.text, max(1, limits.all_text // len(which)))
             texts = samples.shorten(self.documents[which], length)
@@ -108,13 +111,14 @@ class ReportData:
             "explained": explained.sum(axis=1),
             "best": best.T.tolist(),
             "best_proportions": np.take_along_axis(shares, best, axis=0).T.tolist(),
-            "mixtures": samples.list_mixtures(explained, limits),
+            # The topics with at least the least share, largest first.
+            "mixtures": {
+                "starts": np.append(0, np.cumsum(large.sum(axis=1))),
+                "topics": order[large],
+                "counts": counts[large],
+            },
             "own": samples.distinctive_terms(
-                rows,
-                self.effective_weights[which],
-                self.fitted.topics.effective,
-                frequencies,
-                limits.sample_terms,
+                rows, effective, self.fitted.topics.effective, frequencies, limits.sample_terms
             ),
             "documents": texts,
         }

@@ -51,9 +51,17 @@ def describe_readings(model: BaseTopicModel) -> list[dict[str, Any]]:
     :func:`isotopic.convert`.
     """
     n_topics = len(model.components_)
+    own: Any = model.fitted_.weights_prior
     readings = []
     for cls, (name, unit, meaning, make_prior) in _READINGS.items():
-        prior, why_not = _prior_of(model, cls, make_prior)
+        prior, why_not = own, ""
+        if type(model) is not cls:
+            try:
+                prior = convert(model, to=cls).fitted_.weights_prior
+            except ValueError as error:
+                prior = make_prior(own.prior_counts if own.is_bayesian else 1 / n_topics)
+                # The reason in the message is between the relation and the advice.
+                why_not = str(error).partition(": ")[2].partition(". For a warm start")[0]
         if prior.is_bayesian:
             add, divide = prior.prior_counts, 1.0 + np.asarray(prior.prior_rate)
         else:
@@ -78,22 +86,6 @@ def describe_readings(model: BaseTopicModel) -> list[dict[str, Any]]:
             }
         )
     return readings
-
-
-def _prior_of(
-    model: BaseTopicModel, cls: type[BaseTopicModel], make_prior: Callable[[Any], Prior]
-) -> tuple[Any, str]:
-    """Return the weights' prior of a reading, and the reason why it is not exact, or ''."""
-    own: Any = model.fitted_.weights_prior
-    if type(model) is cls:
-        return own, ""
-    try:
-        return convert(model, to=cls).fitted_.weights_prior, ""
-    except ValueError as error:
-        concentration = own.prior_counts if own.is_bayesian else 1 / len(model.components_)
-        # The reason in the message is between the relation and the advice.
-        reason = str(error).partition(": ")[2].partition(". For a warm start")[0]
-        return make_prior(concentration), reason
 
 
 def _describe_parameters(prior: Prior) -> str:

@@ -26,18 +26,6 @@ def choose_samples(proportions: Array, limits: Limits) -> tuple[Array, Array]:
     return which, np.isin(which, steps)
 
 
-def list_mixtures(explained: Array, limits: Limits) -> dict[str, Array]:
-    """Return the topics of each sample that have at least the least share of it, largest first."""
-    order = np.argsort(-explained, axis=1, kind="stable")[:, : limits.mixture]
-    values = np.take_along_axis(explained, order, axis=1)
-    large = (values > 0) & (values >= limits.share * explained.sum(axis=1, keepdims=True))
-    return {
-        "starts": np.append(0, np.cumsum(large.sum(axis=1))),
-        "topics": order[large],
-        "counts": values[large],
-    }
-
-
 def distinctive_terms(
     X: CountMatrix, weights: Array, topics: Array, frequencies: Array, n: int
 ) -> dict[str, Array]:
