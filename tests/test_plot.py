@@ -10,10 +10,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from isotopic import LDA, NMF, TopicModel, datasets, evaluate, plot
-from isotopic.plot.colours import text_on
 from isotopic.plot.labels import move_apart
 from isotopic.plot.spectra import SBS_COLOURS
 from isotopic.plot.structure import sample_order
+from isotopic.plot.style import text_on
 from isotopic.plot.text import readable
 from isotopic.priors import Lasso
 

@@ -15,13 +15,13 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from isotopic import LDA, NMF, PLSA, Dirichlet, GammaPoisson, Lasso, TopicModel, convert, load
-from isotopic.report import cite, write_report
+from isotopic.report import summary, write_report
 from isotopic.report import write as writing
-from isotopic.report.encode import as_json
 from isotopic.report.limits import Limits
 from isotopic.report.payload import ReportData
 from isotopic.report.samples import choose_samples
 from isotopic.report.topics import nearest_topics, relevance, relevant_terms
+from isotopic.report.write import as_json
 
 ROOT = pathlib.Path(__file__).parent.parent
 FIT = {"max_iter": 15, "tol": 0, "random_state": 0}
@@ -387,7 +387,7 @@ def test_the_citation_is_that_of_the_project():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     titles = re.findall(r'title: "(.*)"', citation)
     version = re.search(r"^version: (.*)$", citation, flags=re.MULTILINE).group(1)
-    said = " ".join((cite.PAPER + cite.LIBRARY).split())
+    said = " ".join((summary.PAPER + summary.LIBRARY).split())
     assert len(titles) == 2
     assert f"version = {{{version}}}" in said
     assert all(f"{{{title}}}" in said for title in titles)

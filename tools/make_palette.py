@@ -2,7 +2,7 @@
 
 Seven colours of Okabe and Ito come first. Each further one is the colour of a grid that is
 farthest from all before it, in OKLab, for the eye that sees the smallest difference: normal, or
-without one kind of cones (Machado et al. 2009). Prints the list that ``plot/colours.py`` holds.
+without one kind of cones (Machado et al. 2009). Prints the list that ``plot/style.py`` holds.
 """
 
 import numpy as np

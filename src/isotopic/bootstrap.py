@@ -19,10 +19,9 @@ Errors are taken from the drawn factors, so neither adds its own variance to the
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -148,14 +147,30 @@ def bootstrap(
     }
     missing = _missing_pattern(model, X, missing_mask)
     start = spread_evenly(model.fitted_)
-    resample = partial(_resample, model, start, missing, statistics)
     seeds = generator(random_state).integers(2**63, size=(int(n_resamples), 2))
+
+    def resample(seed: Array) -> tuple[dict[str, tuple[Array, Array]], bool]:
+        """Draw a resample and fit it; return each statistic of both, and whether it converged."""
+        rng = np.random.default_rng(seed)
+        drawn = draw_factors(model.fitted_, rng)
+        again = refit(model, draw_counts(drawn, missing, rng), start, missing)
+        truth = model.with_fitted(drawn)
+        values = {
+            name: (_value(name, of(truth)), _value(name, of(again)))
+            for name, of in statistics.items()
+        }
+        return values, again.converged_ or again.tol == 0
+
     unfinished = 0
-    refits = _in_threads(resample, seeds, thread_count(n_jobs))
-    for number, (values, converged) in enumerate(refits):
-        unfinished += not converged
-        for name, (truth, refit) in values.items():
-            errors[name].add(number, truth, refit)
+    with warnings.catch_warnings(), ThreadPoolExecutor(thread_count(n_jobs)) as executor:
+        warnings.simplefilter("ignore")  # the fit of the model has warned already
+        try:
+            for number, (values, converged) in enumerate(executor.map(resample, seeds)):
+                unfinished += not converged
+                for name, (truth, refitted) in values.items():
+                    errors[name].add(number, truth, refitted)
+        finally:  # the first error, or Ctrl-C, ends all threads
+            executor.shutdown(cancel_futures=True)
     if unfinished:
         warnings.warn(
             f"{unfinished} of {n_resamples} refits stopped at max_iter={model.max_iter} before "
@@ -198,21 +213,7 @@ class _Errors:
 
 
 def refit(model: BaseTopicModel, X: Any, start: Fitted, missing_mask: Any = None) -> Any:
-    """Fit a model of the same parameters to other counts.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        Its sample weights, size factors and fixed weights are used again.
-    X : sparse array of shape (samples, features)
-    start : Fitted
-    missing_mask : sparse array of bool or None
-
-    Returns
-    -------
-    model : fitted estimator
-        Its components are in the order of those of ``model``.
-    """
+    """Return a model of the same parameters, sizes and order of components for other counts."""
     parameters = model.get_params(deep=False) | {
         "init": start,
         "n_init": 1,
@@ -232,34 +233,6 @@ def refit(model: BaseTopicModel, X: Any, start: Fitted, missing_mask: Any = None
     )
     order = match(fitted, again).order
     return again.with_fitted(reorder(again.fitted_, order))
-
-
-def _resample(
-    model: BaseTopicModel,
-    start: Fitted,
-    missing_mask: Any,
-    statistics: Mapping[str, Statistic],
-    seed: Array,
-) -> tuple[dict[str, tuple[Array, Array]], bool]:
-    """Draw a resample and fit it; return each statistic of both, and whether it converged."""
-    rng = np.random.default_rng(seed)
-    drawn = draw_factors(model.fitted_, rng)
-    again = refit(model, draw_counts(drawn, missing_mask, rng), start, missing_mask)
-    truth = model.with_fitted(drawn)
-    values = {
-        name: (_value(name, of(truth)), _value(name, of(again))) for name, of in statistics.items()
-    }
-    return values, again.converged_ or again.tol == 0
-
-
-def _in_threads(work: Callable[[Any], Any], items: Iterable[Any], threads: int) -> Iterator[Any]:
-    """Yield the results in order; the first error, or Ctrl-C, ends all threads."""
-    with warnings.catch_warnings(), ThreadPoolExecutor(threads) as executor:
-        warnings.simplefilter("ignore")  # the fit of the model has warned already
-        try:
-            yield from executor.map(work, items)
-        finally:
-            executor.shutdown(cancel_futures=True)
 
 
 def _statistics(given: Any) -> Mapping[str, Statistic]:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
+from isotopic.evaluate.topics import components_of
 from isotopic.fitted import Fitted
 
 
@@ -98,7 +98,8 @@ def match(a: Any, b: Any, metric: str = "cosine") -> Match:
 
 def cosine_similarity(a: Array, b: Array) -> Array:
     """Return the cosine of every row of ``a`` with every row of ``b``."""
-    return np.asarray(np.minimum(_unit(a) @ _unit(b).T, 1.0))  # rounding can exceed one
+    ours, theirs = (_scaled(rows, np.linalg.norm(rows, axis=1)) for rows in (a, b))
+    return np.asarray(np.minimum(ours @ theirs.T, 1.0))  # rounding can exceed one
 
 
 def hellinger_similarity(a: Array, b: Array) -> Array:
@@ -118,26 +119,15 @@ SIMILARITIES: dict[str, Callable[[Array, Array], Array]] = {
 def principal_coordinates(distances: Array) -> tuple[Array, Array]:
     """Place points in two dimensions by their distances (classical scaling).
 
-    The sign of each coordinate is such that its largest entry is positive.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (points, points)
-
-    Returns
-    -------
-    places : ndarray of shape (points, 2)
-    kept : ndarray of shape (2,)
-        The share of the squared distances from the centre that each coordinate explains; zero if
-        all points are in one place.
+    Return the places (points x 2), and the share of the squared distances from the centre that
+    each coordinate explains: zero if all points are in one place. The sign of each coordinate is
+    such that its largest entry is positive.
     """
     n = len(distances)
     centred = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-0.5 * centred @ distances**2 @ centred)
-    values, vectors = (
-        np.maximum(values[::-1], 0),
-        vectors[:, ::-1],
-    )  # negative: the distances are not Euclidean
+    values = np.maximum(values[::-1], 0)  # negative: the distances are not Euclidean
+    vectors = vectors[:, ::-1]
     places = np.zeros((n, 2))
     width = min(2, n)
     places[:, :width] = vectors[:, :width] * np.sqrt(values[:width])
@@ -148,10 +138,6 @@ def principal_coordinates(distances: Array) -> tuple[Array, Array]:
     return places, kept
 
 
-def _unit(rows: Array) -> Array:
-    return _scaled(rows, np.linalg.norm(rows, axis=1))
-
-
 def _scaled(rows: Array, by: Array) -> Array:
     """Divide the rows; those of zeros stay zero."""
     return np.asarray(rows / np.where(by > 0, by, 1)[:, np.newaxis])
@@ -159,12 +145,7 @@ def _scaled(rows: Array, by: Array) -> Array:
 
 def _topics(name: str, given: Any) -> Array:
     """Return topics, scaled so that squares neither overflow nor underflow."""
-    if isinstance(given, Fitted):
-        given = given.topics.mean
-    elif hasattr(given, "get_params"):  # any estimator with components_
-        check_is_fitted(given, "components_")
-        given = given.components_
-    topics = as_numbers(name, given)
+    topics = as_numbers(name, components_of(given))
     if topics.ndim != 2 or 0 in topics.shape:
         raise ValueError(
             f"{name} must be a fitted model or an array of topics x features, not of shape "

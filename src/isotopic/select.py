@@ -128,8 +128,12 @@ def select_components(
     >>> selection.best
     6
     """
-    numbers = _numbers(n_components)
-    counts = _as_counts(X)
+    numbers = sorted({int(number) for number in n_components})
+    if not numbers or numbers[0] < 1:
+        raise ValueError(f"n_components must be integers of at least 1, not {numbers}.")
+    counts = sparse.csr_array(check_array(X, accept_sparse="csr", input_name="X"))
+    if counts.nnz and counts.data.min() < 0:
+        raise ValueError("X has negative entries; counts must be at least 0.")
     if n_repeats < 2:
         raise ValueError(f"n_repeats must be at least 2 to measure stability, not {n_repeats}.")
     rng = generator(random_state)
@@ -197,17 +201,3 @@ class _Split:
 def _standard_errors(repeated: Array) -> Array:
     errors: Array = repeated.std(axis=1, ddof=1) / np.sqrt(repeated.shape[1])
     return errors
-
-
-def _numbers(given: Iterable[int]) -> list[int]:
-    numbers = sorted({int(number) for number in given})
-    if not numbers or numbers[0] < 1:
-        raise ValueError(f"n_components must be integers of at least 1, not {numbers}.")
-    return numbers
-
-
-def _as_counts(X: Any) -> Any:
-    counts = sparse.csr_array(check_array(X, accept_sparse="csr", input_name="X"))
-    if counts.nnz and counts.data.min() < 0:
-        raise ValueError("X has negative entries; counts must be at least 0.")
-    return counts

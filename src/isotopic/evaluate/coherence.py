@@ -41,7 +41,10 @@ def coherence(topics: Any, X: Any, *, measure: str = "npmi", n: int = 10) -> Arr
     if not (isinstance(measure, str) and measure in MEASURES):
         raise ValueError(f"measure must be 'npmi' or 'umass', but is {measure!r}.")
     shares = topics_of(topics)
-    occurs = _occurrence(X)
+    counts = CountMatrix.of(X).as_sparse()
+    occurs = sparse.csr_array(
+        (np.ones(len(counts.values)), counts.features, counts.row_starts), shape=counts.shape
+    ).tocsc()
     if occurs.shape[1] != shares.shape[1]:
         raise ValueError(
             f"X has {occurs.shape[1]} features, but the topics have {shares.shape[1]}."
@@ -57,13 +60,6 @@ def coherence(topics: Any, X: Any, *, measure: str = "npmi", n: int = 10) -> Arr
         pairs = MEASURES[measure](together, occurs.shape[0])
         coherences.append(pairs.mean() if len(pairs) else np.nan)
     return np.array(coherences)
-
-
-def _occurrence(X: Any) -> Any:
-    """Return a CSC array (samples x features) that is one where a feature occurs."""
-    counts = CountMatrix.of(X).as_sparse()
-    ones = np.ones(len(counts.values))
-    return sparse.csr_array((ones, counts.features, counts.row_starts), shape=counts.shape).tocsc()
 
 
 def _npmi(together: Array, n_samples: int) -> Array:

@@ -113,7 +113,11 @@ def differential(
     counts = CountMatrix.of(X, np.float64).as_sparse()
     exposures = _exposures(fitted, counts, weights)
     totals, overall = exposures.sum(axis=0), counts.feature_totals / max(counts.total, 1.0)
-    rates = _near_rates(counts, exposures, totals, overall, pseudo_count)
+    cost = totals[:, np.newaxis] + pseudo_count / np.where(overall > 0, overall, 1.0)
+    rates = np.tile(overall, (n_topics, 1))
+    for _ in range(_EM_STEPS):
+        rates = (expected_counts(counts, exposures, rates).topics + pseudo_count) / cost
+    rates = np.where(overall > 0, rates, 0.0)
     covariance = np.full((counts.shape[1], n_topics, n_topics), np.nan)
     columns = sparse.csr_array(
         (counts.values, counts.features, counts.row_starts), shape=counts.shape
@@ -127,53 +131,24 @@ def differential(
     return _least_extreme(rates, covariance)
 
 
-def _near_rates(
-    counts: CountMatrix, exposures: Array, totals: Array, overall: Array, pseudo_count: float
-) -> Array:
-    """Return rates near the maxima of all features, found by EM."""
-    known = np.where(overall > 0, overall, 1.0)
-    cost = totals[:, np.newaxis] + pseudo_count / known
-    rates = np.tile(overall, (len(totals), 1))
-    for _ in range(_EM_STEPS):
-        rates = (expected_counts(counts, exposures, rates).topics + pseudo_count) / cost
-    return np.where(overall > 0, rates, 0.0)
-
-
 def fit_rates(
     x: Array, exposures: Array, cost: Array, pseudo_count: float, start: Array
 ) -> tuple[Array, Array]:
     """Return the rates that maximise the likelihood of one feature, and their covariance.
 
-    Parameters
-    ----------
-    x : ndarray of shape (entries,)
-        The nonzero counts of the feature.
-    exposures : ndarray of shape (entries, components)
-        The counts of these samples that belong to each topic.
-    cost : ndarray of shape (components,)
-        The counts of all samples that belong to each topic, plus the part of the prior.
-    pseudo_count : float
-    start : ndarray of shape (components,)
-        Initial rates.
-
-    Returns
-    -------
-    rates : ndarray of shape (components,)
-    covariance : ndarray of shape (components, components)
-        Covariance of the logarithms of the rates.
+    ``x`` are its nonzero counts, ``exposures`` the counts of these samples that belong to each
+    topic, and ``cost`` those of all samples, plus the part of the prior. The covariance is that of
+    the logarithms of the rates.
     """
 
     def likelihood(rates: Array) -> float:
         seen = float(x @ np.log(exposures @ rates))
         return seen + pseudo_count * float(np.log(rates).sum()) - float(cost @ rates)
 
-    def explained(rates: Array) -> Array:
-        shares = exposures * rates
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
     rates, value = start, likelihood(start)
     for _ in range(_NEWTON_STEPS):
-        shares = explained(rates)
+        shares = exposures * rates
+        shares = shares / shares.sum(axis=1, keepdims=True)
         information = (shares.T * x) @ shares
         information[np.diag_indices_from(information)] += pseudo_count
         gradient = x @ shares + pseudo_count - rates * cost

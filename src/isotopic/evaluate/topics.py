@@ -92,24 +92,33 @@ def proportions(weights: Any, topics: Any) -> Array:
 
 def topics_of(given: Any) -> Array:
     """Return topics, of a model or an array, as distributions over the features."""
+    form = "a fitted model or an array of components x features"
+    topics = as_matrix("topics", components_of(given), form, "topic", "feature")
+    return normalized(np.ascontiguousarray(topics / max(topics.max(), 1.0)))  # sums stay finite
+
+
+def components_of(given: Any) -> Any:
+    """Return the topics of a model; anything else as it is."""
     if isinstance(given, Fitted):
-        given = given.topics.mean
-    elif hasattr(given, "get_params"):  # any estimator with components_
+        return given.topics.mean
+    if hasattr(given, "get_params"):  # any estimator with components_
         check_is_fitted(given, "components_")
-        given = given.components_
-    topics = as_numbers("topics", given)
-    if topics.ndim != 2 or 0 in topics.shape:
-        raise ValueError(
-            "topics must be a fitted model or an array of components x features, but has the shape "
-            f"{topics.shape}."
-        )
-    bad = first_not_finite(topics)
+        return given.components_
+    return given
+
+
+def as_matrix(name: str, given: Any, form: str, row: str, column: str) -> Array:
+    """Return a matrix of finite numbers of at least 0; the words are for the errors."""
+    matrix = as_numbers(name, given)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ValueError(f"{name} must be {form}, but has the shape {matrix.shape}.")
+    bad = first_not_finite(matrix)
     if bad is not None:
         raise ValueError(
-            f"topics must be finite and non-negative, but topic {bad[0]}, feature {bad[1]} is "
-            f"{topics[bad]}."
+            f"{name} must be finite and non-negative, but {row} {bad[0]}, {column} {bad[1]} is "
+            f"{matrix[bad]}."
         )
-    return normalized(np.ascontiguousarray(topics / max(topics.max(), 1.0)))  # sums stay finite
+    return matrix
 
 
 def top_features(topics: Array, n: int) -> Array:

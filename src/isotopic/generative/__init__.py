@@ -24,13 +24,11 @@ Given topics and a prior of the weights:
 samples x features.
 """
 
-from isotopic.generative.drawn_weights import (
+from isotopic.generative.draws import Assignments, Latent
+from isotopic.generative.processes import (
     dirichlet_negative_binomial,
     dirichlet_poisson,
     gamma_poisson,
-)
-from isotopic.generative.draws import Assignments, Latent
-from isotopic.generative.given_weights import (
     multinomial,
     multinomial_contributions,
     poisson,

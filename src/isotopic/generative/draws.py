@@ -47,11 +47,6 @@ CountArray: TypeAlias = "sparse.csr_array[np.int64, tuple[int, int]]"
 Draw: TypeAlias = "CountArray | tuple[CountArray, Latent]"
 
 
-def result(X: CountArray, latent: Latent, return_latent: bool) -> Draw:
-    """Return the counts, with the latent variables if they are asked for."""
-    return (X, latent) if return_latent else X
-
-
 def draw_counts(
     rng: np.random.Generator,
     weights: Floats,
@@ -59,12 +54,11 @@ def draw_counts(
     totals: Integers | None = None,
     *,
     by_component: bool = False,
-    keep: bool = False,
-) -> tuple[CountArray, Integers | None]:
+    return_latent: bool = False,
+) -> Draw:
     """Draw Poisson counts with the rates ``weights @ topics``; multinomial counts for given totals.
 
-    With ``by_component``, the contributions of the components are drawn and summed. They are
-    returned too if ``keep``.
+    With ``by_component``, the contributions of the components are drawn and summed.
     """
     n_rows = max(1, _BLOCK_SIZE // (topics.size if by_component else topics.shape[1]))
     blocks, kept = [], []
@@ -76,11 +70,12 @@ def draw_counts(
         else:
             shares = normalized_rows(rates.reshape(len(rates), -1))
             drawn = rng.multinomial(totals[rows], shares).reshape(rates.shape)
-        if keep:
+        if by_component and return_latent:
             kept.append(drawn)
         blocks.append(sparse.csr_array(drawn.sum(axis=1) if by_component else drawn))
     X: CountArray = sparse.vstack(blocks, format="csr")
-    return X, np.concatenate(kept) if keep else None
+    latent = Latent(weights, totals, np.concatenate(kept) if kept else None)
+    return (X, latent) if return_latent else X
 
 
 def draw_categorical(rng: np.random.Generator, distributions: Floats, which: Integers) -> Integers:
@@ -93,21 +88,6 @@ def draw_categorical(rng: np.random.Generator, distributions: Floats, which: Int
     if draws:
         drawn[np.argsort(which, kind="stable")] = np.concatenate(draws)
     return drawn
-
-
-def draw_contributions(
-    rng: np.random.Generator, X: CountArray, weights: Floats, topics: Floats
-) -> Integers:
-    """Draw the contributions given the counts: multinomial for each count.
-
-    They need much more memory than counts. Drawn after the counts they have the same distribution
-    as if they were drawn first, and the counts do not depend on whether they are drawn.
-    """
-    sample, feature = X.nonzero()
-    shares = normalized_rows(weights[sample] * topics[:, feature].T)
-    contributions = np.zeros((len(weights), *topics.shape), dtype=np.int64)
-    contributions[sample, :, feature] = rng.multinomial(X.data, shares)
-    return contributions
 
 
 def normalized_rows(rates: Floats) -> Floats:

@@ -5,15 +5,12 @@ literally: shortened if it is long, without markup, and with a replacement for c
 font does not have.
 """
 
-from isotopic.plot.colours import palette
-from isotopic.plot.convergence import convergence
-from isotopic.plot.heatmap import heatmap
+from isotopic.plot.curves import convergence, selection, sparsity_path
 from isotopic.plot.parts import image_parts
-from isotopic.plot.selection import selection
-from isotopic.plot.sparsity import sparsity_path
 from isotopic.plot.spectra import spectra
 from isotopic.plot.structure import structure
-from isotopic.plot.terms import top_terms
+from isotopic.plot.style import palette
+from isotopic.plot.terms import heatmap, top_terms
 from isotopic.plot.topics import topic_map
 from isotopic.plot.volcano import volcano
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array, as_numbers, first_not_finite
+from isotopic.arrays import Array
 from isotopic.evaluate import prevalence, proportions
+from isotopic.evaluate.topics import as_matrix
 from isotopic.fitted import Fitted, fitted_of
 
 
@@ -14,17 +15,7 @@ def shares_of(given: Any) -> Array:
     if isinstance(given, Fitted) or hasattr(given, "get_params"):
         fitted = fitted_of(given)
         return proportions(fitted.weights.mean, fitted.topics.mean)
-    weights = as_numbers("weights", given)
-    if weights.ndim != 2 or 0 in weights.shape:
-        raise ValueError(
-            f"weights must be an array of samples x components, but has the shape {weights.shape}."
-        )
-    bad = first_not_finite(weights)
-    if bad is not None:
-        raise ValueError(
-            f"weights must be finite and non-negative, but sample {bad[0]}, component {bad[1]} is "
-            f"{weights[bad]}."
-        )
+    weights = as_matrix("weights", given, "an array of samples x components", "sample", "component")
     return proportions(weights, np.ones((weights.shape[1], 1)))
 
 

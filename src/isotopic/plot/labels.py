@@ -1,12 +1,9 @@
 """Placing labels next to points with little overlap."""
 
-from typing import Any
-
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.plot.canvas import Axes
-from isotopic.plot.colours import FAINT, INK
+from isotopic.plot.style import FAINT, INK, Axes
 
 _SIZE = 7.5  # font size in points
 _LETTER = 0.56  # approximate width of a letter, relative to the size
@@ -19,17 +16,8 @@ Box = tuple[float, float, float, float]
 def place_labels(ax: Axes, places: Array, lines: list[str], *, radii: Array, order: Array) -> None:
     """Write a label next to each point: below it if possible, else where it overlaps least.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        With its limits set.
-    places : ndarray of shape (points, 2)
-        In data coordinates.
-    lines : list of str
-    radii : ndarray of shape (points,)
-        Radii of the points, in typographic points.
-    order : ndarray of int
-        The order in which the labels are placed.
+    The axes have their limits. Places are in data coordinates, radii in typographic points;
+    ``order`` is that in which labels are placed.
     """
     ax.figure.draw_without_rendering()  # the layout decides where the points are
     points = ax.transData.transform(places) * 72 / ax.figure.dpi
@@ -42,11 +30,13 @@ def place_labels(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
         near = [(0, -gap), (0, gap), (aside, 0), (-aside, 0)]
         far = [(x, y) for y in (-gap, gap, -2 * gap, 2 * gap) for x in (aside, -aside, 0)]
         shifts = [*near, *far]
-        boxes = [_box(points[i] + shift, width) for shift in shifts]
+        centres = points[i] + shifts
+        half = np.array([width / 2, 0.6 * _SIZE])
+        boxes = [(*low, *high) for low, high in zip(centres - half, centres + half, strict=True)]
         covered = [sum(_overlap(box, other) for other in taken) for box in boxes]
         best = int(np.argmin(np.add(covered, _FAR * np.hypot(*np.transpose(shifts)))))
         taken.append(boxes[best])
-        centred: dict[str, Any] = {"ha": "center", "va": "center"}
+        leader = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "shrinkA": 0}
         ax.annotate(
             lines[i],
             places[i],
@@ -55,15 +45,10 @@ def place_labels(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
             fontsize=_SIZE,
             color=INK,
             zorder=4,
-            arrowprops=None if best < len(near) else _leader(radii[i]),
-            **centred,
+            arrowprops=None if best < len(near) else {**leader, "shrinkB": radii[i]},
+            ha="center",
+            va="center",
         )
-
-
-def _leader(radius: float) -> dict[str, Any]:
-    """Return the properties of the line from a label to its point."""
-    line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6}
-    return {**line, "shrinkA": 0, "shrinkB": radius}
 
 
 def move_apart(ax: Axes, places: Array, radii: Array) -> Array:
@@ -87,11 +72,6 @@ def move_apart(ax: Axes, places: Array, radii: Array) -> Array:
         np.add.at(points, second, push)
         np.add.at(points, first, -push)
     return np.asarray(ax.transData.inverted().transform(points * ax.figure.dpi / 72))
-
-
-def _box(centre: Array, width: float) -> Box:
-    x, y = centre
-    return x - width / 2, y - 0.6 * _SIZE, x + width / 2, y + 0.6 * _SIZE
 
 
 def _overlap(a: Box, b: Box) -> float:

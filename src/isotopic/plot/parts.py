@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from isotopic.evaluate.topics import topics_of
-from isotopic.plot.canvas import Axes, axes, remove_frame
-from isotopic.plot.colours import INK
 from isotopic.plot.given import chosen_topics
+from isotopic.plot.style import INK, Axes, axes, remove_frame
 
 
 def image_parts(

@@ -7,11 +7,9 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.evaluate.topics import topics_of
-from isotopic.plot.canvas import Axes, axes
-from isotopic.plot.colours import FAINT, INK, palette, text_on
 from isotopic.plot.given import chosen_topics
-from isotopic.plot.text import feature_names as names_of_features
-from isotopic.plot.text import readable, topic_names
+from isotopic.plot.style import FAINT, INK, Axes, axes, palette, text_on
+from isotopic.plot.text import names_of_features, readable, topic_names
 
 # COSMIC's colours of the six classes of substitutions.
 SBS_COLOURS = {

@@ -9,9 +9,8 @@ from scipy.spatial import KDTree
 
 from isotopic.arrays import Array
 from isotopic.evaluate.topics import check_positive_integer
-from isotopic.plot.canvas import Axes, axes
-from isotopic.plot.colours import FAINT, PAPER, colours_for
 from isotopic.plot.given import shares_of
+from isotopic.plot.style import FAINT, PAPER, Axes, axes, colours_for
 from isotopic.plot.text import readable, topic_names
 from isotopic.random import Seed, generator
 

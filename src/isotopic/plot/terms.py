@@ -1,16 +1,15 @@
-"""Bar chart of the top terms of topics."""
+"""The top terms of topics, as bar charts and as a heat map."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from isotopic.arrays import Array
 from isotopic.evaluate.topics import top_features, topics_of
-from isotopic.plot.canvas import Axes, axes, remove_frame
-from isotopic.plot.colours import INK, colours_for
 from isotopic.plot.given import chosen_topics, prevalence_of
-from isotopic.plot.text import feature_names as names_of_features
-from isotopic.plot.text import readable, topic_names
+from isotopic.plot.style import INK, Axes, axes, colours_for, remove_frame
+from isotopic.plot.text import names_of_features, readable, topic_names
 
 _WIDTH = 0.9  # of the longest bar, relative to a column
 
@@ -75,3 +74,68 @@ def top_terms(
     remove_frame(ax)
     ax.set(xlim=(-0.01, columns), ylim=(-height * rows + 0.9, 0.8))
     return ax
+
+
+def heatmap(
+    model: Any,
+    n: int = 5,
+    *,
+    topics: Any = None,
+    feature_names: Any = None,
+    names: Any = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a heat map of the shares of terms in topics.
+
+    Parameters
+    ----------
+    model : fitted model, or array-like of shape (n_components, n_features)
+        A model, or its topics.
+    n : int, default=5
+        Number of top terms of each topic. A term is shown once, at the topic with its largest
+        share.
+    topics : list of int or None, default=None
+        The topics to draw, in this order.
+    feature_names : array-like of str of shape (n_features,) or None, default=None
+    names : list of str or None, default=None
+        Names of the components.
+    ax : matplotlib Axes or None, default=None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        The colours have a square-root scale, so that rare terms are visible.
+    """
+    shares = topics_of(model)
+    terms = names_of_features(model, feature_names)
+    chosen = chosen_topics(topics, len(shares))
+    name = topic_names(names, len(shares))
+    columns = _ordered_terms(shares[chosen], n)
+    ax = axes(ax, 0.19 * len(columns) + 1.8, 0.26 * len(chosen) + 1.3)
+    from matplotlib.colors import PowerNorm  # noqa: PLC0415 - an extra
+
+    table = shares[np.ix_(chosen, columns)]
+    mesh = ax.pcolormesh(
+        table,
+        cmap="Blues",
+        norm=PowerNorm(0.5, 0, max(table.max(), np.finfo(float).tiny)),
+        edgecolors="white",
+        linewidth=0.4,
+    )
+    ax.set_yticks(np.arange(len(chosen)) + 0.5, [name[topic] for topic in chosen])
+    ax.set_xticks(np.arange(len(columns)) + 0.5, [readable(term) for term in terms[columns]])
+    for label in ax.get_xticklabels():
+        label.set(rotation=60, ha="right", rotation_mode="anchor")
+    ax.tick_params(length=0, labelsize="small")
+    ax.spines[:].set_visible(False)
+    ax.invert_yaxis()
+    bar = ax.figure.colorbar(mesh, ax=ax, label="share of the topic", pad=0.01, aspect=25)
+    bar.outline.set_visible(False)
+    return ax
+
+
+def _ordered_terms(shares: Array, n: int) -> Array:
+    """Return the top terms, ordered by the topic with their largest share, then by share."""
+    terms = np.unique(top_features(shares, n))
+    home = shares[:, terms].argmax(axis=0)
+    return np.asarray(terms[np.lexsort((-shares[home, terms], home))])

@@ -30,7 +30,8 @@ def readable(text: Any, width: int = 24) -> str:
     if len(line) > width:
         line = line[: width - 1] + "\N{HORIZONTAL ELLIPSIS}"
     fonts = _fonts()
-    return "".join(_drawn(c, fonts) for c in line).replace("$", r"\$")
+    unknown = next((c for c in _REPLACEMENTS if _has(c, fonts)), "?")
+    return "".join(c if _has(c, fonts) else unknown for c in line).replace("$", r"\$")
 
 
 def topic_names(given: Any, n: int) -> list[str]:
@@ -43,7 +44,7 @@ def topic_names(given: Any, n: int) -> list[str]:
     return names
 
 
-def feature_names(model: Any, given: Any) -> Array:
+def names_of_features(model: Any, given: Any) -> Array:
     """Return the given names of features, or those of the model, or ``x0``, ``x1``, ..."""
     if isinstance(model, Fitted) or hasattr(model, "fitted_"):
         return read_feature_names(fitted_of(model), given)
@@ -52,12 +53,6 @@ def feature_names(model: Any, given: Any) -> Array:
     if names.shape != (n,):
         raise ValueError(f"feature_names has {names.size} entries, but there are {n} features.")
     return names
-
-
-def _drawn(character: str, fonts: tuple[str, ...]) -> str:
-    if _has(character, fonts):
-        return character
-    return next((c for c in _REPLACEMENTS if _has(c, fonts)), "?")
 
 
 @lru_cache(maxsize=4096)

@@ -9,12 +9,10 @@ from scipy.special import rel_entr
 from isotopic.arrays import Array
 from isotopic.evaluate.topics import top_features, topics_of
 from isotopic.match import hellinger_similarity, principal_coordinates
-from isotopic.plot.canvas import Axes, axes
-from isotopic.plot.colours import FAINT, colours_for, text_on
 from isotopic.plot.given import prevalence_of
 from isotopic.plot.labels import move_apart, place_labels
-from isotopic.plot.text import feature_names as names_of_features
-from isotopic.plot.text import readable
+from isotopic.plot.style import FAINT, Axes, axes, colours_for, text_on
+from isotopic.plot.text import names_of_features, readable
 
 _LARGEST = 1500.0  # area of the most prevalent topic's circle, in square points
 

@@ -5,19 +5,13 @@ from typing import Any
 import numpy as np
 
 from isotopic.evaluate import Differential
-from isotopic.plot.canvas import Axes, axes, simplify_frame
-from isotopic.plot.colours import FAINT, INK, palette
 from isotopic.plot.labels import place_labels
+from isotopic.plot.style import FAINT, INK, Axes, axes, palette, simplify_frame
 from isotopic.plot.text import readable
 
 
 def volcano(
-    found: Differential,
-    topic: int,
-    *,
-    feature_names: Any,
-    n: int = 10,
-    ax: Axes | None = None,
+    found: Differential, topic: int, *, feature_names: Any, n: int = 10, ax: Axes | None = None
 ) -> Axes:
     """Draw the log-fold change of each feature in a topic against its z-score.
 

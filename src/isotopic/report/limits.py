@@ -6,42 +6,18 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest numbers of samples, terms and characters; the page says what exceeds them.
+    """The largest numbers of samples, terms and characters; the page says what exceeds them."""
 
-    Attributes
-    ----------
-    samples : int
-        Samples that can be selected.
-    best_samples : int
-        Samples that are kept for each topic because they have its largest shares.
-    terms : int
-        Terms shown for a topic, for each position of the relevance slider.
-    sample_terms : int
-        Terms shown for a sample.
-    name : int
-        Characters of a name.
-    text : int
-        Characters of a document.
-    all_text : int
-        Characters of all documents.
-    share : float
-        Smallest share of a topic that is listed for a sample.
-    mixture : int
-        Topics listed for a sample.
-    history : int
-        Points of a convergence curve.
-    """
-
-    samples: int = 20_000
-    best_samples: int = 20
-    terms: int = 25
-    sample_terms: int = 12
-    name: int = 80
-    text: int = 3_000
-    all_text: int = 3_000_000
-    share: float = 1e-3
-    mixture: int = 20
-    history: int = 500
+    samples: int = 20_000  # that can be selected
+    best_samples: int = 20  # kept for each topic because they have its largest shares
+    terms: int = 25  # of a topic, for each position of the relevance slider
+    sample_terms: int = 12  # of a sample
+    name: int = 80  # characters of a name
+    text: int = 3_000  # characters of a document
+    all_text: int = 3_000_000  # characters of all documents
+    share: float = 1e-3  # the smallest of a topic that is listed for a sample
+    mixture: int = 20  # topics listed for a sample
+    history: int = 500  # points of a convergence curve
 
     def smaller(self) -> Self:
         """Return limits with fewer samples or, once these are few, fewer terms and characters."""

@@ -1,6 +1,6 @@
 """Collect everything that the page shows.
 
-``ReportData.payload`` is where the data of a new panel is added; see ``panels.py``.
+``ReportData.payload`` is where the data of a new panel is added; see ``PANELS`` in ``write.py``.
 """
 
 from typing import Any
@@ -20,19 +20,15 @@ from isotopic.report.limits import Limits
 from isotopic.report.readings import describe_readings
 from isotopic.threads import use_threads
 
+# Samples that are listed for each topic: those with its largest share.
+_BEST = 6
+
 # Sums of the same float32 counts in different orders agree to this relative tolerance.
 _ROUNDING = 1e-5
 
 
 class ReportData:
-    """A fitted model and its validated data, from which payloads of any size are made.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-    feature_names, sample_names, documents : array-like of str or None
-    """
+    """A fitted model and its validated data, from which payloads of any size are made."""
 
     def __init__(
         self, model: BaseTopicModel, X: Any, feature_names: Any, sample_names: Any, documents: Any
@@ -68,33 +64,13 @@ class ReportData:
         self.readings = describe_readings(model)
 
     def payload(self, title: str, limits: Limits) -> dict[str, Any]:
-        """Return what the page shows; its scripts know it as ``report``.
-
-        Parameters
-        ----------
-        title : str
-        limits : Limits
-
-        Returns
-        -------
-        payload : dict
-            Nested, with numbers, text, lists and arrays as values.
-        """
+        """Return what the page shows; its scripts know it as ``report``."""
         model, X = self.model, self.X
         frequencies = X.feature_totals / X.total
         topic = topics.describe_topics(
             normalized(model.components_), self.explained.sum(axis=0), frequencies, limits.terms
         )
-        sample = samples.describe_samples(
-            X,
-            self.proportions,
-            self.explained,
-            (self.effective_weights, self.fitted.topics.effective),
-            frequencies,
-            self.sample_names,
-            self.documents,
-            limits,
-        )
+        sample = self._describe_samples(frequencies, limits)
         used = np.union1d(topic["terms"], sample["own"]["terms"]).astype(np.int64)
         topic["terms"] = np.searchsorted(used, topic["terms"])
         topic["distinct"] = np.searchsorted(used, topic["distinct"])
@@ -103,7 +79,7 @@ class ReportData:
             "title": samples.shorten([title], 300)[0],
             "model": summary.describe_model(model),
             "data": summary.describe_data(X) | {"fitted": self.is_fitted_data},
-            "convergence": summary.describe_convergence(model, limits),
+            "convergence": summary.describe_convergence(model, limits.history),
             "readings": self.readings,
             "terms": {
                 "names": samples.shorten(self.feature_names[used], limits.name),
@@ -113,6 +89,38 @@ class ReportData:
             "samples": sample,
             "left_out": self._left_out(len(used), sample, limits),
             "shown_terms": limits.terms,
+        }
+
+    def _describe_samples(self, frequencies: Array, limits: Limits) -> dict[str, Any]:
+        """Return what the page shows of the samples; terms are indices of features."""
+        which, spread = samples.choose_samples(self.proportions, limits)
+        rows, shares, explained = self.X.rows(which), self.proportions[which], self.explained[which]
+        best = np.argsort(-shares, axis=0, kind="stable")[:_BEST]
+        order = np.argsort(-explained, axis=1, kind="stable")[:, : limits.mixture]
+        counts = np.take_along_axis(explained, order, axis=1)
+        large = (counts > 0) & (counts >= limits.share * explained.sum(axis=1, keepdims=True))
+        effective, texts = self.effective_weights[which], None
+        if self.documents is not None:
+            length = min(limits.text, max(1, limits.all_text // len(which)))
+            texts = samples.shorten(self.documents[which], length)
+        return {
+            "rows": which,
+            "spread": spread,
+            "names": samples.shorten(self.sample_names[which], limits.name),
+            "totals": rows.sample_totals,
+            "explained": explained.sum(axis=1),
+            "best": best.T.tolist(),
+            "best_proportions": np.take_along_axis(shares, best, axis=0).T.tolist(),
+            # The topics with at least the least share, largest first.
+            "mixtures": {
+                "starts": np.append(0, np.cumsum(large.sum(axis=1))),
+                "topics": order[large],
+                "counts": counts[large],
+            },
+            "own": samples.distinctive_terms(
+                rows, effective, self.fitted.topics.effective, frequencies, limits.sample_terms
+            ),
+            "documents": texts,
         }
 
     def _left_out(self, n_terms: int, sample: dict[str, Any], limits: Limits) -> list[str]:

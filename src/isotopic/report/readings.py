@@ -10,37 +10,35 @@ from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.priors import Dirichlet, DirichletMode, Free, Gamma, Prior, Simplex
 
-# The priors of the paper's models, for fits that ``convert`` cannot map to them.
-_PAPER: dict[type[BaseTopicModel], Callable[[Any], Prior]] = {
-    NMF: lambda concentration: Free(),
-    PLSA: lambda concentration: Simplex(),
-    LDA: Dirichlet,
-    GammaPoisson: Gamma,
-}
-
-_MEANING: dict[type[BaseTopicModel], tuple[str, str, str]] = {
+# For each model its name, the unit and the meaning of its weights, and its prior in the paper, for
+# fits that ``convert`` cannot map to it.
+_READINGS: dict[type[BaseTopicModel], tuple[str, str, str, Callable[[Any], Prior]]] = {
     NMF: (
         "NMF",
         "counts",
         "Weights are amounts: how many of the sample's counts each topic explains. The topics sum "
         "to one.",
+        lambda concentration: Free(),
     ),
     PLSA: (
         "PLSA",
         "proportion",
         "Weights are proportions: the NMF weights divided by the sample's total.",
+        lambda concentration: Simplex(),
     ),
     LDA: (
         "LDA",
         "proportion",
         "Weights are posterior means of proportions: the Dirichlet prior adds its concentration "
         "to each topic's counts, and the sums are normalised.",
+        Dirichlet,
     ),
     GammaPoisson: (
         "Gamma-Poisson",
         "rate",
         "Weights are posterior means of rates: the Gamma prior adds its shape to each topic's "
         "counts and divides by one plus its rate.",
+        Gamma,
     ),
 }
 
@@ -48,22 +46,22 @@ _MEANING: dict[type[BaseTopicModel], tuple[str, str, str]] = {
 def describe_readings(model: BaseTopicModel) -> list[dict[str, Any]]:
     """Return for each named model what its weights would be, and whether that is exact.
 
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    readings : list of dict
-        The rule that makes weights of the explained counts: they are ``(counts + add) / divide``,
-        normalised if ``normalize``. Further, whether the weights are posterior means
-        (``bayesian``), and ``why_not``, which is empty if the relation is exact according to
-        :func:`isotopic.convert`.
+    The weights are ``(explained counts + add) / divide``, normalised if ``normalize``, and
+    posterior means if ``bayesian``. ``why_not`` is empty if the relation is exact according to
+    :func:`isotopic.convert`.
     """
     n_topics = len(model.components_)
+    own: Any = model.fitted_.weights_prior
     readings = []
-    for cls, (name, unit, meaning) in _MEANING.items():
-        prior, why_not = _prior_of(model, cls)
+    for cls, (name, unit, meaning, make_prior) in _READINGS.items():
+        prior, why_not = own, ""
+        if type(model) is not cls:
+            try:
+                prior = convert(model, to=cls).fitted_.weights_prior
+            except ValueError as error:
+                prior = make_prior(own.prior_counts if own.is_bayesian else 1 / n_topics)
+                # The reason in the message is between the relation and the advice.
+                why_not = str(error).partition(": ")[2].partition(". For a warm start")[0]
         if prior.is_bayesian:
             add, divide = prior.prior_counts, 1.0 + np.asarray(prior.prior_rate)
         else:
@@ -88,20 +86,6 @@ def describe_readings(model: BaseTopicModel) -> list[dict[str, Any]]:
             }
         )
     return readings
-
-
-def _prior_of(model: BaseTopicModel, cls: type[BaseTopicModel]) -> tuple[Any, str]:
-    """Return the weights' prior of a reading, and the reason why it is not exact, or ''."""
-    own: Any = model.fitted_.weights_prior
-    if type(model) is cls:
-        return own, ""
-    try:
-        return convert(model, to=cls).fitted_.weights_prior, ""
-    except ValueError as error:
-        concentration = own.prior_counts if own.is_bayesian else 1 / len(model.components_)
-        # The reason in the message is between the relation and the advice.
-        reason = str(error).partition(": ")[2].partition(". For a warm start")[0]
-        return _PAPER[cls](concentration), reason
 
 
 def _describe_parameters(prior: Prior) -> str:

@@ -1,4 +1,4 @@
-"""What the report says about the data, the model and the convergence of the fit."""
+"""What the report says about the data, the model, the convergence of the fit, and how to cite."""
 
 import re
 from importlib.metadata import version
@@ -8,10 +8,21 @@ import numpy as np
 
 from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.report import cite
-from isotopic.report.encode import finite
-from isotopic.report.limits import Limits
 from isotopic.report.samples import shorten
+
+# As in ``CITATION.cff``.
+PAPER = """\
+@misc{geiger-park-nmf-lda,
+  title  = {On the Connection Between Non-negative Matrix Factorization and
+            Latent Dirichlet Allocation},
+  author = {Geiger, Benedikt and Park, Peter J.}
+}"""
+LIBRARY = f"""\
+@software{{isotopic,
+  title   = {{isotopic: the parts in count data}},
+  author  = {{{{The isotopic developers}}}},
+  version = {{{version("isotopic")}}}
+}}"""
 
 _QUANTILES = {"smallest": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}
 
@@ -51,21 +62,27 @@ def describe_model(model: BaseTopicModel) -> dict[str, Any]:
         "weights": weights,
         "topics": topics,
         "parameters": dict(zip(parameters, settings, strict=True)),
-        "cite": [cite.PAPER, cite.LIBRARY],
+        "cite": [PAPER, LIBRARY],
     }
 
 
-def describe_convergence(model: BaseTopicModel, limits: Limits) -> dict[str, Any]:
-    """Return the history of the fit at geometric steps: more of its beginning than of its end."""
+def describe_convergence(model: BaseTopicModel, n: int) -> dict[str, Any]:
+    """Return ``n`` points of the history at geometric steps: more of its beginning than its end."""
     history = model.history_
-    points = np.geomspace(1, max(1, len(history)), limits.history).round().astype(int)
+    points = np.geomspace(1, max(1, len(history)), n).round().astype(int)
     some = history[np.unique(points) - 1] if len(history) else history
     told = {
         "iterations": int(model.n_iter_),
         "converged": bool(model.converged_),
         "tol": float(model.tol),
-        "objective": finite(model.objective_),
+        "objective": _finite(model.objective_),
     }
     for name in ("iteration", "passes", "seconds", "objective", "residual"):
-        told[f"by_{name}"] = finite(some[name])
+        told[f"by_{name}"] = _finite(some[name])
     return told
+
+
+def _finite(values: Any) -> Any:
+    """Return a number or a list of numbers; those that JSON cannot express become ``None``."""
+    numbers = np.asarray(values, dtype=float)
+    return np.where(np.isfinite(numbers), numbers, np.array(None)).tolist()

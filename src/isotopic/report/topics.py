@@ -25,32 +25,14 @@ def relevance(shares: Array, frequencies: Array, weight: float) -> Array:
 
     .. math:: \lambda \log p(v | k) + (1 - \lambda) \log \frac{p(v | k)}{p(v)}
 
-    Parameters
-    ----------
-    shares, frequencies : ndarray of shape (terms,)
-        The terms' shares of the topic and of all counts; positive.
-    weight : float
-        The weight :math:`\lambda`: 1 ranks by frequency within the topic, 0 by lift.
+    ``shares`` and ``frequencies`` are the terms' shares of the topic and of all counts, positive.
+    The weight :math:`\lambda` of 1 ranks by frequency within the topic, 0 by lift.
     """
     return np.asarray(np.log(shares) - (1 - max(weight, _LEAST_LAMBDA)) * np.log(frequencies))
 
 
 def relevant_terms(topics: Array, frequencies: Array, n: int) -> list[Array]:
-    """Return for each topic the terms that are among the ``n`` most relevant for some lambda.
-
-    Parameters
-    ----------
-    topics : ndarray of shape (components, features)
-        Rows sum to one.
-    frequencies : ndarray of shape (features,)
-        Shares of all counts.
-    n : int
-
-    Returns
-    -------
-    terms : list of ndarray of int
-        Features in ascending order.
-    """
+    """Return for each topic the terms that are among the ``n`` most relevant for some lambda."""
     terms = []
     for shares in topics:
         possible = np.flatnonzero((shares > 0) & (frequencies > 0))
@@ -71,46 +53,19 @@ def nearest_topics(distances: Array, n: int) -> tuple[Array, Array]:
     return order, np.take_along_axis(distances, order, axis=1)
 
 
-def topics_of_terms(expected: Array, least: float) -> dict[str, Array]:
-    """Return for each term the topics that explain at least this share of its counts.
-
-    Parameters
-    ----------
-    expected : ndarray of shape (components, terms)
-        The counts of each term that each topic explains.
-    least : float
-    """
-    shares = (expected / expected.sum(axis=0)).T
-    large = shares >= least
-    return {
-        "starts": np.append(0, np.cumsum(large.sum(axis=1))),
-        "topics": np.nonzero(large)[1],
-        "shares": shares[large],
-    }
-
-
 def describe_topics(topics: Array, explained: Array, frequencies: Array, n: int) -> dict[str, Any]:
-    """Return what the page shows of the topics; terms are indices of features.
+    """Return what the page shows of the topics: ``n`` terms of each, as indices of features.
 
-    Parameters
-    ----------
-    topics : ndarray of shape (components, features)
-        Rows sum to one.
-    explained : ndarray of shape (components,)
-        The counts that each topic explains.
-    frequencies : ndarray of shape (features,)
-    n : int
-        Number of terms shown for a topic.
+    The topics sum to one; ``explained`` has the counts that each of them explains.
     """
     terms = relevant_terms(topics, frequencies, n)
-    starts, shares = [0], []
-    for some, topic in zip(terms, topics, strict=True):
-        starts.append(starts[-1] + len(some))
-        shares.append(topic[some])
     distances = 1 - hellinger_similarity(topics, topics)
     points, kept = principal_coordinates(distances)
     near, far = nearest_topics(distances, _NEAREST)
     distinct = np.unique(np.concatenate(terms))
+    expected = explained[:, np.newaxis] * topics[:, distinct]
+    shares = (expected / expected.sum(axis=0)).T  # of each term's counts
+    large = shares >= _LEAST_SHARE
     return {
         "counts": explained,
         "x": points[:, 0],
@@ -119,9 +74,13 @@ def describe_topics(topics: Array, explained: Array, frequencies: Array, n: int)
         "shown": float(kept.sum()) if kept.any() else 1.0,
         "near": near.tolist(),
         "near_distances": far.tolist(),
-        "starts": np.array(starts),
+        "starts": np.append(0, np.cumsum(list(map(len, terms)))),
         "terms": np.concatenate(terms),
-        "shares": np.concatenate(shares),
+        "shares": np.concatenate(list(map(np.take, topics, terms))),
         "distinct": distinct,
-        "where": topics_of_terms(explained[:, np.newaxis] * topics[:, distinct], _LEAST_SHARE),
+        "where": {
+            "starts": np.append(0, np.cumsum(large.sum(axis=1))),
+            "topics": np.nonzero(large)[1],
+            "shares": shares[large],
+        },
     }

@@ -3,20 +3,27 @@
 import base64
 import hashlib
 import html
+import json
 import os
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.report.encode import as_json
 from isotopic.report.limits import Limits
-from isotopic.report.panels import PANELS
 from isotopic.report.payload import ReportData
 
 # A report of more bytes is written again with fewer samples and terms.
 LARGEST = 10_000_000
+
+# The panels in the order in which they are drawn: the one list to which a new panel is added. A
+# panel ``NAME`` is a script, ``page/panels/NAME.js``, that adds one function to ``panels``. It
+# draws into a card of ``page/page.html``, from an entry of ``ReportData.payload``.
+# ``CONTRIBUTING.md`` shows the smallest one.
+PANELS = ("about", "terms", "topics", "map", "readings", "structure", "samples", "convergence")
 
 # The parts of the page; a script uses only those before it.
 _STYLES = ("uplot/uPlot.min.css", "page/style.css")
@@ -27,6 +34,12 @@ _SCRIPTS = (
     "page/state.js",
     *map("page/panels/{}.js".format, PANELS),
     "page/main.js",
+)
+
+# These characters occur only in JSON strings, where escapes are equivalent; unescaped, they could
+# end the script element.
+_ESCAPES = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
 
 
@@ -130,12 +143,36 @@ def render(payload: dict[str, Any]) -> bytes:
 
 def _read_parts(names: Iterable[str]) -> str:
     """Return the files of the page, one after another."""
+    folder = files("isotopic.report")
     texts = []
     for name in names:
-        texts.append(files("isotopic.report").joinpath(name).read_text(encoding="utf-8"))
+        texts.append(folder.joinpath(name).read_text(encoding="utf-8"))
     return "\n".join(texts)
 
 
 def _digest(text: str) -> str:
     """Return the digest by which the policy of the page recognises a script or a style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def as_json(value: Any) -> str:
+    """Return JSON that is safe inside a ``<script>`` element; arrays become base64."""
+    text = json.dumps(
+        value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_pack
+    )
+    return text.translate(_ESCAPES)
+
+
+def _pack(value: Any) -> Any:
+    """Return an array as base64 of the smallest type: unsigned integers if exact, else float32."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"A report cannot contain a {type(value).__name__}.")
+    kind: np.dtype[Any] = np.dtype(np.float32)
+    if value.size == 0:
+        kind = np.dtype(np.uint8)
+    elif value.min() >= 0 and value.max() < 2**32 and np.all(value == np.floor(value)):
+        kind = np.min_scalar_type(int(value.max()))
+    data = value.astype(kind.newbyteorder("<")).tobytes()
+    return {"packed": kind.name, "data": base64.b64encode(data).decode()}

@@ -20,7 +20,6 @@ from isotopic.verify.evidence import (
     iterate_of,
     random_point,
 )
-from isotopic.verify.main_text import compare_with_transcription
 
 checks = Checks()
 
@@ -132,10 +131,7 @@ def joint_minimum(evidence: Evidence) -> float:
     return worst
 
 
-@checks.claim(
-    "Lemma B.1",
-    "NMF and PLSA have equal iterates, up to the totals of samples",
-)
+@checks.claim("Lemma B.1", "NMF and PLSA have equal iterates, up to the totals of samples")
 def nmf_and_plsa_iterates(evidence: Evidence) -> float:
     """Return the deviation of topics, weights and sums of weights."""
     at, worst = evidence.large, 0.0
@@ -167,7 +163,7 @@ def nmf_and_plsa_fixed_points(evidence: Evidence) -> float:
 def joint_plsa(evidence: Evidence) -> float:
     """Return the deviation from the transcription."""
     at = evidence.small
-    return compare_with_transcription(at, at.plsa(), paper.algorithm_6)
+    return at.compare(at.plsa(), paper.algorithm_6)
 
 
 # Appendix C: the Dirichlet-Poisson model

@@ -85,31 +85,18 @@ class Step(NamedTuple):
     objective: float
     rates: Array | None
 
-    @classmethod
-    def of(cls, at: Iteration[Any]) -> "Step":
-        """Return the step of an iteration."""
-        weights, topics = at.state.weights, at.state.topics
-        parameters = weights.mean if weights.parameters is None else weights.parameters
-        return cls((parameters, topics.mean), at.objective, weights.rates)
-
 
 @dataclass(frozen=True)
 class Setting:
     """Data and the common start of all models.
 
-    Attributes
-    ----------
-    X : ndarray or sparse array of shape (samples, features), float64
-    weights, topics : ndarray
-        All positive; the topics sum to one. A Bayesian side uses them as its parameters.
-    n_iter : int
-        Number of iterations that are compared.
+    The factors are positive, and the topics sum to one. A Bayesian side uses them as parameters.
     """
 
-    X: Any
+    X: Any  # a dense or sparse array in float64
     weights: Array
     topics: Array
-    n_iter: int
+    n_iter: int  # the number of iterations that are compared
 
     @property
     def start(self) -> Point:
@@ -165,11 +152,7 @@ class Setting:
     def lda(self) -> LDA:
         """Return LDA (Algorithms 3 and 5)."""
         return LDA(
-            self.n_components,
-            alpha=self.alpha,
-            eta=None,
-            estimate="variational",
-            solver="joint",
+            self.n_components, alpha=self.alpha, eta=None, estimate="variational", solver="joint"
         )
 
     def gamma_poisson(self, rate: float | Array = RATE) -> GammaPoisson:
@@ -187,24 +170,25 @@ class Setting:
     ) -> list[Step]:
         """Fit the model for a number of iterations and return all of them."""
         steps: list[Step] = []
-        model.set_params(
-            init=start or self.start,
-            max_iter=n_iter or self.n_iter,
-            tol=0,
-            callbacks=lambda at: steps.append(Step.of(at)),
-        )
-        model.fit(self.X)
+
+        def keep(at: Iteration[Any]) -> None:
+            weights, topics = at.state.weights, at.state.topics
+            parameters = weights.mean if weights.parameters is None else weights.parameters
+            steps.append(Step((parameters, topics.mean), at.objective, weights.rates))
+
+        model.set_params(init=start or self.start, max_iter=n_iter or self.n_iter, tol=0)
+        model.set_params(callbacks=keep).fit(self.X)
         return steps
 
-    def fit_to_fixed_point(self, model: BaseTopicModel) -> BaseTopicModel:
-        """Return the model, fitted until an update moves almost nothing."""
-        model.set_params(
-            init=self.start,
-            max_iter=_MOST_ITERATIONS,
-            tol=0,
-            callbacks=lambda at: at.residual <= _CONVERGED,
-        )
-        return model.fit(self.X)
+    def compare(
+        self, model: BaseTopicModel, algorithm: Callable[..., Point], **given: Array
+    ) -> float:
+        """Return the deviation of the model's iterates from those of a literal transcription."""
+        point, worst = self.start, 0.0
+        for step in self.run(model):
+            point = algorithm(self.X, *point, **given)
+            worst = max(worst, deviation(step.point, point))
+        return worst
 
     def movement(self, model: BaseTopicModel, point: Point) -> float:
         """Return how far one iteration of the model moves a point."""
@@ -225,17 +209,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that the claims are checked on.
+    """Everything that the claims are checked on."""
 
-    Attributes
-    ----------
-    large, small : Setting
-        The data, and a dense part of it without empty rows and columns.
-    seed : int
-    """
-
-    large: Setting
-    small: Setting
+    large: Setting  # the data
+    small: Setting  # a dense part of it without empty rows and columns
     seed: int
 
     @classmethod
@@ -265,8 +242,13 @@ class Evidence:
     @cached_property
     def fixed_points(self) -> dict[str, Any]:
         """Every model, fitted to the small data until an update moves almost nothing."""
-        models = ("free_nmf", "nmf", "plsa", "lda", "gamma_poisson", "lasso")
-        return {name: self.small.fit_to_fixed_point(getattr(self.small, name)()) for name in models}
+        at, fits = self.small, {}
+        for name in ("free_nmf", "nmf", "plsa", "lda", "gamma_poisson", "lasso"):
+            model = getattr(at, name)().set_params(init=at.start, max_iter=_MOST_ITERATIONS, tol=0)
+            fits[name] = model.set_params(callbacks=lambda now: now.residual <= _CONVERGED).fit(
+                at.X
+            )
+        return fits
 
 
 def iterate_of(model: Any) -> Point:

@@ -109,10 +109,10 @@ def gamma_poisson_likelihood(x: Cell, topics: Array, alpha: Array, rate: float) 
     return float((rate / (1 + rate)) ** alpha.sum() * mean / np.exp(gammaln(np.add(x, 1.0)).sum()))
 
 
-def poisson_gamma_probability(n: int, shape: float, rate: float) -> float:
+def poisson_gamma_probability(n: Array, shape: float, rate: float) -> Array:
     """Return the probability of ``n`` under a Poisson distribution with a Gamma rate."""
     log_mass = gammaln(n + shape) - gammaln(shape) - gammaln(n + 1.0)
-    return float(np.exp(log_mass + shape * np.log(rate / (1 + rate)) - n * np.log(1 + rate)))
+    return np.asarray(np.exp(log_mass + shape * np.log(rate / (1 + rate)) - n * np.log(1 + rate)))
 
 
 def gamma_poisson(topics: Array, alpha: Array, rate: float, most: int) -> Distribution:
@@ -122,23 +122,11 @@ def gamma_poisson(topics: Array, alpha: Array, rate: float, most: int) -> Distri
     }
 
 
-def dirichlet_poisson_gamma(topics: Array, alpha: Array, rate: float, most: int) -> Distribution:
-    """Return the distribution of multinomial counts with a Poisson-Gamma total."""
+def dirichlet_multinomial(topics: Array, alpha: Array, of_total: Array) -> Distribution:
+    """Return the distribution of multinomial counts, given the probability of each total."""
     return {
-        x: coefficient(x)
-        * lda_likelihood(x, topics, alpha)
-        * poisson_gamma_probability(sum(x), alpha.sum(), rate)
-        for x in cells(topics.shape[1], most)
-    }
-
-
-def dirichlet_poisson(topics: Array, alpha: Array, scale: float, most: int) -> Distribution:
-    """Return the distribution of Poisson counts whose rates are scaled Dirichlet proportions."""
-    return {
-        x: coefficient(x)
-        * lda_likelihood(x, topics, alpha)
-        * float(poisson_probability(np.array(sum(x)), np.array(scale)))
-        for x in cells(topics.shape[1], most)
+        x: coefficient(x) * lda_likelihood(x, topics, alpha) * float(of_total[sum(x)])
+        for x in cells(topics.shape[1], len(of_total) - 1)
     }
 
 

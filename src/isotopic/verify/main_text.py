@@ -1,6 +1,5 @@
 """The claims of the paper's sections, in the order of the paper."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,6 @@ from scipy.special import xlogy
 
 from isotopic.arrays import Array
 from isotopic.convert import convert
-from isotopic.estimators.base import BaseTopicModel
 from isotopic.objectives import generalized_kl, lasso_kl, lda_bound, plsa_log_likelihood
 from isotopic.verify import exact
 from isotopic.verify import transcriptions as paper
@@ -18,7 +16,6 @@ from isotopic.verify.evidence import (
     TOTAL,
     Checks,
     Evidence,
-    Setting,
     deviation,
     excess,
     iterate_of,
@@ -31,12 +28,6 @@ checks = Checks()
 _ZERO, _RELATIVE_ZERO = 1e-290, 1e-3
 
 
-def compare_with_transcription(at: Setting, model: BaseTopicModel, step: paper.Step) -> float:
-    """Return the deviation of the library's iterates from those of a literal transcription."""
-    ours, theirs = at.run(model), paper.trajectory(step, at.X, at.start, at.n_iter)
-    return max(deviation(a.point, b) for a, b in zip(ours, theirs, strict=True))
-
-
 # Section 3: background
 
 
@@ -44,14 +35,14 @@ def compare_with_transcription(at: Setting, model: BaseTopicModel, step: paper.S
 def lee_and_seung(evidence: Evidence) -> float:
     """Return the deviation from the transcription."""
     at = evidence.small
-    return compare_with_transcription(at, at.free_nmf(), paper.algorithm_1)
+    return at.compare(at.free_nmf(), paper.algorithm_1)
 
 
 @checks.claim("Algorithm 2", "PLSA makes the iterates of Hofmann's EM algorithm")
 def hofmann(evidence: Evidence) -> float:
     """Return the deviation from the transcription."""
     at = evidence.small
-    return compare_with_transcription(at, at.plsa(), paper.algorithm_2)
+    return at.compare(at.plsa(), paper.algorithm_2)
 
 
 @checks.claim("Section 3", "The variational bound of LDA is below its exact log-likelihood")
@@ -72,16 +63,13 @@ def lda_is_bounded(evidence: Evidence) -> float:
 def blei(evidence: Evidence) -> float:
     """Return the deviation from the transcription."""
     at = evidence.small
-    return compare_with_transcription(at, at.lda(), partial(paper.algorithm_3, alpha=at.alpha))
+    return at.compare(at.lda(), paper.algorithm_3, alpha=at.alpha)
 
 
 # Section 4: normalization constraints
 
 
-@checks.claim(
-    "Section 4",
-    "KL divergence plus PLSA log-likelihood is a constant of the data",
-)
+@checks.claim("Section 4", "KL divergence plus PLSA log-likelihood is a constant of the data")
 def divergence_and_likelihood(evidence: Evidence) -> float:
     """Return how far the sum of divergence and log-likelihood is from a constant of the data.
 
@@ -187,7 +175,7 @@ def passes(evidence: Evidence) -> float:
 def joint_nmf(evidence: Evidence) -> float:
     """Return the deviation from the transcription."""
     at = evidence.small
-    return compare_with_transcription(at, at.nmf(), paper.algorithm_4)
+    return at.compare(at.nmf(), paper.algorithm_4)
 
 
 # Section 5: NMF and LDA
@@ -197,7 +185,7 @@ def joint_nmf(evidence: Evidence) -> float:
 def dirichlet_poisson(evidence: Evidence) -> float:
     """Return the deviation from the transcription."""
     at = evidence.small
-    return compare_with_transcription(at, at.lda(), partial(paper.algorithm_5, alpha=at.alpha))
+    return at.compare(at.lda(), paper.algorithm_5, alpha=at.alpha)
 
 
 # Section 6: sparse NMF

@@ -52,24 +52,13 @@ ERRORS = {
 
 @dataclass(frozen=True)
 class Sparse:
-    """A sparse problem with and without the constraint on the topics.
-
-    Parameters
-    ----------
-    X : ndarray of shape (samples, features)
-    p : float
-        The topics have unit l_p norm.
-    penalty : Penalty
-    error : Error
-    strength : float
-        Factor of the penalty.
-    """
+    """A sparse problem with and without the constraint on the topics."""
 
     X: Array
-    p: float
+    p: float  # the topics have unit l_p norm
     penalty: Penalty
     error: Error
-    strength: float
+    strength: float  # the factor of the penalty
 
     def normalized(self, weights: Array, topics: Array) -> Point:
         """Return the same product with topics of unit norm: the weights take over the norms."""

@@ -63,8 +63,11 @@ class VerificationTable(tuple[Claim, ...]):
 
     def __str__(self) -> str:
         rows = [_HEADER, *(claim.cells for claim in self)]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
-        lines = [_line(row, widths) for row in rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = []
+        for row in rows:  # text is aligned to the left, numbers to the right
+            cells = map(format, row, map("{}{}".format, "<<>><", widths))
+            lines.append("  ".join(cells).rstrip())
         lines.insert(1, "  ".join("-" * width for width in widths))
         return "\n".join([*lines, "", self.summary])
 
@@ -80,12 +83,3 @@ class VerificationTable(tuple[Claim, ...]):
             f"<table>\n<caption>{self.summary}</caption>\n<thead><tr>{head}</tr></thead>\n"
             f"<tbody>\n{body}\n</tbody>\n</table>"
         )
-
-
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    """Return a line with text aligned to the left and numbers to the right."""
-    where, claim, *numbers, status = (
-        f"{cell:>{width}}" if column in (2, 3) else f"{cell:<{width}}"
-        for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-    )
-    return "  ".join((where, claim, *numbers, status)).rstrip()

@@ -6,7 +6,6 @@ The paper's ``X`` (terms x documents), ``W`` and ``H`` are here ``X`` (samples x
 given by the parameters of its posterior (the paper's beta).
 """
 
-from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -15,19 +14,10 @@ from scipy.special import digamma, gammaln, rel_entr, xlogy
 from isotopic.arrays import Array
 
 Point: TypeAlias = tuple[Array, Array]
-Step: TypeAlias = Callable[[Array, Array, Array], Point]
 
 # Smaller responsibilities add nothing to a sum, but the factors may underflow to zero there, and
 # their logarithm would be infinite.
 _SMALLEST_SHARE = 1e-100
-
-
-def trajectory(step: Step, X: Array, start: Point, n_iter: int) -> list[Point]:
-    """Return the iterates, without the start."""
-    points = [start]
-    for _ in range(n_iter):
-        points.append(step(X, *points[-1]))
-    return points[1:]
 
 
 def ratio(numerator: Array, denominator: Array) -> Array:
@@ -72,10 +62,7 @@ def algorithm_2(X: Array, weights: Array, topics: Array) -> Point:
 def algorithm_3(X: Array, posterior: Array, topics: Array, *, alpha: Array) -> Point:
     """Make one iteration of variational inference for LDA."""
     phi = responsibilities(np.exp(log_expected_dirichlet(posterior)), topics)
-    return (
-        alpha + np.einsum("dv,dkv->dk", X, phi),
-        normalized(np.einsum("dv,dkv->kv", X, phi)),
-    )
+    return alpha + np.einsum("dv,dkv->dk", X, phi), normalized(np.einsum("dv,dkv->kv", X, phi))
 
 
 def algorithm_4(X: Array, weights: Array, topics: Array) -> Point:
