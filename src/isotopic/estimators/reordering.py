@@ -9,6 +9,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.estimators.constraints import constraint_table
+from isotopic.estimators.data import read_data
 from isotopic.fitted import Fitted, fitted_of
 from isotopic.fitted.fitting import Data
 from isotopic.fitted.reordering import (
@@ -55,7 +56,7 @@ def merge_model(model: Any, given: Any, X: Any, missing_mask: Any) -> Any:
         raise ValueError("Cannot merge fixed topics, which stay as they are given.")
     new = _with_merged_parameters(model, groups)
     with use_threads(model.n_jobs):
-        data = new._read(X, reset=True, missing_mask=missing_mask)
+        data = read_data(new, X, reset=True, missing_mask=missing_mask)
         if len(fitted.weights.mean) != data.counts.shape[0] or not np.allclose(
             fitted.sample_totals, data.counts.sample_totals, rtol=1e-4
         ):

@@ -33,12 +33,12 @@ def credible_interval(
     ----------
     fitted : Fitted
     side : {"weights", "components"}
+        A side and a level that :func:`check_interval` accepts.
     level : float
         The probability of the interval; the rest is split equally between both sides of it.
     weights : Posterior or None
         Those of other samples; ``None``: those that were fitted.
     """
-    check_interval(fitted, side, level)
     prior: Any = fitted.weights_prior
     posterior = fitted.weights if weights is None else weights
     if side == "components":
