@@ -5,7 +5,9 @@ does. Their parameters are described in :mod:`isotopic.estimators.documentation`
 """
 
 import os
+import warnings
 from copy import copy
+from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
@@ -321,12 +323,32 @@ class FittedModel:
         return bundle
 
     def __archive__(self) -> dict[str, Any]:
-        return persistence.to_archive(self)
+        model: Any = self
+        parameters = model.get_params(deep=False)
+        if parameters["callbacks"] is not None:
+            warnings.warn(
+                "callbacks are code and are not saved. The loaded model has none.",
+                UserWarning,
+                stacklevel=7,
+            )
+            parameters["callbacks"] = None
+        return {
+            "parameters": {name: persistence.storable(v) for name, v in parameters.items()},
+            "fitted": getattr(self, "fitted_", None),
+        }
 
     @classmethod
     def __from_archive__(cls, content: dict[str, Any]) -> Self:
-        model: Self = persistence.from_archive(cls, content)
-        return model
+        parameters, fitted = content["parameters"], content["fitted"]
+        unknown = set(parameters) - {item.name for item in fields(cls)}  # type: ignore[arg-type]
+        if unknown:
+            raise ValueError(f"{cls.__name__} has no {', '.join(sorted(map(str, unknown)))}")
+        if isinstance(fitted, dict):
+            fitted = persistence.fitted_of_version_1(fitted)
+        if not isinstance(fitted, (Fitted, type(None))):
+            raise ValueError(f"fitted must be a Fitted, not a {type(fitted).__name__}")
+        model = cls(**parameters)
+        return model if fitted is None else model.with_fitted(fitted)
 
 
 def _check_in_memory(X: Any) -> None:

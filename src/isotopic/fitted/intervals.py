@@ -29,15 +29,8 @@ def credible_interval(
 ) -> tuple[Array, Array]:
     """Return the lower and upper ends of the posterior's interval for each entry of a side.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    side : {"weights", "components"}
-        A side and a level that :func:`check_interval` accepts.
-    level : float
-        The probability of the interval; the rest is split equally between both sides of it.
-    weights : Posterior or None
-        Those of other samples; ``None``: those that were fitted.
+    The rest of the probability is split equally between both sides of it. ``weights`` are those of
+    other samples; ``None``: those that were fitted.
     """
     prior: Any = fitted.weights_prior
     posterior = fitted.weights if weights is None else weights
