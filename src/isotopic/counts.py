@@ -126,7 +126,10 @@ class CountMatrix:
             check_values(given)
             with np.errstate(over="ignore"):  # check_range looks for infinity
                 self.dense = np.ascontiguousarray(given, dtype=self.dtype)
-        check_range(self.dtype, self.total, values=self.stored, feature_totals=self.feature_totals)
+        self._check_range(self.dtype)
+
+    def _check_range(self, dtype: np.dtype[Any]) -> None:
+        check_range(dtype, self.total, values=self.stored, feature_totals=self.feature_totals)
 
     def _set_entries(self, row_starts: Array, features: Array, values: Array) -> None:
         self.row_starts, self.features, self.values = row_starts, features, values
@@ -142,11 +145,8 @@ class CountMatrix:
             return cls(X, dtype)
         if dtype is None or X.dtype == dtype:
             return X
-        if X.is_sparse:
-            return X._with(X.values.astype(dtype))
-        other = cls(X.dense, dtype)
-        other.copies, other.missing = X.copies, X.missing
-        return other
+        X._check_range(np.dtype(dtype))
+        return X._with(X.stored.astype(dtype))
 
     @classmethod
     def of_canonical(cls, X: Any, dtype: DTypeLike) -> "CountMatrix":
