@@ -24,8 +24,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from isotopic import archive
-from isotopic.archive.encode import Encoder
-from isotopic.archive.matrices import PARTS, SPARSE
+from isotopic.archive.arrays import PARTS, SPARSE
+from isotopic.archive.tree import Encoder
 
 
 @dataclass(frozen=True)

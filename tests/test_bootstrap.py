@@ -19,8 +19,8 @@ from isotopic import (
     bootstrap,
 )
 from isotopic.bootstrap import refit
+from isotopic.fitted.generation import draw_counts, draw_factors, spread_evenly
 from isotopic.fitted.reordering import reorder
-from isotopic.fitted.resampling import draw_counts, draw_factors, spread_evenly
 
 MODELS = [
     NMF(2),

@@ -11,10 +11,14 @@ from isotopic import (
     LDA,
     NMF,
     PLSA,
+    Beta,
+    BetaNMF,
     Dirichlet,
     GammaPoisson,
     Lasso,
+    LogPenalty,
     TopicModel,
+    beta_divergence,
     convert,
     gamma_poisson_bound,
     generalized_kl,
@@ -158,6 +162,60 @@ def test_what_is_not_exact_is_refused_and_the_warm_start_named(X, source, target
     with pytest.raises(ValueError, match=reason) as error:
         convert(source.fit(X), to=target)
     assert f"{name}(..., init=model)" in str(error.value)
+
+
+SQUARES = TopicModel(**SETTINGS, divergence=Beta(2))
+PENALISED = TopicModel(**SETTINGS, weights=Lasso(0.5), divergence=Beta(0.5))
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (SQUARES, BetaNMF(**SETTINGS, beta=2)),
+        (BetaNMF(**SETTINGS, beta=0.5, penalty="lasso", strength=0.5), PENALISED),
+        (TopicModel(**SETTINGS, weights=LogPenalty(0.5)), TopicModel(weights=LogPenalty(0.5))),
+    ],
+)
+def test_equal_models_are_equivalent_under_any_divergence_and_penalty(X, source, target):
+    model = source.fit(X + 0.1)
+    same = convert(model, to=target)
+    assert type(same) is type(target)
+    np.testing.assert_array_equal(same.weights_, model.weights_)
+    np.testing.assert_array_equal(same.components_, model.components_)
+    assert same.objective_ == model.objective_
+    np.testing.assert_array_equal(same.transform(X + 0.1), model.transform(X + 0.1))
+
+
+@pytest.mark.parametrize("beta", [0.5, 2])
+def test_the_scale_of_topics_moves_to_free_weights_under_any_divergence(X, beta):
+    X = X + 0.1
+    free = BetaNMF(**SETTINGS, beta=beta, normalize=False).fit(X, sample_weight=np.arange(1, 21))
+    normal = convert(free, to=BetaNMF(beta=beta))
+    np.testing.assert_allclose(normal.components_.sum(axis=1), 1)
+    product = normal.weights_ @ normal.components_
+    np.testing.assert_allclose(product, free.weights_ @ free.components_, rtol=1e-12)
+    assert normal.objective_ == free.objective_
+    back = convert(normal, to=free)
+    np.testing.assert_allclose(back.weights_ @ back.components_, product, rtol=1e-12)
+    plain = BetaNMF(**SETTINGS, beta=beta, normalize=False).fit(X)
+    moved = convert(plain, to=BetaNMF(beta=beta))
+    expected = beta_divergence(X, moved.weights_, moved.components_, beta)
+    assert moved.objective_ == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "reason"),
+    [
+        (SQUARES, NMF, r"minimises Beta\(.*the other one KullbackLeibler"),
+        (SQUARES, BetaNMF(beta=0.5), "the other one Beta"),
+        (NMF(**SETTINGS), BetaNMF, "the other one Beta"),
+        (PENALISED, BetaNMF(beta=0.5), "only free weights are equivalent under another"),
+        (SQUARES, TopicModel(weights=Lasso(0.5), divergence=Beta(2)), "only free weights"),
+    ],
+)
+def test_other_divergences_are_refused_where_the_product_would_change(X, source, target, reason):
+    with pytest.raises(ValueError, match=reason):
+        convert(source.fit(X + 0.1), to=target)
 
 
 def test_the_named_warm_start_works(X):

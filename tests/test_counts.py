@@ -170,3 +170,12 @@ def test_the_saturated_divergence_is_that_of_the_definition(rng):
     expected = (xlogy(X, X) - X).sum()
     for form in (X, sparse.csr_array(X)):
         assert CountMatrix(form).saturated_divergence == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_change_of_precision_checks_the_range(form):
+    """Sparse counts once became infinite where dense ones were refused."""
+    for value, reason in ((1e200, "too large for float32"), (1e-60, "too small for float32")):
+        counts = CountMatrix(form([[1.0, value], [2.0, 0.0]]))
+        with pytest.raises(ValueError, match=reason):
+            CountMatrix.of(counts, np.float32)

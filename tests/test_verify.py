@@ -232,7 +232,7 @@ def alternating_does_not_look_again(patch):
 
 
 def conversion_changes_the_topics(patch):
-    module = import_module("isotopic.fitted.conversion")
+    module = import_module("isotopic.convert")
     right = module.explained_counts
 
     def wrong(*arguments):

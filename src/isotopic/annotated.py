@@ -67,8 +67,13 @@ def fit_anndata(
     model.fit(_counts(adata, layer), **fit_params)
     adata.obsm[places["obsm"]] = model.weights_.copy()
     adata.varm[places["varm"]] = np.ascontiguousarray(model.components_.T)
+    settings = {  # as values that a file of annotated data can hold
+        name: value if isinstance(value, (bool, int, float, str)) else repr(value)
+        for name, value in model.get_params(deep=False).items()
+        if value is not None
+    }
     adata.uns[key] = {
-        "params": {"model": type(model).__name__, "layer": layer or "X", **_settings(model)},
+        "params": {"model": type(model).__name__, "layer": layer or "X", **settings},
         "prevalence": prevalence(model),
         "objective": float(model.objective_),
         "n_iter": int(model.n_iter_),
@@ -85,12 +90,3 @@ def _counts(adata: Any, layer: str | None) -> Any:
     if layer not in adata.layers:
         raise ValueError(f"adata has no layer {layer!r}; it has {sorted(adata.layers)}.")
     return adata.layers[layer]
-
-
-def _settings(model: Any) -> dict[str, Any]:
-    """Return the model's parameters as values that a file of annotated data can hold."""
-    return {
-        name: value if isinstance(value, (bool, int, float, str)) else repr(value)
-        for name, value in model.get_params(deep=False).items()
-        if value is not None
-    }

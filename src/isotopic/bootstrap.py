@@ -32,8 +32,8 @@ from sklearn.utils.validation import check_is_fitted
 from isotopic.arrays import Array, as_numbers
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.fitted import Fitted
+from isotopic.fitted.generation import draw_counts, draw_factors, spread_evenly
 from isotopic.fitted.reordering import reorder
-from isotopic.fitted.resampling import draw_counts, draw_factors, spread_evenly
 from isotopic.match import match
 from isotopic.random import Seed, generator
 from isotopic.threads import thread_count

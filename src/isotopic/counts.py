@@ -126,8 +126,10 @@ class CountMatrix:
             check_values(given)
             with np.errstate(over="ignore"):  # check_range looks for infinity
                 self.dense = np.ascontiguousarray(given, dtype=self.dtype)
-        values = self.values if self.is_sparse else self.dense
-        check_range(self.dtype, self.total, values=values, feature_totals=self.feature_totals)
+        self._check_range(self.dtype)
+
+    def _check_range(self, dtype: np.dtype[Any]) -> None:
+        check_range(dtype, self.total, values=self.stored, feature_totals=self.feature_totals)
 
     def _set_entries(self, row_starts: Array, features: Array, values: Array) -> None:
         self.row_starts, self.features, self.values = row_starts, features, values
@@ -143,11 +145,8 @@ class CountMatrix:
             return cls(X, dtype)
         if dtype is None or X.dtype == dtype:
             return X
-        if X.is_sparse:
-            return X._with(row_starts=X.row_starts, values=X.values.astype(dtype))
-        other = cls(X.dense, dtype)
-        other.copies, other.missing = X.copies, X.missing
-        return other
+        X._check_range(np.dtype(dtype))
+        return X._with(X.stored.astype(dtype))
 
     @classmethod
     def of_canonical(cls, X: Any, dtype: DTypeLike) -> "CountMatrix":
@@ -174,20 +173,18 @@ class CountMatrix:
         return made
 
     def _with(
-        self,
-        row_starts: Array | None = None,
-        features: Array | None = None,
-        values: Array | None = None,
-        dense: Array | None = None,
+        self, stored: Array, row_starts: Array | None = None, features: Array | None = None
     ) -> "CountMatrix":
-        """Return counts of the same features with other entries, or another dense array."""
+        """Return other counts of the same features: stored values, and where they are if sparse."""
         other = CountMatrix.__new__(CountMatrix)
-        other.missing, other.copies, other.is_sparse = self.missing, self.copies, dense is None
-        if dense is not None:
-            other.shape, other.dtype, other.dense = dense.shape, dense.dtype, dense
-        elif row_starts is not None and values is not None:
-            other.shape, other.dtype = (len(row_starts) - 1, self.shape[1]), values.dtype
-            other._set_entries(row_starts, self.features if features is None else features, values)
+        other.missing, other.copies, other.dtype = self.missing, self.copies, stored.dtype
+        other.is_sparse = self.is_sparse or row_starts is not None
+        if other.is_sparse:
+            row_starts = self.row_starts if row_starts is None else row_starts
+            other.shape = len(row_starts) - 1, self.shape[1]
+            other._set_entries(row_starts, self.features if features is None else features, stored)
+        else:
+            other.shape, other.dense = stored.shape, stored
         return other
 
     def as_complete(self) -> "CountMatrix":
@@ -202,9 +199,9 @@ class CountMatrix:
         """Return the same counts in sparse form."""
         if self.is_sparse:
             return self
-        other = CountMatrix(sparse.csr_array(self.dense))
-        other.missing, other.copies = self.missing, self.copies
-        return other
+        csr = sparse.csr_array(self.dense)
+        starts, features = csr.indptr.astype(np.int64), csr.indices.astype(np.int32, copy=False)
+        return self._with(csr.data, starts, features)
 
     def repeated(self, copies: Array) -> "CountMatrix":
         """Return the data with each sample counted ``copies`` times (positive, whole or not)."""
@@ -214,11 +211,7 @@ class CountMatrix:
             else:
                 values = copies[:, np.newaxis] * self.dense
         check_range(self.dtype, float(values.sum()), values=values)
-        values = values.astype(self.dtype)
-        if self.is_sparse:
-            other = self._with(row_starts=self.row_starts, values=values)
-        else:
-            other = self._with(dense=values)
+        other = self._with(values.astype(self.dtype))
         other.copies = copies
         return other
 
@@ -230,9 +223,9 @@ class CountMatrix:
             entries = np.arange(starts[-1]) + np.repeat(
                 self.row_starts[which] - starts[:-1], lengths
             )
-            part = self._with(starts, self.features[entries], self.values[entries])
+            part = self._with(self.values[entries], starts, self.features[entries])
         else:
-            part = self._with(dense=self.dense[which])
+            part = self._with(self.dense[which])
         part.missing = None if self.missing is None else self.missing.rows(which)
         part.copies = None if self.copies is None else self.copies[which]
         return part
@@ -243,7 +236,7 @@ class CountMatrix:
             return self
         kept = which[self.features]
         before = np.append(0, np.cumsum(kept))
-        return self._with(before[self.row_starts], self.features[kept], self.values[kept])
+        return self._with(self.values[kept], before[self.row_starts], self.features[kept])
 
     def view(self, which: Array | slice = slice(None)) -> RowView:
         """Return some rows of sparse data, by number, without a copy of their entries."""
@@ -273,6 +266,11 @@ class CountMatrix:
         return parts
 
     @property
+    def stored(self) -> Array:
+        """The values: all of dense data, the positive ones of sparse data."""
+        return self.values if self.is_sparse else self.dense
+
+    @property
     def nbytes(self) -> int:
         """The memory of the counts, with the index by feature."""
         if not self.is_sparse:
@@ -297,13 +295,10 @@ class CountMatrix:
     @cached_property
     def in_single_precision(self) -> "CountMatrix":
         """The same counts as float32, with the totals of the original ones."""
+        other = self._with(self.stored.astype(np.float32))
         shared = ["sample_totals", "feature_totals", "total", "saturated_divergence"]
         if self.is_sparse:
-            values = self.values.astype(np.float32)
-            other = self._with(row_starts=self.row_starts, values=values)
             shared.append("by_feature")
-        else:
-            other = self._with(dense=self.dense.astype(np.float32))
         for name in shared:
             other.__dict__[name] = getattr(self, name)  # where cached_property looks for it
         return other
@@ -311,8 +306,7 @@ class CountMatrix:
     @property
     def fits_single_precision(self) -> bool:
         """Whether float32 has the range for the counts, their totals, and shares of both."""
-        values = self.values if self.is_sparse else self.dense
-        totals = self.feature_totals
+        values, totals = self.stored, self.feature_totals
         smallest = float(np.min(values, where=values > 0, initial=np.inf))
         rarest = float(np.min(totals, where=totals > 0, initial=np.inf))
         limit = SMALLEST_COUNT[np.dtype(np.float32)]
@@ -357,7 +351,7 @@ class CountMatrix:
     @cached_property
     def saturated_divergence(self) -> float:
         """The sum of ``x log x - x``: the likelihood plus it is the generalised KL divergence."""
-        values = self.values if self.is_sparse else self.dense.ravel()
+        values = self.stored.ravel()
         terms, logarithms = [], np.empty(1)
         for begin in range(0, len(values), _PART):
             part = values[begin : begin + _PART].astype(np.float64)

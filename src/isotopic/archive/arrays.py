@@ -1,17 +1,17 @@
-"""Arrays: numbers as ``.npy`` members, str objects as JSON."""
+"""Arrays: numbers as ``.npy`` members, str objects as JSON, sparse ones as their parts."""
 
 import io
 import math
 import zipfile
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
+from scipy import sparse
 
-from isotopic.archive.checks import checked, checked_object, checked_shape
-from isotopic.archive.place import Place, show
+from isotopic.archive.nodes import Decode, Encode, Place, checked, checked_object, show
 from isotopic.archive.scalars import decode_text, encode_text
+from isotopic.arrays import Array
 
 # NumPy rejects longer headers of .npy files, since parsing them is not safe.
 _LONGEST_HEADER = 10_000
@@ -19,7 +19,17 @@ _LONGEST_HEADER = 10_000
 # Bytes that are copied from a file into an array at a time.
 _CHUNK = 2**20
 
-Array: TypeAlias = NDArray[Any]
+# The arrays of each sparse layout, and the classes of SciPy.
+PARTS = {
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "coo": ("data", "row", "col"),
+}
+SPARSE: dict[str, type] = {
+    f"{layout}_{flavour}": getattr(sparse, f"{layout}_{flavour}")
+    for layout in PARTS
+    for flavour in ("array", "matrix")
+}
 
 
 def encode_strings(array: Array, place: Place) -> dict[str, Any]:
@@ -39,12 +49,20 @@ def decode_strings(content: Any) -> Array:
     """Return the array that ``encode_strings`` encoded."""
     content = checked_object(content, {"shape", "order", "items"})
     items = [decode_text(item) for item in checked(content["items"], list)]
-    shape = checked_shape(content["shape"])
+    shape = _checked_shape(content["shape"])
     if content["order"] not in ("C", "F") or math.prod(shape) != len(items):
         raise ValueError(f"The manifest has {len(items)} strings for an array of shape {shape}.")
     array = np.empty(len(items), object)
     array[:] = items
     return array.reshape(shape, order=content["order"])
+
+
+def _checked_shape(value: Any) -> tuple[int, ...]:
+    """Return the value as a shape; raise unless it is a list of non-negative integers."""
+    shape = tuple(checked(length, int) for length in checked(value, list))
+    if any(length < 0 for length in shape):
+        raise ValueError(f"The shape {shape} has a negative length.")
+    return shape
 
 
 def check_storable(array: Array, place: Place) -> None:
@@ -103,3 +121,48 @@ def _read_header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, n
     if any(length < 0 for length in header[0]):
         raise ValueError(f"The member {name} has a negative length.")
     return header
+
+
+def encode_sparse(matrix: Any, place: Place, encode: Encode) -> Any:
+    """Return the class, the shape and the encoded arrays of a sparse matrix."""
+    if matrix.ndim != 2:
+        raise TypeError(
+            f"{show(place)}: cannot save a sparse array of {matrix.ndim} dimensions, only of 2."
+        )
+    parts = {name: getattr(matrix, name) for name in PARTS[matrix.format]}
+    head = {"class": type(matrix).__name__, "shape": list(map(int, matrix.shape))}
+    return head | encode(parts, place)["dict"]
+
+
+def decode_sparse(content: Any, depth: int, decode: Decode) -> Any:
+    """Return a validated sparse array; invalid indices would read memory outside of the arrays."""
+    name = checked(checked(content, dict).get("class"), str)
+    if name not in SPARSE:
+        raise ValueError(f"The sparse class {name!r} is not supported.")
+    names = PARTS[name[:3]]
+    content = checked_object(content, {"class", "shape", *names})
+    parts = [decode(content[part], depth + 1) for part in names]
+    if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+        raise ValueError(f"The arrays of a {name} must have one dimension.")
+    shape = _checked_shape(content["shape"])
+    if len(shape) != 2:
+        raise ValueError(f"A sparse array must have two dimensions, but its shape is {shape}.")
+    # The file may come from a machine with another byte order.
+    parts = [part.astype(part.dtype.newbyteorder("="), copy=False) for part in parts]
+    data, first, second = parts
+    layout, cls = name[:3], SPARSE[name]
+    if data.dtype.kind not in "biuf":
+        raise ValueError(
+            f"The data of a sparse array must be numbers, but its dtype is {data.dtype}."
+        )
+    if not {first.dtype, second.dtype} <= {np.dtype(np.int32), np.dtype(np.int64)}:
+        raise ValueError("The indices of a sparse array must be int32 or int64.")
+    if layout == "coo":
+        made = cls((data, (first, second)), shape=shape)  # checks every index
+    else:
+        made = cls((data, first, second), shape=shape)
+        made.check_format(full_check=True)
+    # SciPy may choose smaller index types; restore those of the original.
+    for part, array in zip(PARTS[layout], parts, strict=True):
+        setattr(made, part, array)
+    return made

@@ -11,10 +11,10 @@ from typing import IO, Any
 
 from numpy.lib import format as npy
 
-from isotopic.archive.checks import checked, checked_object, distinct
-from isotopic.archive.decode import Decoder
-from isotopic.archive.encode import Encoder
-from isotopic.archive.members import Members
+from isotopic.archive.arrays import read_array
+from isotopic.archive.nodes import checked, checked_object, distinct
+from isotopic.archive.tree import Decoder, Encoder
+from isotopic.arrays import Array
 
 _FORMAT = "isotopic"
 _FORMAT_VERSION = 2
@@ -124,6 +124,47 @@ def _replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
+class _Members:
+    """The members of an untrusted archive; together they cannot be larger than the file."""
+
+    def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
+        self._archive = archive
+        infos = archive.infolist()
+        self.names = {info.filename for info in infos}
+        if len(self.names) < len(infos):
+            raise ValueError("Several members have the same name.")
+        # The sum, so that members cannot share bytes either.
+        if sum(info.compress_size for info in infos) > size:
+            raise ValueError("The members claim to be larger than the file.")
+
+    def text(self, name: str) -> str:
+        """Return a member as text, decoded from UTF-8."""
+        with self._open(name) as (stream, _):
+            return stream.read().decode()
+
+    def array(self, name: str) -> Array:
+        """Return the array of this name."""
+        member = f"{name}.npy"
+        with self._open(member) as (stream, size):
+            return read_array(stream, size, member)
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[tuple[IO[bytes], int]]:
+        """Yield a stream of the member and its size; its checksum is verified at the end."""
+        if name not in self.names:
+            raise ValueError(f"The member {name} is missing.")
+        info = self._archive.getinfo(name)
+        encrypted = info.flag_bits & 1
+        stored = info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
+        if encrypted or not stored:
+            raise ValueError(f"The member {name} is compressed or encrypted, which is not allowed.")
+        try:
+            with self._archive.open(info) as stream:
+                yield stream, info.file_size
+        except (zipfile.BadZipFile, EOFError) as error:
+            raise ValueError(f"The member {name} is damaged: {error!r}") from error
+
+
 def _read(
     file: IO[bytes],
     kind: str,
@@ -135,12 +176,12 @@ def _read(
     except zipfile.BadZipFile as error:
         raise ValueError("This is not a ZIP archive, or it is truncated.") from error
     with archive:
-        members = Members(archive, os.fstat(file.fileno()).st_size)
+        members = _Members(archive, os.fstat(file.fileno()).st_size)
         manifest = _read_manifest(members, kind)
         strings, node, version = manifest["strings"], manifest["tree"], manifest["format_version"]
         if upgrade is not None and version < _FORMAT_VERSION:
             node = upgrade(node, version)
-        decoder = Decoder(types, members, strings)
+        decoder = Decoder(types, members.array, strings)
         tree = decoder.decode(node)
         mentioned = {f"{name}.npy" for name in decoder.arrays.keys() - strings.keys()}
         surplus = members.names - mentioned - {_MANIFEST} | strings.keys() - decoder.arrays.keys()
@@ -149,7 +190,7 @@ def _read(
         return tree
 
 
-def _read_manifest(members: Members, kind: str) -> dict[str, Any]:
+def _read_manifest(members: _Members, kind: str) -> dict[str, Any]:
     """Return the manifest, with everything but the tree checked."""
     try:
         manifest = json.loads(members.text(_MANIFEST), object_pairs_hook=distinct)

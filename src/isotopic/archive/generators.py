@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.archive.checks import checked, checked_object
-from isotopic.archive.containers import encode_fields
-from isotopic.archive.place import Decode, Encode, Place, show
+from isotopic.archive.nodes import Decode, Encode, Place, checked, checked_object, show
 
 _BIT_GENERATORS: dict[str, type[np.random.BitGenerator]] = {
     name: getattr(np.random, name) for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
@@ -14,9 +12,7 @@ _BIT_GENERATORS: dict[str, type[np.random.BitGenerator]] = {
 _SEED_PARTS = ("entropy", "spawn_key", "n_children_spawned")
 
 
-def encode_generator(
-    generator: np.random.Generator, place: Place, encode: Encode
-) -> dict[str, Any]:
+def encode_generator(generator: np.random.Generator, place: Place, encode: Encode) -> Any:
     """Return the state, and the seed from which the generator spawns others."""
     bits = generator.bit_generator
     seed = bits.seed_seq
@@ -27,7 +23,7 @@ def encode_generator(
             f"this one has {seed!r}."
         )
     parts = {name: seed.state[name] for name in _SEED_PARTS}  # type: ignore[literal-required]
-    return encode_fields({"state": _check_state(bits.state, place), "seed": parts}, place, encode)
+    return encode({"state": _check_state(bits.state, place), "seed": parts}, place)["dict"]
 
 
 def decode_generator(content: Any, depth: int, decode: Decode) -> np.random.Generator:

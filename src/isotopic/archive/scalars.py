@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.archive.checks import checked, checked_object
-from isotopic.archive.place import Place, show
+from isotopic.archive.nodes import Place, checked, checked_object, show
 
 # Integers in this range, which includes all 64-bit integers, are JSON numbers.
 _SMALLEST_NUMBER, _LARGEST_NUMBER = -(2**63), 2**64 - 1

@@ -3,9 +3,8 @@
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.beta import BetaNMF
 from isotopic.estimators.checkpoint import Checkpoint
-from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson
+from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson, PoissonFactorization
 from isotopic.estimators.persistence import load
-from isotopic.estimators.poisson import PoissonFactorization
 from isotopic.estimators.relevance import ARDNMF
 from isotopic.estimators.sparse import SparseNMF, SparsityWarning
 from isotopic.estimators.topic_model import TopicModel

@@ -1,8 +1,8 @@
 """What all estimators share: parameters, validation, ``fit``, ``transform`` and ``score``.
 
 A subclass says what its priors are. What a fit found is one value, ``fitted_``; all methods but
-``fit`` and ``partial_fit`` hand it to a function of :mod:`isotopic.fitted`. Methods that need
-nothing else are in :mod:`isotopic.estimators.fitted_model`.
+``fit`` and ``partial_fit`` hand it to a function of :mod:`isotopic.fitted`. Methods that only tell
+about a fitted model are in :mod:`isotopic.estimators.fitted_model`.
 """
 
 from collections.abc import Iterator
@@ -20,33 +20,28 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from isotopic.arrays import Array
-from isotopic.blocks import BlockedProblem, is_blocks
+from isotopic.blocks import BlockedProblem
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callbacks
 from isotopic.estimators.constraints import constrain_topics
-from isotopic.estimators.data import check_offsets, read_offsets, read_sample_weight, read_samples
-from isotopic.estimators.documentation import documented
+from isotopic.estimators.data import read_data, read_new
 from isotopic.estimators.fitted_model import FittedModel
 from isotopic.estimators.multistart import (
     best_solution,
     first_topics,
     warn_unless_converged,
 )
-from isotopic.fitted import NO_OFFSETS, Fitted, inference, intervals, summaries
+from isotopic.fitted import Fitted, inference
 from isotopic.fitted.fitting import Data, Fit
 from isotopic.fitted.online import Progress, learn_batch, split_batches
 from isotopic.fitted.value import check_likelihood
 from isotopic.init import STRATEGIES
-from isotopic.priors import Posterior, Prior
+from isotopic.priors import Prior
 from isotopic.problem import Pair, Problem, State
 from isotopic.random import generator
-from isotopic.responsibilities import Responsibilities
 from isotopic.solvers import OnlineEM, Solution
-from isotopic.table import Table
 from isotopic.threads import use_threads
-
-__all__ = ["BaseTopicModel", "documented"]
 
 
 def _can_partial_fit(estimator: Any) -> bool:
@@ -62,7 +57,6 @@ def _can_partial_fit(estimator: Any) -> bool:
     return True
 
 
-@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class BaseTopicModel(
     CallbackSupport,  # type: ignore[misc]
@@ -200,15 +194,10 @@ class BaseTopicModel(
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
-        data = self._read_new(
-            X,
-            missing_mask=missing_mask,
-            size_factors=size_factors,
-            fixed_weights=fixed_weights,
-            memory_limit=memory_limit,
-            client=client,
-        )
+        offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
+        where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
         with use_threads(self.n_jobs):
+            data = read_new(self, X, **offsets, **where)
             return inference.infer_weights(self.fitted_, data.counts, data.offsets)
 
     def inverse_transform(self, X: Any) -> Array:
@@ -264,16 +253,10 @@ class BaseTopicModel(
         score : float
             Higher is better.
         """
-        data = self._read_new(
-            X,
-            sample_weight=sample_weight,
-            missing_mask=missing_mask,
-            size_factors=size_factors,
-            fixed_weights=fixed_weights,
-            memory_limit=memory_limit,
-            client=client,
-        )
+        offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
+        where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
         with use_threads(self.n_jobs):
+            data = read_new(self, X, sample_weight=sample_weight, **offsets, **where)
             return inference.score(self.fitted_, data.counts, data.copies, data.offsets)
 
     def perplexity(
@@ -299,15 +282,9 @@ class BaseTopicModel(
         """
         check_is_fitted(self)
         check_likelihood(self.fitted_, "perplexity")
-        score = self.score(
-            X,
-            sample_weight=sample_weight,
-            missing_mask=missing_mask,
-            size_factors=size_factors,
-            fixed_weights=fixed_weights,
-            memory_limit=memory_limit,
-            client=client,
-        )
+        offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
+        where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
+        score = self.score(X, sample_weight=sample_weight, **offsets, **where)
         return float(np.exp(-score))
 
     @available_if(_can_partial_fit)  # type: ignore[untyped-decorator]
@@ -330,9 +307,8 @@ class BaseTopicModel(
         self._validate_params()
         with _restored_on_failure(self), use_threads(self.n_jobs):
             fitted = getattr(self, "fitted_", None)
-            data = self._read(
-                X, reset=fitted is None, sample_weight=sample_weight, missing_mask=missing_mask
-            )
+            samples = {"sample_weight": sample_weight, "missing_mask": missing_mask}
+            data = read_data(self, X, reset=fitted is None, **samples)
             settings = self.solver if isinstance(self.solver, OnlineEM) else OnlineEM()
             progress, size = None, getattr(self.solver, "batch_size", None)
             for counts, copies in split_batches(data.counts, data.copies, size):
@@ -344,105 +320,6 @@ class BaseTopicModel(
                 progress = update.progress
             self.fitted_ = update.fitted()
         return self
-
-    # What a fitted model tells.
-
-    def posterior(
-        self,
-        X: Any,
-        *,
-        missing_mask: Any = None,
-        size_factors: Any = None,
-        fixed_weights: Any = None,
-    ) -> Responsibilities:
-        """Return the probability of each component for each count.
-
-        %(arguments)s
-
-        Returns
-        -------
-        posterior : Responsibilities
-            ``posterior[d]``, or each step of a loop over it, has the ``features`` of sample ``d``,
-            their ``counts``, and the ``probabilities`` (n_entries x n_components).
-        """
-        check_is_fitted(self)
-        check_likelihood(self.fitted_, "posterior")
-        counts, weights = self._infer_new(
-            X, missing_mask=missing_mask, size_factors=size_factors, fixed_weights=fixed_weights
-        )
-        return Responsibilities(counts, weights.effective, self.fitted_.topics.effective)
-
-    def credible_interval(
-        self,
-        side: str = "weights",
-        *,
-        level: float = 0.9,
-        X: Any = None,
-        missing_mask: Any = None,
-        size_factors: Any = None,
-        fixed_weights: Any = None,
-    ) -> tuple[Array, Array]:
-        """Return the posterior's interval for each entry of a Bayesian side.
-
-        %(arguments)s
-
-        Returns
-        -------
-        lower, upper : ndarray
-            Of the shape of the side.
-
-        Notes
-        -----
-        The variational posterior is narrower than the true one. For proportions (LDA) this grows
-        with the number of missing entries. Only a model with a prior on the topics has intervals
-        of the topics.
-        """
-        check_is_fitted(self)
-        intervals.check_interval(self.fitted_, side, level)
-        weights = None
-        if X is not None:
-            if side == "components":
-                raise ValueError("X is for intervals of weights. Leave it out for the components.")
-            offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
-            weights = self._infer_new(X, missing_mask=missing_mask, **offsets)[1]
-        return intervals.credible_interval(self.fitted_, side, level, weights)
-
-    def document_info(self, X: Any = None, *, sample_names: Any = None) -> Table:
-        """Describe samples: those that were fitted, or others.
-
-        %(arguments)s
-
-        Returns
-        -------
-        table : Table
-            With the columns ``sample``, ``total`` (its counts), ``topic`` (the one that explains
-            most of it), ``share`` (of that topic), and ``effective_topics``: the exponential of
-            the entropy of its proportions, one if a single topic explains it all. A sample without
-            counts has the topic -1.
-        """
-        check_is_fitted(self)
-        if X is None:
-            return summaries.document_info(self.fitted_, sample_names=sample_names)
-        counts = self.read_counts(X)
-        with use_threads(self.n_jobs):
-            weights = inference.infer(self.fitted_, counts).mean
-        return summaries.document_info(self.fitted_, weights, counts.sample_totals, sample_names)
-
-    def read_counts(self, X: Any, *, missing_mask: Any = None) -> CountMatrix:
-        """Return samples as counts, read and checked as ``transform`` does.
-
-        %(arguments)s
-
-        Returns
-        -------
-        counts : CountMatrix
-        """
-        check_is_fitted(self)
-        _check_in_memory(X)
-        with use_threads(self.n_jobs):
-            counts: Any = self._read(X, reset=False, missing_mask=missing_mask).counts
-        sparse: CountMatrix = counts.as_sparse()
-        return sparse
 
     # How a fit is made.
 
@@ -463,7 +340,7 @@ class BaseTopicModel(
     ) -> tuple[Data, Solution[State]]:
         self._validate_params()
         with use_threads(self.n_jobs):
-            data = self._read(X, reset=True, **where, **metadata)
+            data = read_data(self, X, reset=True, **where, **metadata)
             fit = self._problem(data)
             with watchers(
                 self, X, data.counts, metadata, lambda state: {"fitted_": fit.fitted_at(state)}
@@ -508,53 +385,6 @@ class BaseTopicModel(
         problem = kind(used_prior, topics, X, self.n_components, self._divergence)
         return Fit(data, weights, problem)
 
-    def _read(
-        self,
-        X: Any,
-        *,
-        reset: bool,
-        sample_weight: Any = None,
-        missing_mask: Any = None,
-        size_factors: Any = None,
-        fixed_weights: Any = None,
-        memory_limit: Any = None,
-        client: Any = None,
-    ) -> Data:
-        """Read and check samples, and what was given with them."""
-        counts = read_samples(
-            self,
-            X,
-            reset=reset,
-            missing_mask=missing_mask,
-            memory_limit=memory_limit,
-            client=client,
-        )
-        copies, offsets = None, NO_OFFSETS
-        if sample_weight is not None:
-            copies = read_sample_weight(sample_weight, counts.shape[0])
-        if size_factors is not None or fixed_weights is not None:
-            prior, n_components = self._priors()[0], self.n_components
-            if not reset:
-                prior, n_components = self.fitted_.weights_prior, self.fitted_.n_components
-            offsets = read_offsets(size_factors, fixed_weights, counts, prior, n_components)
-        return Data(counts, copies, offsets, getattr(self, "feature_names_in_", None))
-
-    def _read_new(self, X: Any, **given: Any) -> Data:
-        """Read and check samples for a fitted model."""
-        check_is_fitted(self)
-        with use_threads(self.n_jobs):
-            data = self._read(X, reset=False, **given)
-        check_offsets(data.offsets, self.fitted_.offsets)
-        return data
-
-    def _infer_new(self, X: Any, **given: Any) -> tuple[CountMatrix, Posterior]:
-        """Read samples that must be in memory, and infer their weights."""
-        _check_in_memory(X)
-        data = self._read_new(X, **given)
-        counts: Any = data.counts
-        with use_threads(self.n_jobs):
-            return counts, inference.infer(self.fitted_, counts, data.offsets)
-
     # What scikit-learn asks for.
 
     @property
@@ -580,11 +410,3 @@ def _restored_on_failure(estimator: BaseTopicModel) -> Iterator[None]:
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
-
-
-def _check_in_memory(X: Any) -> None:
-    if is_blocks(X):
-        raise TypeError(
-            f"X is a {type(X).__name__}, which is read in row blocks. Only fit, partial_fit, "
-            "transform, score and perplexity take row blocks."
-        )

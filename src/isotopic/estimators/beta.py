@@ -8,13 +8,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from isotopic.divergences import BETA_NAMES, Beta, Divergence, KullbackLeibler
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.estimators.documentation import documented
 from isotopic.priors import Free, Lasso, LogPenalty, Prior, Simplex
 
 _PENALTIES = {"lasso": Lasso, "log": LogPenalty}
 
 
-@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class BetaNMF(BaseTopicModel):
     r"""Non-negative matrix factorization under a beta divergence.

@@ -37,16 +37,8 @@ def watchers(
 ) -> Iterator[list[Watcher]]:
     """Return the callbacks of a fit, and end their display and tasks afterwards.
 
-    Parameters
-    ----------
-    estimator : estimator
-        With ``callbacks``, ``verbose``, ``max_iter``, ``tol`` and ``n_init``.
-    X, metadata : object, dict
-        The data of the fit, as scikit-learn's callbacks receive them.
-    counts : CountMatrix or BlockedCounts
-        The data as the solvers use them.
-    fitted : callable
-        Returns the fitted attributes that belong to a state.
+    ``X`` and ``metadata`` are what scikit-learn's callbacks receive, and ``counts`` the data as
+    the solvers use them; ``fitted`` returns the fitted attributes that belong to a state.
     """
     given = estimator.callbacks
     callbacks: list[Watcher] = (

@@ -59,16 +59,7 @@ class Checkpoint:
 
 
 class CheckpointWriter:
-    """Writes the state of a fit, and reads it again.
-
-    Parameters
-    ----------
-    checkpoint : path or Checkpoint
-    model : estimator
-    problem : Problem
-    start : str, pair of arrays, or Fitted
-        Where the fit starts.
-    """
+    """Write the state of a fit from ``start`` to a file, and read it again."""
 
     def __init__(self, checkpoint: Any, model: Any, problem: Problem, start: Any) -> None:
         checkpoint = Checkpoint.of(checkpoint)

@@ -18,22 +18,10 @@ def constrain_topics(
     feature_totals: Array,
     feature_names: Any,
 ) -> Prior:
-    """Return the prior of the topics with what a user knows about them.
+    """Return the prior of the topics with the fixed topics, seeds and forbidden features.
 
-    Parameters
-    ----------
-    model : estimator
-        With ``fixed_topics``, ``seeds`` and ``forbidden``.
-    prior : Prior
-        Of the topics.
-    shape : tuple of int
-        Components and features.
-    dtype : dtype
-        Of the data.
-    feature_totals : ndarray of shape (features,)
-        The counts of each feature.
-    feature_names : ndarray of str or None
-        Names that seeds and forbidden features may use.
+    ``shape`` is that of the topics, ``dtype`` that of the data, and ``feature_totals`` are the
+    counts of each feature. Seeds and forbidden features may use ``feature_names``, if any.
     """
     prior.check_shape(shape)
     fixed = np.empty((0, shape[1]), dtype)

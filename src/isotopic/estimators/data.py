@@ -5,45 +5,75 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
 from isotopic.blocks import BlockedCounts, Blocks, is_blocks, open_blocks
 from isotopic.count_checks import read_mask
 from isotopic.counts import CountMatrix
-from isotopic.fitted import Offsets
+from isotopic.fitted import NO_OFFSETS, Offsets
+from isotopic.fitted.fitting import Data
 from isotopic.priors import Prior
 
 
-def read_samples(
-    estimator: Any, X: Any, *, reset: bool, missing_mask: Any, memory_limit: Any, client: Any
-) -> CountMatrix | BlockedCounts:
-    """Return the counts of samples, in memory or in row blocks.
+def read_data(
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    sample_weight: Any = None,
+    missing_mask: Any = None,
+    size_factors: Any = None,
+    fixed_weights: Any = None,
+    memory_limit: Any = None,
+    client: Any = None,
+) -> Data:
+    """Read and check samples, and what was given with them, as for ``fit``.
 
-    Parameters
-    ----------
-    estimator : estimator
-        ``X`` must have its features. With ``reset`` it takes over the features of ``X``.
-    X : array-like, sparse matrix or data frame of shape (samples, features), or row blocks
-    reset : bool
-    missing_mask : array-like or sparse matrix of bool or None
-        True where entries are missing.
-    memory_limit, client
-        As for :func:`~isotopic.open_blocks`.
+    ``X`` must have the features of the estimator; with ``reset`` this takes over those of ``X``.
     """
     nan_is_missing = estimator.missing == "nan"
+    counts: CountMatrix | BlockedCounts
     if is_blocks(X):
         if nan_is_missing or missing_mask is not None:
             raise ValueError(
                 "Missing entries need the whole matrix in memory, but X is in row blocks."
             )
-        return _read_blocks(estimator, X, reset, memory_limit, client)
-    if memory_limit is not None or client is not None:
+        counts = _read_blocks(estimator, X, reset, memory_limit, client)
+    elif memory_limit is not None or client is not None:
         raise ValueError(
             f"memory_limit and client are for data in row blocks, but X is a {type(X).__name__}. "
             "open_blocks makes row blocks of files, lists of matrices and memory maps."
         )
-    return _read_counts(estimator, X, reset, missing_mask, nan_is_missing)
+    else:
+        counts = _read_counts(estimator, X, reset, missing_mask, nan_is_missing)
+    copies, offsets = None, NO_OFFSETS
+    if sample_weight is not None:
+        copies = _read_sample_weight(sample_weight, counts.shape[0])
+    if size_factors is not None or fixed_weights is not None:
+        prior, n_components = estimator._priors()[0], estimator.n_components
+        if not reset:
+            prior, n_components = estimator.fitted_.weights_prior, estimator.fitted_.n_components
+        offsets = _read_offsets(size_factors, fixed_weights, counts, prior, n_components)
+    return Data(counts, copies, offsets, getattr(estimator, "feature_names_in_", None))
+
+
+def read_new(estimator: Any, X: Any, **given: Any) -> Data:
+    """Read and check samples for a fitted model; they need the offsets that it was fitted with."""
+    check_is_fitted(estimator)
+    data, fitted = read_data(estimator, X, reset=False, **given), estimator.fitted_.offsets
+    for name in ("size_factors", "fixed_weights"):
+        if getattr(fitted, name) is not None and getattr(data.offsets, name) is None:
+            raise ValueError(
+                f"This model was fitted with {name}. Give the {name} of these samples, too."
+            )
+    if fitted.fixed_weights is not None:
+        expected, found = fitted.n_fixed_weights, data.offsets.n_fixed_weights
+        if found != expected:
+            raise ValueError(
+                f"fixed_weights has {found} columns; this model was fitted with {expected}."
+            )
+    return data
 
 
 def _read_counts(
@@ -105,12 +135,7 @@ def _read_blocks(
             estimator.feature_names_in_ = X.feature_names
         elif hasattr(estimator, "feature_names_in_"):
             del estimator.feature_names_in_
-    else:
-        _check_features(estimator, X)
-    return BlockedCounts(X)
-
-
-def _check_features(estimator: Any, X: Blocks) -> None:
+        return BlockedCounts(X)
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
@@ -119,18 +144,12 @@ def _check_features(estimator: Any, X: Blocks) -> None:
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and X.feature_names is not None and list(names) != list(X.feature_names):
         raise ValueError("The feature names of X differ from those that the model was fitted to.")
+    return BlockedCounts(X)
 
 
-def read_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
+def _read_sample_weight(given: Any, n_samples: int) -> Array | None:
     """Return the sample weights; ``None`` if every sample counts once."""
-    copies = as_numbers("sample_weight", sample_weight)
-    if copies.ndim == 0:
-        copies = np.full(n_samples, copies)
-    if copies.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight has shape {copies.shape}; X has {n_samples} samples, so it must be "
-            f"({n_samples},)."
-        )
+    copies = _one_for_each_sample("sample_weight", given, n_samples)
     bad = first_not_finite(copies)
     if bad is not None:
         raise ValueError(
@@ -144,24 +163,22 @@ def read_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     return None if np.all(copies == 1) else copies
 
 
-def read_offsets(
-    size_factors: Any,
-    fixed_weights: Any,
-    X: Any,
-    prior: Prior,
-    n_components: int,
-) -> Offsets:
-    """Return the size factors and fixed weights of samples.
+def _one_for_each_sample(name: str, given: Any, n_samples: int) -> Array:
+    values = as_numbers(name, given)
+    if values.ndim == 0:
+        values = np.full(n_samples, values)
+    if values.shape != (n_samples,):
+        raise ValueError(
+            f"{name} has shape {values.shape}; X has {n_samples} samples, so it must be "
+            f"({n_samples},)."
+        )
+    return values
 
-    Parameters
-    ----------
-    size_factors : float, array-like of shape (samples,) or None
-    fixed_weights : array-like of shape (samples, fixed components) or None
-    X : CountMatrix or BlockedCounts
-    prior : Prior
-        Of the weights.
-    n_components : int
-    """
+
+def _read_offsets(
+    size_factors: Any, fixed_weights: Any, X: Any, prior: Prior, n_components: int
+) -> Offsets:
+    """Return the size factors and fixed weights of samples; ``prior`` is that of the weights."""
     for name, given in (("size_factors", size_factors), ("fixed_weights", fixed_weights)):
         if given is not None and prior.is_normalized:
             raise ValueError(
@@ -175,29 +192,8 @@ def read_offsets(
     )
 
 
-def check_offsets(offsets: Offsets, fitted: Offsets) -> None:
-    """Raise if new samples lack what the fitted samples had."""
-    for name in ("size_factors", "fixed_weights"):
-        if getattr(fitted, name) is not None and getattr(offsets, name) is None:
-            raise ValueError(
-                f"This model was fitted with {name}. Give the {name} of these samples, too."
-            )
-    if fitted.n_fixed_weights not in (0, offsets.n_fixed_weights):
-        raise ValueError(
-            f"fixed_weights has {offsets.n_fixed_weights} columns; this model was fitted with "
-            f"{fitted.n_fixed_weights}."
-        )
-
-
 def _read_size_factors(given: Any, X: Any) -> Array:
-    sizes = as_numbers("size_factors", given)
-    if sizes.ndim == 0:
-        sizes = np.full(X.shape[0], sizes)
-    if sizes.shape != X.shape[:1]:
-        raise ValueError(
-            f"size_factors has shape {sizes.shape}; X has {X.shape[0]} samples, so it must be "
-            f"({X.shape[0]},)."
-        )
+    sizes = _one_for_each_sample("size_factors", given, X.shape[0])
     good = (sizes > 0) & (sizes < np.inf)
     if not good.all():
         first = int(np.argmin(good))

@@ -3,10 +3,9 @@
 import re
 from inspect import signature
 from textwrap import indent
-from typing import Any, TypeVar
+from typing import Any
 
-SHARED: dict[str, str] = {
-    "parameters": """\
+_PARAMETERS = """\
 solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online", "incremental"}
     Or a solver object. ``"joint"`` is the paper's update of both sides from one pass over the data,
     for normalised topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"``
@@ -56,8 +55,9 @@ callbacks : callable, list of callables or None, default=None
     returns ``True`` stops the fit. Set those of scikit-learn with ``set_callbacks``.
 verbose : int, default=0
     Show progress: a live line on a terminal if rich is installed, else a line every so many
-    iterations.""",
-    "attributes": """\
+    iterations."""
+
+_ATTRIBUTES = """\
 fitted_ : Fitted
     What the fit found. The other attributes are views of it.
 components_ : ndarray of shape (n_components, n_features)
@@ -81,115 +81,94 @@ history_ : structured ndarray
 sample_totals_ : ndarray of shape (n_samples,)
     The sum of each fitted sample.
 n_features_in_, feature_names_in_ : int, ndarray of str
-    Those of ``X``; names only if it had any.""",
-}
+    Those of ``X``; names only if it had any."""
 
 # The arguments of methods, by name, or by method and name where they mean something of their own.
-ARGUMENTS: dict[str, str] = {
-    "X": """\
+# An X of methods that take row blocks is that of ``blocks``.
+_ARGUMENTS = """\
 X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-    Non-negative counts (integers or not).""",
-    "X_or_blocks": """\
-X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
+    Non-negative counts (integers or not).
+blocks.X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
     Non-negative counts (integers or not). Row blocks are a path, a list of matrices or anything
-    else that :func:`~isotopic.open_blocks` takes.""",
-    "y": "y : ignored",
-    "sample_weight": """\
+    else that :func:`~isotopic.open_blocks` takes.
+y : ignored
 sample_weight : array-like of shape (n_samples,) or None, default=None
     How often each sample counts. One that counts twice has the same weights, and the topics see it
-    twice; one that counts zero times does not change the topics.""",
-    "missing_mask": """\
+    twice; one that counts zero times does not change the topics.
 missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
-    True where an entry of ``X`` is missing.""",
-    "size_factors": """\
+    True where an entry of ``X`` is missing.
 size_factors : float, array-like of shape (n_samples,) or None, default=None
     For Poisson models: the known factor by which a sample's counts are multiplied, such as its
-    depth or exposure. The weights are those of a sample of size one.""",
-    "fixed_weights": """\
+    depth or exposure. The weights are those of a sample of size one.
 fixed_weights : array-like of shape (n_samples, n_fixed) or None, default=None
     For Poisson models: the weights of the first components, which stay as they are given. Together
     with ``fixed_topics`` they are a known background. A model that was fitted with size factors or
-    fixed weights needs them for new samples, too.""",
-    "memory_limit": """\
+    fixed weights needs them for new samples, too.
 memory_limit : int, str or None, default=None
-    For row blocks: the memory that may be used, such as ``"2 GB"``.""",
-    "client": """\
+    For row blocks: the memory that may be used, such as ``"2 GB"``.
 client : distributed.Client or None, default=None
-    For row blocks: the Dask cluster that does the work.""",
-    "checkpoint": """\
+    For row blocks: the Dask cluster that does the work.
 checkpoint : path or :class:`~isotopic.Checkpoint`, default=None
     The file to which the fit writes its state every minute. If it exists, the fit continues from
-    there, and ends with the same bits as if it had never stopped.""",
-    "feature_names": """\
+    there, and ends with the same bits as if it had never stopped.
 feature_names : array-like of str of shape (n_features,) or None, default=None
-    By default those of the ``X`` that was fitted, else ``x0``, ``x1``, ...""",
-    "n": """\
+    By default those of the ``X`` that was fitted, else ``x0``, ``x1``, ...
 n : int, default=10
-    The number of features that stand for a topic.""",
-    "path": "path : str or path-like",
-    "partial_fit.X": """\
+    The number of features that stand for a topic.
+path : str or path-like
+partial_fit.\
 X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
     Non-negative counts (integers or not). Samples that are too many for one batch, and row blocks,
-    are split into several.""",
-    "inverse_transform.X": """\
-X : array-like of shape (n_samples, n_components)
-    Weights.""",
-    "credible_interval.side": 'side : {"weights", "components"}, default="weights"',
-    "credible_interval.level": """\
-level : float, default=0.9
-    The probability of the interval; the rest is split equally between both sides of it.""",
-    "credible_interval.X": """\
+    are split into several.
+inverse_transform.X : array-like of shape (n_samples, n_components)
+    Weights.
+credible_interval.side : {"weights", "components"}, default="weights"
+credible_interval.level : float, default=0.9
+    The probability of the interval; the rest is split equally between both sides of it.
+credible_interval.\
 X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
-    The samples whose weights are meant; by default those that were fitted.""",
-    "sample.n_samples": "n_samples : int, default=1",
-    "sample.random_state": "random_state : int, Generator, RandomState or None, default=None",
-    "topic_info.X": """\
-X : array-like or sparse matrix of shape (n_samples, n_features) or None, default=None
+    The samples whose weights are meant; by default those that were fitted.
+sample.n_samples : int, default=1
+sample.random_state : int, Generator, RandomState or None, default=None
+topic_info.X : array-like or sparse matrix of shape (n_samples, n_features) or None, default=None
     The counts from which the coherence is computed, since the model does not keep its data;
-    without ``X`` there is no coherence.""",
-    "topic_info.measure": """\
-measure : {"npmi", "umass"}, default="npmi"
-    Of the coherence.""",
-    "document_info.X": """\
-X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
-    Other samples, whose weights are inferred; by default those that were fitted.""",
-    "document_info.sample_names": """\
-sample_names : array-like of shape (n_samples,) or None, default=None
-    By default their numbers.""",
-    "distinctive_terms.X": """\
-X : array-like or sparse matrix of shape (n_samples, n_features)
-    The counts that were fitted.""",
-    "distinctive_terms.level": """\
-level : float, default=0.95
-    Of the confidence interval.""",
-    "reorder.order": """\
-order : "prevalence" or array-like of int of shape (n_components,), default="prevalence"
+    without ``X`` there is no coherence.
+topic_info.measure : {"npmi", "umass"}, default="npmi"
+    Of the coherence.
+document_info.X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
+    Other samples, whose weights are inferred; by default those that were fitted.
+document_info.sample_names : array-like of shape (n_samples,) or None, default=None
+    By default their numbers.
+distinctive_terms.X : array-like or sparse matrix of shape (n_samples, n_features)
+    The counts that were fitted.
+distinctive_terms.level : float, default=0.95
+    Of the confidence interval.
+reorder.order : "prevalence" or array-like of int of shape (n_components,), default="prevalence"
     ``order[i]`` is the topic that becomes topic ``i``, as in ``isotopic.match(a, b).order``; or
-    the most prevalent first.""",
-    "merge.groups": """\
-groups : list of lists of int
+    the most prevalent first.
+merge.groups : list of lists of int
     The topics to merge, such as ``[[0, 3], [2, 5, 6]]``. A group takes the place of its first
-    topic; the others keep their order.""",
-    "merge.X": """\
-X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-    The data that the model was fitted to, for the new objective.""",
-    "with_fitted.fitted": "fitted : Fitted",
-    "report.path": """\
-path : str or path-like
-    The file to write. An existing one is kept unless ``overwrite`` is true.""",
-    "report.X": """\
-X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-    The counts to report on: those that were fitted, or others.""",
-    "report.options": """\
-**options
+    topic; the others keep their order.
+merge.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    The data that the model was fitted to, for the new objective.
+with_fitted.fitted : Fitted
+report.path : str or path-like
+    The file to write. An existing one is kept unless ``overwrite`` is true.
+report.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    The counts to report on: those that were fitted, or others.
+report.**options
     ``feature_names``, ``sample_names``, ``documents``, ``title`` and ``overwrite``, as for
-    :func:`isotopic.report.write_report`.""",
-}
+    :func:`isotopic.report.write_report`."""
 
-_Class = TypeVar("_Class", bound=type)
+_DESCRIPTIONS: dict[str, str] = {}  # of the arguments, by what stands before the colon
+for _entry in re.split(r"\n(?=\S)", _ARGUMENTS):
+    _key = re.split(r"\s", _entry)[0]
+    _DESCRIPTIONS[_key.replace("*", "")] = _entry.removeprefix(_key.rpartition(".")[0] + ".")
+
+_SHARED = {"parameters": _PARAMETERS, "attributes": _ATTRIBUTES, "arguments": ""}
 
 
-def documented(cls: _Class) -> _Class:
+def documented(cls: type) -> type:
     """Fill the shared parts into the docstrings of a class and of its methods.
 
     ``%(arguments)s`` stands for the section that describes the parameters of a method.
@@ -199,10 +178,9 @@ def documented(cls: _Class) -> _Class:
         doc = getattr(item, "__doc__", None)
         if not isinstance(doc, str):  # absent under python -OO
             continue
-        for place, key in re.findall(r"^( *)%\((\w+)\)s$", doc, flags=re.MULTILINE):
-            text = _describe_arguments(name, item) if key == "arguments" else SHARED[key]
-            doc = doc.replace(f"{place}%({key})s", indent(text, place))
-            item.__doc__ = doc
+        for place, key in re.findall(rf"^( *)%\(({'|'.join(_SHARED)})\)s$", doc, re.MULTILINE):
+            text = _SHARED[key] or _describe_arguments(name, item)
+            item.__doc__ = doc = doc.replace(f"{place}%({key})s", indent(text, place))
     return cls
 
 
@@ -211,8 +189,7 @@ def _describe_arguments(method: str, function: Any) -> str:
     names = list(signature(function).parameters)[1:]
     lines = ["Parameters", "----------"]
     for name in names:
-        key = f"{method}.{name}"
-        if key not in ARGUMENTS:
-            key = "X_or_blocks" if name == "X" and "memory_limit" in names else name
-        lines.append(ARGUMENTS[key])
+        own = f"{method}.{name}"
+        common = "blocks.X" if name == "X" and "memory_limit" in names else name
+        lines.append(_DESCRIPTIONS.get(own) or _DESCRIPTIONS[common])
     return "\n".join(lines)

@@ -5,25 +5,42 @@ does. Their parameters are described in :mod:`isotopic.estimators.documentation`
 """
 
 import os
+import warnings
 from copy import copy
+from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
+from sklearn.utils.validation import check_is_fitted
+
 from isotopic import archive, evaluate
+from isotopic.arrays import Array
+from isotopic.blocks import is_blocks
+from isotopic.counts import CountMatrix
 from isotopic.estimators import persistence, reordering
+from isotopic.estimators.data import read_data, read_new
 from isotopic.estimators.documentation import documented
-from isotopic.fitted import Fitted, fitted_of, generation, summaries
+from isotopic.fitted import Fitted, fitted_of, generation, inference, intervals, summaries
+from isotopic.fitted.value import check_likelihood
+from isotopic.priors import Posterior
 from isotopic.random import Seed
 from isotopic.registry import registered_types
+from isotopic.responsibilities import Responsibilities
 from isotopic.table import Table
+from isotopic.threads import use_threads
 
 
 @documented
 class FittedModel:
     """Base of all estimators: what they tell about ``fitted_``."""
 
+    n_jobs: int | None
     fitted_: Fitted
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        documented(cls)
 
     # Without a fit these raise AttributeError, so that hasattr works. The class docstring of every
     # estimator describes them.
@@ -89,6 +106,27 @@ class FittedModel:
         """
         return summaries.topic_info(fitted_of(self), X, n, feature_names, measure)
 
+    def document_info(self, X: Any = None, *, sample_names: Any = None) -> Table:
+        """Describe samples: those that were fitted, or others.
+
+        %(arguments)s
+
+        Returns
+        -------
+        table : Table
+            With the columns ``sample``, ``total`` (its counts), ``topic`` (the one that explains
+            most of it), ``share`` (of that topic), and ``effective_topics``: the exponential of
+            the entropy of its proportions, one if a single topic explains it all. A sample without
+            counts has the topic -1.
+        """
+        check_is_fitted(self)
+        if X is None:
+            return summaries.document_info(self.fitted_, sample_names=sample_names)
+        counts = self.read_counts(X)
+        with use_threads(self.n_jobs):
+            weights = inference.infer(self.fitted_, counts).mean
+        return summaries.document_info(self.fitted_, weights, counts.sample_totals, sample_names)
+
     def distinctive_terms(
         self, X: Any, n: int = 10, *, feature_names: Any = None, level: float = 0.95
     ) -> Table:
@@ -102,6 +140,90 @@ class FittedModel:
             See :func:`isotopic.evaluate.distinctive_terms`.
         """
         return evaluate.distinctive_terms(self, X, n, feature_names=feature_names, level=level)
+
+    def posterior(
+        self,
+        X: Any,
+        *,
+        missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
+    ) -> Responsibilities:
+        """Return the probability of each component for each count.
+
+        %(arguments)s
+
+        Returns
+        -------
+        posterior : Responsibilities
+            ``posterior[d]``, or each step of a loop over it, has the ``features`` of sample ``d``,
+            their ``counts``, and the ``probabilities`` (n_entries x n_components).
+        """
+        check_is_fitted(self)
+        check_likelihood(self.fitted_, "posterior")
+        counts, weights = self._infer_new(
+            X, missing_mask=missing_mask, size_factors=size_factors, fixed_weights=fixed_weights
+        )
+        return Responsibilities(counts, weights.effective, self.fitted_.topics.effective)
+
+    def credible_interval(
+        self,
+        side: str = "weights",
+        *,
+        level: float = 0.9,
+        X: Any = None,
+        missing_mask: Any = None,
+        size_factors: Any = None,
+        fixed_weights: Any = None,
+    ) -> tuple[Array, Array]:
+        """Return the posterior's interval for each entry of a Bayesian side.
+
+        %(arguments)s
+
+        Returns
+        -------
+        lower, upper : ndarray
+            Of the shape of the side.
+
+        Notes
+        -----
+        The variational posterior is narrower than the true one. For proportions (LDA) this grows
+        with the number of missing entries. Only a model with a prior on the topics has intervals
+        of the topics.
+        """
+        check_is_fitted(self)
+        intervals.check_interval(self.fitted_, side, level)
+        weights = None
+        if X is not None:
+            if side == "components":
+                raise ValueError("X is for intervals of weights. Leave it out for the components.")
+            offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
+            weights = self._infer_new(X, missing_mask=missing_mask, **offsets)[1]
+        return intervals.credible_interval(self.fitted_, side, level, weights)
+
+    def read_counts(self, X: Any, *, missing_mask: Any = None) -> CountMatrix:
+        """Return samples as counts, read and checked as ``transform`` does.
+
+        %(arguments)s
+
+        Returns
+        -------
+        counts : CountMatrix
+        """
+        check_is_fitted(self)
+        _check_in_memory(X)
+        with use_threads(self.n_jobs):
+            counts: Any = read_data(self, X, reset=False, missing_mask=missing_mask).counts
+        sparse: CountMatrix = counts.as_sparse()
+        return sparse
+
+    def _infer_new(self, X: Any, **given: Any) -> tuple[CountMatrix, Posterior]:
+        """Read samples that must be in memory, and infer their weights."""
+        _check_in_memory(X)
+        with use_threads(self.n_jobs):
+            data = read_new(self, X, **given)
+            counts: Any = data.counts
+            return counts, inference.infer(self.fitted_, counts, data.offsets)
 
     def reorder(self, order: Any = "prevalence") -> Self:
         """Return the same model with its topics in another order.
@@ -201,9 +323,37 @@ class FittedModel:
         return bundle
 
     def __archive__(self) -> dict[str, Any]:
-        return persistence.to_archive(self)
+        model: Any = self
+        parameters = model.get_params(deep=False)
+        if parameters["callbacks"] is not None:
+            warnings.warn(
+                "callbacks are code and are not saved. The loaded model has none.",
+                UserWarning,
+                stacklevel=7,
+            )
+            parameters["callbacks"] = None
+        return {
+            "parameters": {name: persistence.storable(v) for name, v in parameters.items()},
+            "fitted": getattr(self, "fitted_", None),
+        }
 
     @classmethod
     def __from_archive__(cls, content: dict[str, Any]) -> Self:
-        model: Self = persistence.from_archive(cls, content)
-        return model
+        parameters, fitted = content["parameters"], content["fitted"]
+        unknown = set(parameters) - {item.name for item in fields(cls)}  # type: ignore[arg-type]
+        if unknown:
+            raise ValueError(f"{cls.__name__} has no {', '.join(sorted(map(str, unknown)))}")
+        if isinstance(fitted, dict):
+            fitted = persistence.fitted_of_version_1(fitted)
+        if not isinstance(fitted, (Fitted, type(None))):
+            raise ValueError(f"fitted must be a Fitted, not a {type(fitted).__name__}")
+        model = cls(**parameters)
+        return model if fitted is None else model.with_fitted(fitted)
+
+
+def _check_in_memory(X: Any) -> None:
+    if is_blocks(X):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which is read in row blocks. Only fit, partial_fit, "
+            "transform, score and perplexity take row blocks."
+        )

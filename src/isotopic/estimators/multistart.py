@@ -33,17 +33,8 @@ def best_solution(
 ) -> Solution[State]:
     """Solve from every start, and return the solution with the lowest objective.
 
-    An interruption ends the search; the solution says so.
-
-    Parameters
-    ----------
-    model : estimator
-        Its parameters say how to solve, and from where.
-    problem : Problem
-    rows : ndarray of int or None
-        The samples that the problem has; ``None``: all.
-    callbacks : list of callables
-    checkpoint : path, Checkpoint or None
+    An interruption ends the search; the solution says so. ``rows`` are the numbers of the samples
+    that the problem has, or ``None`` for all.
     """
     solver = choose_solver(model.solver, problem)
     seeds, first = generator(model.random_state).integers(2**63, size=(model.n_init, 2)), 0

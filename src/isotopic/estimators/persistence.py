@@ -1,8 +1,6 @@
-"""Save an estimator in a file, and load it again."""
+"""Files of fitted models, of this version and of older ones."""
 
 import os
-import warnings
-from dataclasses import fields
 from numbers import Integral
 from typing import Any
 
@@ -74,37 +72,7 @@ def _refuse_older(node: Any, version: int) -> Any:
     )
 
 
-def to_archive(model: Any) -> dict[str, Any]:
-    """Return what a file holds of an estimator: its parameters, and what it fitted."""
-    parameters = model.get_params(deep=False)
-    if parameters["callbacks"] is not None:
-        warnings.warn(
-            "callbacks are code and are not saved. The loaded model has none.",
-            UserWarning,
-            stacklevel=5,
-        )
-        parameters["callbacks"] = None
-    return {
-        "parameters": {name: _storable(value) for name, value in parameters.items()},
-        "fitted": getattr(model, "fitted_", None),
-    }
-
-
-def from_archive(cls: Any, content: dict[str, Any]) -> Any:
-    """Return the estimator that a file holds."""
-    parameters, fitted = content["parameters"], content["fitted"]
-    unknown = set(parameters) - {item.name for item in fields(cls)}
-    if unknown:
-        raise ValueError(f"{cls.__name__} has no {', '.join(sorted(map(str, unknown)))}")
-    if isinstance(fitted, dict):
-        fitted = _fitted_of_version_1(fitted)
-    if not isinstance(fitted, (Fitted, type(None))):
-        raise ValueError(f"fitted must be a Fitted, not a {type(fitted).__name__}")
-    model = cls(**parameters)
-    return model if fitted is None else model.with_fitted(fitted)
-
-
-def _storable(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """Return a parameter as something that a file can hold."""
     if hasattr(value, "columns"):  # a data frame
         return np.asarray(value)
@@ -112,7 +80,7 @@ def _storable(value: Any) -> Any:
         return sorted(value, key=repr)
     if isinstance(value, dict):
         return {
-            int(key) if isinstance(key, Integral) else key: _storable(item)
+            int(key) if isinstance(key, Integral) else key: storable(item)
             for key, item in value.items()
         }
     return value
@@ -131,7 +99,7 @@ def _upgrade(node: Any, version: int) -> Any:
     return {name: _upgrade(value, version) for name, value in node.items()}
 
 
-def _fitted_of_version_1(old: dict[str, Any]) -> Fitted | None:
+def fitted_of_version_1(old: dict[str, Any]) -> Fitted | None:
     """Return the value of a file of version 1, which held the attributes of an estimator."""
     if not old:
         return None

@@ -9,14 +9,12 @@ from sklearn.utils._param_validation import Interval
 
 from isotopic.arrays import Array
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.estimators.documentation import documented
 from isotopic.priors import Prior, Relevance, Simplex
 
 # A component that explains less than this share of what the largest explains is pruned.
 _PRUNED = 1e-3
 
 
-@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class ARDNMF(BaseTopicModel):
     r"""NMF with automatic relevance determination (Tan & Févotte, 2013).

@@ -9,8 +9,8 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.estimators.constraints import constraint_table
+from isotopic.estimators.data import read_data
 from isotopic.fitted import Fitted, fitted_of
-from isotopic.fitted.fitting import Data
 from isotopic.fitted.reordering import (
     merge_topics_prior,
     merged_counts,
@@ -30,7 +30,13 @@ def reorder_model(model: Any, given: Any) -> Any:
     if isinstance(given, str) and given == "prevalence":
         order = order_by_prevalence(fitted, n_fixed)
     else:
-        order = _read_order(given, fitted.n_components)
+        n, order = fitted.n_components, np.asarray(given)
+        if order.dtype.kind not in "iu" or not np.array_equal(np.sort(order.ravel()), np.arange(n)):
+            raise ValueError(
+                f"order must name each of the {n} topics once, or be 'prevalence', not "
+                f"{given!r:.200}."
+            )
+        order = order.ravel()
     for n in n_fixed:
         if set(order[:n]) != set(range(n)):
             raise ValueError(
@@ -55,25 +61,19 @@ def merge_model(model: Any, given: Any, X: Any, missing_mask: Any) -> Any:
         raise ValueError("Cannot merge fixed topics, which stay as they are given.")
     new = _with_merged_parameters(model, groups)
     with use_threads(model.n_jobs):
-        data = new._read(X, reset=True, missing_mask=missing_mask)
+        data = read_data(new, X, reset=True, missing_mask=missing_mask)
         if len(fitted.weights.mean) != data.counts.shape[0] or not np.allclose(
             fitted.sample_totals, data.counts.sample_totals, rtol=1e-4
         ):
             raise ValueError("X is not the data that the model was fitted to.")
         data = replace(data, copies=fitted.copies, offsets=fitted.offsets)
-        return new.with_fitted(_merged(new, data, *merged_counts(fitted, groups)))
-
-
-def _merged(model: Any, data: Data, by_sample: Array, by_topic: Array) -> Fitted:
-    """Let the priors absorb the counts of both sides, and evaluate where that leads."""
-    fit = model._problem(data)
-    problem, rows = fit.problem, data.used_rows
-    by_sample = by_sample if rows is None else by_sample[rows]
-    if problem.X.copies is not None:
-        by_sample = by_sample * problem.X.copies[:, np.newaxis]
-    state = problem.evaluate(*absorbed(problem, by_sample, by_topic), passes=1)
-    fitted: Fitted = fit.fitted_at(state)
-    return fitted
+        by_sample, by_topic = merged_counts(fitted, groups)
+        fit = new._problem(data)
+        by_sample = by_sample if data.used_rows is None else by_sample[data.used_rows]
+        if fit.problem.X.copies is not None:
+            by_sample = by_sample * fit.problem.X.copies[:, np.newaxis]
+        state = fit.problem.evaluate(*absorbed(fit.problem, by_sample, by_topic), passes=1)
+        return new.with_fitted(fit.fitted_at(state))
 
 
 def _with_merged_parameters(model: Any, groups: Array) -> Any:
@@ -112,15 +112,6 @@ def _numbers_of_fixed(model: Any) -> tuple[int, int]:
     """Return how many topics are fixed, and the weights of how many components."""
     n_topics = 0 if model.fixed_topics is None else len(model.fixed_topics)
     return n_topics, model.fitted_.offsets.n_fixed_weights
-
-
-def _read_order(given: Any, n: int) -> Array:
-    order = np.asarray(given)
-    if order.dtype.kind not in "iu" or not np.array_equal(np.sort(order.ravel()), np.arange(n)):
-        raise ValueError(
-            f"order must name each of the {n} topics once, or be 'prevalence', not {given!r:.200}."
-        )
-    return order.ravel()
 
 
 def _read_groups(given: Any, n: int) -> Array:

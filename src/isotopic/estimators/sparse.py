@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.estimators.documentation import documented
 from isotopic.fitted.fitting import Data, Fit
 from isotopic.priors import (
     Lasso,
@@ -33,7 +32,6 @@ class SparsityWarning(UserWarning):
     """Warns of a penalty that cannot make the weights sparse."""
 
 
-@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class SparseNMF(BaseTopicModel):
     r"""Non-negative matrix factorization in which each sample uses few topics.

@@ -5,11 +5,9 @@ from typing import Any, ClassVar
 
 from isotopic.divergences import Beta, Divergence, KullbackLeibler
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.estimators.documentation import documented
 from isotopic.priors import Free, Prior, Simplex
 
 
-@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class TopicModel(BaseTopicModel):
     r"""Parts of count data, with any prior on either side.

@@ -8,9 +8,7 @@ the function does:
 ``explained``  the expected counts that a model stands for; a start made of them
 ``online``     update the topics with another batch of samples (``partial_fit``)
 ``reordering`` put components into another order, merge some of them
-``conversion`` turn one model into another that is exactly equivalent
-``generation`` draw new samples
-``resampling`` draw data near what was fitted, for the bootstrap
+``generation`` draw new samples, and data near what was fitted (for the bootstrap)
 ``intervals``  credible intervals
 ``summaries``  tables of topics and samples
 ============== ==========================================================================

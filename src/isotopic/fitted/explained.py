@@ -34,13 +34,8 @@ def explained_counts(fitted: Fitted) -> tuple[Array, Array]:
 def start_from_fitted(problem: Problem, fitted: Fitted, rows: Array | None = None) -> Start:
     """Let the priors of a problem absorb the counts that a fitted model explains.
 
-    Parameters
-    ----------
-    problem : Problem
-    fitted : Fitted
-        If it was fitted to another number of samples, only its topics are used.
-    rows : ndarray of int or None
-        The samples of the model that the problem has; ``None``: all of them.
+    ``rows`` are the samples of the model that the problem has; ``None``: all of them. If it was
+    fitted to another number of samples, only its topics are used.
     """
     given, needed = fitted.topics.mean.shape, (problem.n_components, problem.X.shape[1])
     if given != needed:

@@ -96,17 +96,7 @@ class Fit:
         topics: Posterior | None = None,
         online: OnlineMemory | None = None,
     ) -> Fitted:
-        """Return the fitted value of a solver's state.
-
-        Parameters
-        ----------
-        state : State
-        history : structured ndarray
-        converged : bool
-        topics : Posterior or None
-            ``None``: those of the state.
-        online : OnlineMemory or None
-        """
+        """Return the fitted value of a solver's state; ``topics`` by default those of the state."""
         data, problem = self.data, self.problem
         weights_prior, topics_prior = self.weights_prior, problem.topics
         if isinstance(state, HyperparameterState):

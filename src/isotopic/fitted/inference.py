@@ -2,13 +2,14 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts, PlacedBlock
+from isotopic.blocks.tasks import Added
 from isotopic.counts import CountMatrix
 from isotopic.fitted.offsets import NO_OFFSETS, Offsets
 from isotopic.fitted.value import Fitted, check_likelihood, without_rows
@@ -76,7 +77,7 @@ def infer_weights(
     """Return the weights of samples (samples x components), a block at a time for row blocks."""
     if isinstance(X, BlockedCounts):
         task = _InferBlock(without_rows(fitted), offsets)
-        return np.concatenate(X.engine.total(task, X.pieces).parts)
+        return np.concatenate(X.engine.total(task, X.pieces).values)
     return infer(fitted, X, offsets).mean
 
 
@@ -103,17 +104,18 @@ def score(
     if isinstance(X, BlockedCounts):
         found = X.engine.total(_ScoreBlock(without_rows(fitted), offsets, copies), X.pieces)
     else:
-        found = _score_rows(fitted, X.as_sparse(), copies, offsets)
-    if found.size == 0:
+        found = _score_rows(fitted, X, copies, offsets)
+    value, size, n_impossible = found.values.tolist()
+    if size == 0:
         raise ValueError("X has no counts to score.")
-    if found.n_impossible:
+    if n_impossible:
         warnings.warn(
-            f"The score is -inf: {found.n_impossible} samples have counts of features that no "
+            f"The score is -inf: {n_impossible:.0f} samples have counts of features that no "
             "topic has. A prior on the topics, such as LDA's eta, makes every feature possible.",
             UserWarning,
             stacklevel=3,
         )
-    return found.value / found.size
+    return float(value / size)
 
 
 @dataclass(frozen=True)
@@ -123,19 +125,9 @@ class _InferBlock:
     fitted: Fitted
     offsets: Offsets
 
-    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> "_Stacked":
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Added:
         offsets = self.offsets.rows(piece.rows)
-        return _Stacked([infer(self.fitted, X, offsets, piece.row_numbers).mean])
-
-
-@dataclass
-class _Stacked:
-    """Arrays of rows, one below the other."""
-
-    parts: list[Array]
-
-    def plus(self, later: Self) -> Self:
-        return type(self)(self.parts + later.parts)
+        return Added([infer(self.fitted, X, offsets, piece.row_numbers).mean])
 
 
 @dataclass(frozen=True)
@@ -146,44 +138,24 @@ class _ScoreBlock:
     offsets: Offsets
     copies: Array
 
-    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> "_Scored":
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Added:
         offsets, copies = self.offsets.rows(piece.rows), self.copies[piece.rows]
-        return _score_rows(self.fitted, X.as_sparse(), copies, offsets, piece.row_numbers)
-
-
-@dataclass
-class _Scored:
-    """The summed scores of samples.
-
-    Attributes
-    ----------
-    value, size : float
-        The sum of all scores, and the number of counts (or entries) that they belong to.
-    n_impossible : int
-        The number of samples with a log-likelihood of minus infinity.
-    """
-
-    value: float
-    size: float
-    n_impossible: int
-
-    def plus(self, later: Self) -> Self:
-        return type(self)(
-            self.value + later.value,
-            self.size + later.size,
-            self.n_impossible + later.n_impossible,
-        )
+        return _score_rows(self.fitted, X, copies, offsets, piece.row_numbers)
 
 
 def _score_rows(
     fitted: Fitted, X: CountMatrix, copies: Array, offsets: Offsets, rows: Array | None = None
-) -> _Scored:
-    """Infer the weights of samples, and sum their scores."""
+) -> Added:
+    """Infer the weights of samples, and score them.
+
+    Returns three sums: of all scores; of the counts (or entries) that they belong to; and of the
+    samples with a log-likelihood of minus infinity.
+    """
+    X = X.as_sparse()
     weights, topics = infer(fitted, X, offsets, rows).mean, fitted.topics.mean.astype(X.dtype)
     divergence = fitted.divergence
     by_sample = divergence.row_scores(X, weights, topics)
     units = divergence.row_units(X)
     counted = (copies > 0) & (divergence.is_likelihood | (units > 0))
-    n_impossible = int(np.count_nonzero(np.isneginf(by_sample[counted])))
-    value = float(by_sample[counted] @ copies[counted])
-    return _Scored(value, float(units @ copies), n_impossible)
+    n_impossible = np.count_nonzero(np.isneginf(by_sample[counted]))
+    return Added(np.array([by_sample[counted] @ copies[counted], units @ copies, n_impossible]))

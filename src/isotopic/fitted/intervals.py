@@ -29,16 +29,9 @@ def credible_interval(
 ) -> tuple[Array, Array]:
     """Return the lower and upper ends of the posterior's interval for each entry of a side.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    side : {"weights", "components"}
-    level : float
-        The probability of the interval; the rest is split equally between both sides of it.
-    weights : Posterior or None
-        Those of other samples; ``None``: those that were fitted.
+    The rest of the probability is split equally between both sides of it. ``weights`` are those of
+    other samples; ``None``: those that were fitted.
     """
-    check_interval(fitted, side, level)
     prior: Any = fitted.weights_prior
     posterior = fitted.weights if weights is None else weights
     if side == "components":

@@ -99,16 +99,8 @@ def learn_batch(
 ) -> Update:
     """Infer the weights of a batch, and let the topics absorb its counts.
 
-    Parameters
-    ----------
-    batch : Fit
-    progress : Progress or None
-        ``None``: this is the first batch.
-    settings : OnlineEM
-        Says how much a batch changes the average.
-    seeds : ndarray of int of shape (1, 2)
-    first_topics : callable
-        Makes the topics that the first batch starts from.
+    ``progress`` is ``None`` for the first batch, which starts from ``first_topics``; ``settings``
+    say how much a batch changes the average.
     """
     began = time.perf_counter()
     if progress is not None:

@@ -33,27 +33,13 @@ def reorder(fitted: Fitted, order: Array) -> Fitted:
 
 
 def order_by_prevalence(fitted: Fitted, n_fixed: Sequence[int]) -> Array:
-    """Return the order with the most prevalent component first.
-
-    Parameters
-    ----------
-    fitted : Fitted
-    n_fixed : sequence of int
-        The first so many components stay in front.
-    """
+    """Return the order with the most prevalent component first; the fixed ones stay in front."""
     part = np.digitize(np.arange(fitted.n_components), sorted(n_fixed))
     return np.lexsort((-prevalence(fitted), part))
 
 
 def merged_counts(fitted: Fitted, groups: Array) -> tuple[Array, Array]:
-    """Return the explained counts of both sides, added up by group.
-
-    Parameters
-    ----------
-    fitted : Fitted
-    groups : ndarray of int of shape (components,)
-        The number of the merged component that each component belongs to.
-    """
+    """Return the explained counts of both sides, added up by the group of each component."""
     by_sample, by_topic = explained_counts(fitted)
     return sum_by_group(by_sample.T, groups).T, sum_by_group(by_topic, groups)
 

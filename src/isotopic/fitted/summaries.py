@@ -60,12 +60,7 @@ def document_info(
 ) -> Table:
     """Return the main topic of each sample, its share, and the effective number of topics.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    weights, sample_totals : ndarray or None
-        Those of other samples; ``None``: those that were fitted.
-    sample_names : array-like of shape (n_samples,) or None
+    ``weights`` and ``sample_totals`` are those of other samples; ``None``: those that were fitted.
     """
     totals = fitted.sample_totals if sample_totals is None else sample_totals
     shares = evaluate.proportions(

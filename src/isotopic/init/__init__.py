@@ -38,7 +38,8 @@ __all__ = [
     "with_self_contribution_estimate",
 ]
 
-# Expected counts of the weights (samples x components) and of the topics (components x features).
+# Returns expected counts of the weights (samples x components), whose rows sum to the samples'
+# totals, and of the topics (components x features), whose columns sum to the features' totals.
 Strategy: TypeAlias = Callable[[CountMatrix, int, np.random.Generator], tuple[Array, Array]]
 
 STRATEGIES: dict[str, Strategy] = {

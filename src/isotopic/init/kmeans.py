@@ -21,19 +21,6 @@ def kmeans(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
     The samples are clustered by their Hellinger distance: each is the point
     :math:`\sqrt{x_{dv} / n_d}` with :math:`n_d = \sum_v x_{dv}`, of length one. A cluster's topic
     is the sum of its samples.
-
-    Parameters
-    ----------
-    X : CountMatrix of shape (samples, features)
-    n_components : int
-    rng : Generator
-        For the first centers, and for topics beyond the number of distinct samples.
-
-    Returns
-    -------
-    weight_counts : ndarray of shape (samples, components)
-    topic_counts : ndarray of shape (components, features)
-        See :func:`~isotopic.init.allocation.counts_from_topics`.
     """
     samples = profiles(X)
     with one_blas_thread:

@@ -22,31 +22,13 @@ def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
     few large samples do not take all components. Zeros are filled as in the variant NNDSVDa, here
     from the overall profile. The weights are inferred from the counts: that usually starts a fit
     lower than the left singular vectors do.
-
-    Parameters
-    ----------
-    X : CountMatrix of shape (samples, features)
-    n_components : int
-    rng : Generator
-        For the randomized decomposition, and for topics beyond the rank of ``X``.
-
-    Returns
-    -------
-    weight_counts : ndarray of shape (samples, components)
-    topic_counts : ndarray of shape (components, features)
-        See :func:`~isotopic.init.allocation.counts_from_topics`.
     """
-    empty = np.zeros((0, X.shape[1]))
-    # Sparse, whatever X is: singular vectors of equal values are chosen by the last digit.
-    topics = _singular_topics(X.as_sparse(), n_components, rng) if X.total > 0 else empty
-    return counts_from_topics(X, topics, n_components, rng)
-
-
-def _singular_topics(X: CountMatrix, n_components: int, rng: np.random.Generator) -> Array:
-    """Return a topic for each singular value beyond rounding, at most ``n_components``."""
+    if not X.total > 0:
+        return counts_from_topics(X, np.zeros((0, X.shape[1])), n_components, rng)
+    rows = X.as_sparse()  # singular vectors of equal values are chosen by the last digit
     seed = int(rng.integers(2**31))
     with one_blas_thread:
-        equal_noise = sparse.diags_array(np.sqrt(X.sample_totals / X.total)) @ profiles(X)
+        equal_noise = sparse.diags_array(np.sqrt(rows.sample_totals / rows.total)) @ profiles(rows)
         left, values, right = randomized_svd(
             equal_noise,
             min(n_components, *X.shape),
@@ -61,4 +43,5 @@ def _singular_topics(X: CountMatrix, n_components: int, rng: np.random.Generator
     negative = np.square(np.maximum(-left, 0)).sum(axis=1)
     negative = negative * np.square(np.maximum(-right, 0)).sum(axis=1)
     signs = np.where(positive >= negative, 1, -1)
-    return np.asarray(np.maximum(signs[:, np.newaxis] * right, 0))
+    topics = np.maximum(signs[:, np.newaxis] * right, 0)
+    return counts_from_topics(X, topics, n_components, rng)

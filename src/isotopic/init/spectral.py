@@ -29,19 +29,6 @@ def spectral(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tup
     the same for all other features. The anchors are found one after the other, each the farthest
     from the span of those before. Every feature is then a mixture :math:`c_{vk}` of them (the
     paper's RecoverL2), and the topics are proportional to :math:`c_{vk} \sum_d x_{dv}`.
-
-    Parameters
-    ----------
-    X : CountMatrix of shape (samples, features)
-    n_components : int
-    rng : Generator
-        For the projection, and for topics beyond the anchors that exist.
-
-    Returns
-    -------
-    weight_counts : ndarray of shape (samples, components)
-    topic_counts : ndarray of shape (components, features)
-        See :func:`~isotopic.init.allocation.counts_from_topics`.
     """
     with one_blas_thread:
         together = _Cooccurrence(X)
@@ -64,8 +51,7 @@ class _Cooccurrence:
     """
 
     def __init__(self, X: CountMatrix) -> None:
-        values = X.values if X.is_sparse else X.dense
-        smallest = float(np.min(values, where=values > 0, initial=np.inf))
+        smallest = float(np.min(X.stored, where=X.stored > 0, initial=np.inf))
         single = np.full(X.shape[0], 1.0)
         np.divide(smallest, X.sample_totals, out=single, where=X.sample_totals > 0)
         pairs = 1 - single > 1e-8  # beyond rounding

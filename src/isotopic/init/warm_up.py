@@ -42,8 +42,6 @@ def with_self_contribution_estimate(problem: Problem, start: Start) -> Problem:
     A few passes from ``start`` are enough. All other hyperparameters stay as they are, and the
     estimate of a sample does not depend on the others.
     """
-    if not problem.weights.needs_squares:
-        return problem
     X = problem.X.only_features(np.any(start[1].effective, axis=0))  # others do not matter
     known = replace(problem, weights=problem.weights.with_learned(problem.weights), X=X)
     found = solve(known, BlockUpdate(), start, max_iter=_SELF_CONTRIBUTION_PASSES)

@@ -1,6 +1,27 @@
-"""Checks of JSON from untrusted files."""
+"""The place of a value in the tree, and checks of JSON from untrusted files."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+# One part for each level: ("model", ".callbacks", "[0]").
+Place: TypeAlias = tuple[str, ...]
+
+# The maximum depth of the tree. Each level needs a few nested calls; Python allows 1,000.
+DEEPEST = 64
+
+# How kinds encode and decode their parts: value and place to JSON; JSON and depth to value.
+Encode: TypeAlias = Callable[[Any, Place], Any]
+Decode: TypeAlias = Callable[[Any, int], Any]
+
+
+def show(place: Place) -> str:
+    """Return the place as a Python expression."""
+    return "".join(place)
+
+
+def step(key: str | int) -> str:
+    """Return the part of the place for a field or a key."""
+    return f".{key}" if isinstance(key, str) and key.isidentifier() else f"[{key!r}]"
 
 
 def checked(value: Any, kind: type) -> Any:
@@ -19,14 +40,6 @@ def checked_object(value: Any, keys: set[str]) -> dict[str, Any]:
         names = sorted(map(str, found))
         raise ValueError(f"The manifest has the keys {names} where {sorted(keys)} were expected.")
     return found
-
-
-def checked_shape(value: Any) -> tuple[int, ...]:
-    """Return the value as a shape; raise unless it is a list of non-negative integers."""
-    shape = tuple(checked(length, int) for length in checked(value, list))
-    if any(length < 0 for length in shape):
-        raise ValueError(f"The shape {shape} has a negative length.")
-    return shape
 
 
 def distinct(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
