@@ -88,6 +88,8 @@ class CountMatrix:
         The missing entries.
     copies : ndarray of shape (samples,) or None
         How often each sample counts; see :meth:`repeated`.
+    stored : ndarray
+        The values: all of dense data, the positive ones of sparse data.
     sample_totals : ndarray of shape (samples,), float64
         The sum of each row.
     total : float
@@ -125,14 +127,12 @@ class CountMatrix:
         else:
             check_values(given)
             with np.errstate(over="ignore"):  # check_range looks for infinity
-                self.dense = np.ascontiguousarray(given, dtype=self.dtype)
-        self._check_range(self.dtype)
-
-    def _check_range(self, dtype: np.dtype[Any]) -> None:
-        check_range(dtype, self.total, values=self.stored, feature_totals=self.feature_totals)
+                self.dense = self.stored = np.ascontiguousarray(given, dtype=self.dtype)
+        check_range(self.dtype, self.total, values=self.stored, feature_totals=self.feature_totals)
 
     def _set_entries(self, row_starts: Array, features: Array, values: Array) -> None:
         self.row_starts, self.features, self.values = row_starts, features, values
+        self.stored = values
         mean_entries = len(values) / max(1, self.shape[0])
         rows = int(np.clip(_BLOCK_ENTRIES / max(1.0, mean_entries), _FEWEST_ROWS, _MOST_ROWS))
         self.workspace = native.Workspace()
@@ -145,7 +145,7 @@ class CountMatrix:
             return cls(X, dtype)
         if dtype is None or X.dtype == dtype:
             return X
-        X._check_range(np.dtype(dtype))
+        check_range(np.dtype(dtype), X.total, values=X.stored, feature_totals=X.feature_totals)
         return X._with(X.stored.astype(dtype))
 
     @classmethod
@@ -184,7 +184,7 @@ class CountMatrix:
             other.shape = len(row_starts) - 1, self.shape[1]
             other._set_entries(row_starts, self.features if features is None else features, stored)
         else:
-            other.shape, other.dense = stored.shape, stored
+            other.shape, other.dense, other.stored = stored.shape, stored, stored
         return other
 
     def as_complete(self) -> "CountMatrix":
@@ -264,11 +264,6 @@ class CountMatrix:
         if self.missing is not None:
             parts += [self.missing.pattern.indptr, self.missing.pattern.indices]
         return parts
-
-    @property
-    def stored(self) -> Array:
-        """The values: all of dense data, the positive ones of sparse data."""
-        return self.values if self.is_sparse else self.dense
 
     @property
     def nbytes(self) -> int:

@@ -129,16 +129,14 @@ class Fit:
         )
         if len(fitted.weights.mean) == 0:  # row blocks whose weights are not kept
             return without_rows(fitted)
-        return fitted if rows is None else self._with_unused_rows(fitted, rows)
-
-    def _with_unused_rows(self, fitted: Fitted, rows: Array) -> Fitted:
-        """Infer the weights of the samples that the problem left out."""
-        counts: Any = self.data.counts
+        if rows is None:
+            return fitted
+        # Infer the weights of the samples that the problem left out.
+        counts: Any = data.counts
         others = np.setdiff1d(np.arange(counts.shape[0]), rows)
-        weights = infer(fitted, counts.rows(others), self.data.offsets.rows(others), others)
-        return replace(
-            fitted, weights=stack_rows([fitted.weights, without_terms(weights)], [rows, others])
-        )
+        rest = infer(fitted, counts.rows(others), data.offsets.rows(others), others)
+        weights = stack_rows([fitted.weights, without_terms(rest)], [rows, others])
+        return replace(fitted, weights=weights)
 
 
 def topics_for_new_samples(prior: Prior, topics: Posterior) -> Posterior:
