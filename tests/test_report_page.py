@@ -21,6 +21,7 @@ from isotopic.report import write_report
 from isotopic.report.topics import relevance
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+wait = pytest.importorskip("selenium.webdriver.support.wait", reason="selenium is not installed")
 Keys = webdriver.Keys
 BINARY, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
@@ -78,7 +79,8 @@ class Page:
         browser.get("about:blank")
         self.close()  # what was logged before is not ours
         browser.get(path.as_uri())
-        assert self.run("return 'ready' in document.documentElement.dataset")
+        is_ready = "return 'ready' in document.documentElement.dataset"
+        wait.WebDriverWait(browser, LIMIT / 2).until(lambda _: self.run(is_ready))
 
     def run(self, script, *arguments):
         return self.browser.execute_script(script, *arguments)

@@ -25,7 +25,8 @@ ANSWER_SECONDS = 60.0
 # Bytes per second of the slowest network. A limit is longer by the time that a transfer needs.
 SLOWEST_TRANSFER = 1e6
 
-# Seconds to wait for a worker when there is none: batch systems need some time to start one.
+# Seconds to wait for a scheduler that does not answer, as on a machine under heavy load, and for a
+# worker when there is none: batch systems need some time to start one.
 WORKER_SECONDS = 120.0
 
 # Seconds for a connection to a worker. Without one, data goes by the scheduler.
@@ -123,7 +124,7 @@ class Cluster:
                 workers = {a: worker for a, worker in self.workers().items() if worker.is_running}
             except ClusterLost as error:
                 waited = time.monotonic() - start
-                if waited >= ANSWER_SECONDS or self.client.status in ("closing", "closed"):
+                if waited >= WORKER_SECONDS or self.client.status in ("closing", "closed"):
                     raise ConnectionError(
                         f"The Dask scheduler does not answer ({error}). If the fit had "
                         "checkpoint=, repeat the call with the client of a running cluster: it "

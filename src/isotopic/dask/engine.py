@@ -47,10 +47,11 @@ class DaskEngine:
 
     No call waits forever. The scheduler must answer within 60 seconds, and a second more for each
     megabyte that is transferred. A pass may take any time while workers report that they execute
-    tasks. It begins again if results are lost with their workers, or if no worker has reported work
-    for 60 seconds. Workers without a heartbeat for 60 seconds (paused, or cut off from the network)
-    get no tasks. A fit ends with a ``ConnectionError`` if the scheduler does not answer, if no
-    worker accepts tasks for 120 seconds, or if workers are lost in each of five attempts at a pass.
+    tasks. It begins again if the scheduler did not answer in time, if results are lost with their
+    workers, or if no worker has reported work for 60 seconds. Workers without a heartbeat for 60
+    seconds (paused, or cut off from the network) get no tasks. A fit ends with a
+    ``ConnectionError`` if the scheduler does not answer or no worker accepts tasks for 120 seconds,
+    or if workers are lost in each of five attempts at a pass.
 
     Parameters
     ----------
