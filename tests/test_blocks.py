@@ -1,5 +1,6 @@
 """Data in row blocks: the same fits, from every format, within a limit on memory."""
 
+import ast
 import os
 import pickle
 import signal
@@ -140,6 +141,21 @@ def test_priors_learn_the_same_from_blocks(rng, X, tmp_path, model, weighted):
     here = pickle.loads(pickle.dumps(model))
     on_disk = model.set_params(n_jobs=2).fit(cut(X, scratch=tmp_path), sample_weight=copies)
     assert_same_bits(on_disk, here)
+
+
+def test_a_failure_of_the_interpreter_while_threads_read_ends_no_fit(X, tmp_path, monkeypatch):
+    sparse.save_npz(tmp_path / "x.npz", sparse.csr_array(X))
+    (block,) = open_blocks([tmp_path / "x.npz"]).blocks
+    parse, failures = ast.literal_eval, iter([SystemError("recursion depth mismatch")])
+
+    def fail_once(text):
+        for failure in failures:
+            raise failure
+        return parse(text)
+
+    monkeypatch.setattr(ast, "literal_eval", fail_once)
+    np.testing.assert_array_equal(load_raw(block).toarray(), sparse.csr_array(X).toarray())
+    assert not list(failures)
 
 
 def test_lessons_about_settings_read_no_counts(X):

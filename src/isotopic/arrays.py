@@ -1,11 +1,13 @@
 """Arrays of numbers that users give, with errors that name the parameter."""
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
+T = TypeVar("T")
 
 
 def as_numbers(name: str, given: Any, *, copy: bool = True) -> Array:
@@ -41,3 +43,15 @@ def first_not_finite(array: Array) -> tuple[int, ...] | None:
     if not bad.any():
         return None
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), array.shape))
+
+
+def read_despite_threads(read: Callable[[], T]) -> T:
+    """Return what a function reads, with a second attempt if the interpreter fails.
+
+    NumPy parses the headers of its files as Python code, and in CPython 3.11 two threads that parse
+    at the same time can, rarely, end in a ``SystemError`` (python/cpython issue 106905).
+    """
+    try:
+        return read()
+    except SystemError:
+        return read()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, read_despite_threads
 from isotopic.counts import CountMatrix
 from isotopic.io import Source
 from isotopic.io.csr_arrays import CsrArrays
@@ -137,7 +137,7 @@ class BlockError(ValueError):
 def load_raw(block: Block) -> Any:
     """Return the rows of a block as they are stored; errors name the block."""
     with errors_that_name(block.name):
-        loaded = block.load()
+        loaded = read_despite_threads(block.load)
     rows: Any = loaded if sparse.issparse(loaded) else np.asarray(loaded)
     if rows.shape != block.shape:
         raise BlockError(

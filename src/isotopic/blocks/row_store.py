@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, read_despite_threads
 from isotopic.blocks.tasks import PlacedBlock
 from isotopic.divergences import Divergence
 from isotopic.registry import register
@@ -59,7 +59,8 @@ class FolderStore:
 
     def get(self, key: str, number: int) -> Array:
         """Return the rows of a block."""
-        rows: Array = np.load(self._path(key, number))
+        path = self._path(key, number)
+        rows: Array = read_despite_threads(lambda: np.load(path))
         return rows
 
     def discard(self, key: str) -> None:
