@@ -1,6 +1,7 @@
 """Divergence, the base class of all divergences, and what its passes over the data return."""
 
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
@@ -51,6 +52,19 @@ class RowSums(NamedTuple):
     rounding: Array | float
 
 
+class RowsPass(Protocol):
+    """A pass over some samples on their own, next to known topics."""
+
+    def absorb(self, counts: Array) -> Posterior:
+        """Return the weights made of counts that are handed over."""
+
+    def evaluate(self, weights: Posterior, absorbed: Array | None) -> RowSums:
+        """Return the sums at weights that were made of the ``absorbed`` counts."""
+
+    def extrapolate(self, latest: Array, previous: Array, momentum: Array, floor: Array) -> Array:
+        """Return counts extrapolated along their last change."""
+
+
 class Divergence:
     """A measure of distance between data and ``weights @ topics``.
 
@@ -67,9 +81,6 @@ class Divergence:
     #: which the priors absorb.
     proposes_values: ClassVar[bool] = False
 
-    #: Whether one pass serves the update of both sides.
-    is_joint: ClassVar[bool] = True
-
     #: The largest momentum of an extrapolated fit, and its floor for a residual of one.
     max_momentum: ClassVar[float] = 0.95
     floor_to_residual: ClassVar[float] = 5.0
@@ -78,6 +89,11 @@ class Divergence:
     row_momentum: ClassVar[float] = 0.5
     row_floor: ClassVar[float] = 0.02
     row_floor_to_residual: ClassVar[float] = 5.0
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether one pass serves the update of both sides."""
+        return True
 
     def check(self, weights: Prior, topics: Prior, X: Any) -> None:
         """Raise ValueError if priors or data do not suit the divergence."""
@@ -121,13 +137,12 @@ class Divergence:
         """
         raise NotImplementedError
 
-    def prepare_rows(self, problem: Any, X: CountMatrix, topics: Posterior) -> Any:
-        """Return passes over samples on their own, next to known topics.
+    def prepare_rows(
+        self, problem: Any, X: CountMatrix, topics: Posterior
+    ) -> Callable[[Array], RowsPass]:
+        """Return the function that selects samples for passes next to known topics.
 
-        ``select(row_numbers)`` of the result returns the pass over some samples. That one has
-        ``absorb(counts)``, which makes weights of counts that are handed over;
-        ``evaluate(weights, absorbed)``, which returns :class:`RowSums` at weights that were made of
-        the ``absorbed`` counts; and ``extrapolate(latest, previous, momentum, floor)``.
+        It takes row numbers, and returns the pass over these samples on their own.
         """
         raise NotImplementedError
 

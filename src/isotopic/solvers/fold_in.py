@@ -1,11 +1,12 @@
 """FoldIn: the weights of samples when the topics are known."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.divergences.base import RowsPass
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
 from isotopic.solvers.base import Solver
@@ -73,7 +74,7 @@ class FoldInState:
     ----------
     start : Posterior
         The weights that samples begin with.
-    passes_over_rows : object
+    select : function
         See :meth:`~isotopic.divergences.Divergence.prepare_rows`.
     group_size : int
         How many samples are updated together.
@@ -84,7 +85,7 @@ class FoldInState:
     waiting : ndarray of int
         The row numbers of the samples that are still to come.
     active : ActiveRows
-    selected : object
+    selected : RowsPass
         The pass over the active samples.
     largest_given_up : float
         The largest residual of samples that reached the limit of updates.
@@ -99,13 +100,13 @@ class FoldInState:
     """
 
     start: Posterior
-    passes_over_rows: Any
+    select: Callable[[Array], RowsPass]
     group_size: int
     converged: Array
     log_likelihood: float
     waiting: Array
     active: ActiveRows
-    selected: Any
+    selected: RowsPass
     largest_given_up: float
     n_updates: int
     objective: float
@@ -152,16 +153,16 @@ class FoldIn(Solver[FoldInState]):
         X = problem.X.as_sparse()
         if problem.divergence.is_likelihood:
             X = X.only_features(np.any(topics.effective, axis=0))
-        rows = problem.divergence.prepare_rows(problem, X, topics)
+        select = problem.divergence.prepare_rows(problem, X, topics)
         n_samples, n_components = weights.effective.shape
         entries = max(n_components, len(X.values) // max(1, n_samples))
         rows_per_thread = min(max(_ACTIVE_ENTRIES // entries, _MIN_ACTIVE), _MAX_ACTIVE)
         group_size = int(current_threads() * rows_per_thread)
         first, waiting = np.split(np.flatnonzero(X.sample_totals > 0), [group_size])
-        selected = rows.select(first)
+        selected = select(first)
         return FoldInState(
             weights,
-            rows,
+            select,
             group_size,
             converged=np.zeros(weights.effective.shape, weights.effective.dtype),
             log_likelihood=0.0,
@@ -231,7 +232,7 @@ class FoldIn(Solver[FoldInState]):
         )
 
 
-def _activate(start: Posterior, which: Array, selected: Any, momentum: float) -> ActiveRows:
+def _activate(start: Posterior, which: Array, selected: RowsPass, momentum: float) -> ActiveRows:
     """Return samples at their start."""
     terms = None if start.terms is None else start.terms[which]
     first = Posterior(start.mean[which], start.effective[which], terms)
@@ -253,10 +254,10 @@ def _activate(start: Posterior, which: Array, selected: Any, momentum: float) ->
 
 def _replenish(state: FoldInState, momentum: float) -> FoldInState:
     """Replace converged samples by waiting ones once an eighth of the group has converged."""
-    active, rows = state.active, state.passes_over_rows
+    active = state.active
     n_moving = int(np.count_nonzero(active.is_moving))
     if 8 * n_moving > 7 * len(active.rows):
         return state
     others, waiting = np.split(state.waiting, [state.group_size - n_moving])
-    active = active.join(_activate(state.start, others, rows.select(others), momentum))
-    return replace(state, waiting=waiting, active=active, selected=rows.select(active.rows))
+    active = active.join(_activate(state.start, others, state.select(others), momentum))
+    return replace(state, waiting=waiting, active=active, selected=state.select(active.rows))

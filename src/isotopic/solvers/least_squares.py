@@ -8,8 +8,8 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Majorized
-from isotopic.divergences.gradient_pass import Gradients
-from isotopic.divergences.row_gradients import squared_distances
+from isotopic.divergences.gradient_pass import Gradients, squared_distances
+from isotopic.divergences.majorized import Proposal
 from isotopic.kernels import row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
@@ -107,10 +107,11 @@ class LeastSquares(Solver[LeastSquaresState]):
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> LeastSquaresState:
         """Return the state at the starting point."""
-        start = problem.evaluate(weights, topics, passes=0, jointly=False)
-        numerator = problem.data_pass.multiply_weights(weights.mean)
+        with one_blas_thread:
+            at = _next_to(problem, weights.mean, topics, topics.mean)
+            point, numerator = _evaluate(problem, at, _measure(problem, at, weights.mean), passes=0)
         return LeastSquaresState(
-            **vars(start), numerator=numerator, previous=None, momentum=FIRST_MOMENTUM
+            **vars(point), numerator=numerator, previous=None, momentum=FIRST_MOMENTUM
         )
 
     def step(self, problem: Problem, state: LeastSquaresState) -> LeastSquaresState:
@@ -147,22 +148,26 @@ def _find_topics(problem: Problem, state: LeastSquaresState) -> _Topics:
     descended = topics.mean
     if problem.topics.is_learned:
         numerator = state.numerator
-        if problem.topics.is_normalized:  # the topics see the penalty of the weights too
-            slopes = problem.weights.slope(weights.mean) * _count_copies(problem, weights.mean)
+        slope = problem.weights.slope(weights.mean)
+        if problem.topics.is_normalized and np.any(slope):  # the topics see the penalty too
+            slopes = slope * _count_copies(problem, weights.mean)
             penalty = slopes.sum(axis=0, dtype=np.float64).astype(numerator.dtype)
             numerator = numerator - penalty[:, np.newaxis]
-        may_move = _movable_entries(problem)
-        gram = _gram(problem, weights.mean)
-        n_fixed = problem.topics.held_rows
-        made = _descend(topics.mean, numerator, gram, n_fixed, may_move)
+        n_fixed, may_move = problem.topics.held_rows, problem.movable_topics
+        made = _descend(topics.mean, numerator, _gram(problem, weights.mean), n_fixed, may_move)
         weights, topics = _scale(problem, weights.mean, made)
         descended = topics.mean
         if state.previous is not None:
             further = _extrapolate(descended, state.previous[1], state.momentum)
             weights, topics = _scale(problem, weights.mean, further)
+    return _next_to(problem, weights.mean, topics, descended)
+
+
+def _next_to(problem: Problem, weights: Array, topics: Posterior, descended: Array) -> _Topics:
+    """Return what is known next to these topics."""
     factor = np.ascontiguousarray(topics.mean)
     numerator = problem.data_pass.multiply_topics(factor)
-    return _Topics(weights.mean, topics, descended, numerator, factor @ factor.T)
+    return _Topics(weights, topics, descended, numerator, factor @ factor.T)
 
 
 def _find_weights(
@@ -199,15 +204,13 @@ def _evaluate(problem: Problem, new: _Topics, found: _Weights, passes: int) -> t
     if problem.topics.is_learned:
         numerator = problem.data_pass.multiply_weights(factor)
         of_topics = np.stack([numerator, _gram(problem, factor) @ new.topics.mean])
-    sums: Any = Gradients(
-        weights=np.stack([new.numerator, found.denominator]),
-        topics=of_topics,
-        joint=of_topics[:0],
-        values=found.values,
-        proposal=factor,
-    )
-    collected = problem.data_pass.collect(problem.weights, found.weights, sums)
-    counts = problem.divergence.counts(collected, problem.topics, new.topics)
+    of_weights = np.stack([new.numerator, found.denominator])
+    gradients = Gradients(of_weights, of_topics, found.values, proposal=factor)
+    sums = problem.data_pass.collect(problem.weights, found.weights, gradients)
+    divergence: Any = problem.divergence
+    residual = divergence.residual(sums, problem.topics, new.topics)
+    # The next step descends from the point itself.
+    counts = Proposal(factor, new.topics.mean, sums.log_likelihood, residual)
     return problem.state_at(found.weights, new.topics, counts, passes), numerator
 
 
@@ -216,13 +219,6 @@ def _scale(problem: Problem, weights: Array, topics: Array) -> tuple[Posterior, 
     if problem.topics.is_normalized:
         weights = weights * row_sums(topics).astype(weights.dtype)
     return problem.weights.at(weights, 1.0), problem.topics.at(np.asfortranarray(topics), 1.0)
-
-
-def _movable_entries(problem: Problem) -> Array | None:
-    """Return which entries of the topics may be positive; ``None``: all of them."""
-    shape = problem.n_components, problem.X.shape[1]
-    movable = problem.topics.at(np.ones(shape, problem.X.dtype, order="F"), 1.0).mean > 0
-    return None if movable.all() else np.asarray(movable)
 
 
 def _count_copies(problem: Problem, weights: Array) -> Array:
