@@ -104,6 +104,10 @@ class Accelerated(Solver[AcceleratedState]):
         """Return whether the inner solver has nothing left to do."""
         return self.inner.is_done(state)
 
+    def finish(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
+        """Return the state with the point at which the inner solver finishes."""
+        return replace(state, **vars(self.inner.finish(problem, state)))
+
 
 def _extrapolate(problem: Problem, state: AcceleratedState) -> Counts:
     """Return the counts of both sides extrapolated, or copied for a plain step."""
