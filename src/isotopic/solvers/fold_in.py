@@ -9,8 +9,8 @@ from isotopic.arrays import Array
 from isotopic.divergences.base import RowsPass
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
+from isotopic.solvers.accelerated import Schedule
 from isotopic.solvers.base import Solver
-from isotopic.solvers.momentum import Schedule
 from isotopic.threads import current_threads
 
 _MAX_MOMENTUM = 0.9

@@ -14,8 +14,8 @@ from isotopic.kernels import row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.registry import register
+from isotopic.solvers.accelerated import FIRST_MOMENTUM, Schedule
 from isotopic.solvers.base import Solver
-from isotopic.solvers.momentum import FIRST_MOMENTUM, Schedule
 from isotopic.threads import one_blas_thread
 
 _SCHEDULE = Schedule(max_momentum=0.95, floor_to_residual=0.0)
@@ -46,26 +46,13 @@ class LeastSquaresState(State):
 
 
 class _Topics(NamedTuple):
-    """New topics, with what is known next to them before the weights are.
+    """New topics, with what is known next to them before the weights are."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (samples, components)
-        The old ones, in the units of the topics.
-    topics : Posterior
-    descended : ndarray of shape (components, features)
-        The topics as the descent made them, before they were extrapolated.
-    numerator : ndarray of shape (samples, components)
-        The data times the topics.
-    gram : ndarray of shape (components, components)
-        Of the topics.
-    """
-
-    weights: Array
+    weights: Array  # the old ones, in the units of the topics
     topics: Posterior
-    descended: Array
-    numerator: Array
-    gram: Array
+    descended: Array  # the topics as the descent made them, before they were extrapolated
+    numerator: Array  # the data times the topics
+    gram: Array  # of the topics
 
 
 class _Weights(NamedTuple):
@@ -174,15 +161,12 @@ def _find_weights(
     problem: Problem, state: LeastSquaresState, new: _Topics, descended: Array
 ) -> tuple[_Weights, float]:
     """Extrapolate the weights unless that raises the objective; return the next momentum too."""
-    has_failed = False
-    if state.previous is None:
-        found = _measure(problem, new, descended)
-    else:
-        further = _extrapolate(descended, state.previous[0], state.momentum)
-        found = _measure(problem, new, further)
-        has_failed = found.objective > state.objective
-        if has_failed:
-            found = _measure(problem, new, descended)
+    factor, has_failed = descended, False
+    if state.previous is not None:
+        factor = _extrapolate(descended, state.previous[0], state.momentum)
+    found = _measure(problem, new, factor)
+    if state.previous is not None and found.objective > state.objective:
+        found, has_failed = _measure(problem, new, descended), True
     momentum, _ = _SCHEDULE.next(state.momentum, 0.0, 0.0, has_failed)
     return found, float(momentum)
 
@@ -239,18 +223,10 @@ def _descend(
     n_fixed: int = 0,
     may_move: Array | None = None,
 ) -> Array:
-    """Minimise over one component after the other.
+    """Minimise over one component after the other, next to the Gram matrix of the other side.
 
-    Parameters
-    ----------
-    factor, numerator : ndarray of shape (components, entries)
-    gram : ndarray of shape (components, components)
-        Of the other side. A component that is zero there, or too small for its square to be a
-        number of full precision, stays as it is.
-    n_fixed : int
-        How many of the first components stay.
-    may_move : ndarray of bool of shape (components, entries) or None
-        The entries that may be positive.
+    A component that is zero there, or too small for its square to be a number of full precision,
+    stays as it is; so do the first ``n_fixed``. Only entries that ``may_move`` may be positive.
     """
     new, info = np.array(factor, order="C"), np.finfo(factor.dtype)
     is_large = np.diagonal(gram) > info.tiny / info.eps
