@@ -10,46 +10,23 @@ from isotopic.priors import Posterior, Prior
 
 
 class PassSums(NamedTuple):
-    """What a pass over some samples finds: rows to stack, and sums to add.
+    """What a pass over some samples finds: rows to stack, and sums to add."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (samples, components)
-        What the weights of these samples absorb next.
-    topics : ndarray
-        Sums over the samples, of which the topics' next counts are made.
-    log_likelihood : float
-        Minus the divergence, up to a constant.
-    gap : float
-        How far the weights are from their optimum; NaN if their prior measures it later.
-    mass : float
-        The total by which gaps are divided to give the residual; NaN likewise.
-    """
-
-    weights: Array
-    topics: Array
-    log_likelihood: float
-    gap: float
-    mass: float
+    weights: Array  # samples x components: what the weights of these samples absorb next
+    topics: Array  # sums over the samples, of which the topics' next counts are made
+    log_likelihood: float  # minus the divergence, up to a constant
+    gap: float  # how far the weights are from their optimum; NaN if their prior measures it later
+    mass: float  # the total by which gaps are divided to give the residual; NaN likewise
 
 
 class RowSums(NamedTuple):
-    """What a pass finds for each sample on its own.
+    """What a pass finds for each sample on its own."""
 
-    Attributes
-    ----------
-    counts : ndarray of shape (rows, components)
-        What its weights absorb next.
-    log_likelihoods, objectives, residuals : ndarray of shape (rows,)
-    rounding : ndarray of shape (rows,) or float
-        By how much rounding alone may raise the objective.
-    """
-
-    counts: Array
+    counts: Array  # samples x components: what its weights absorb next
     log_likelihoods: Array
     objectives: Array
     residuals: Array
-    rounding: Array | float
+    rounding: Array | float  # by how much rounding alone may raise the objective
 
 
 class RowsPass(Protocol):

@@ -94,25 +94,14 @@ def squared_distances(
 
 
 class Gradients(NamedTuple):
-    """The sums over one pass.
+    """The sums over one pass; each sample counts once in those of its weights."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (2, samples, components)
-        Numerator and denominator, summed over features with the topics.
-    topics : ndarray of shape (0 or 2 or 4, components, features)
-        The same summed over samples with the weights, each as often as it counts; then next to the
-        weights' next values: the sums of the joint majorizer.
-    values : ndarray of shape (samples,)
-        The divergence of each sample, counted once.
-    proposal : ndarray of shape (samples, components)
-        The weights' next values.
-    """
-
-    weights: Array
+    weights: Array  # 2 x samples x components: both parts, summed over features with the topics
+    # 0, 2 or 4 x components x features: the same summed over samples with the weights, then with
+    # the weights' next values, which are the sums of the joint majorizer.
     topics: Array
-    values: Array
-    proposal: Array
+    values: Array  # the divergence of each sample
+    proposal: Array  # the weights' next values
 
 
 class GradientPass:

@@ -14,7 +14,6 @@ from isotopic.priors.bayesian import (
     Bayesian,
     as_terms,
     check_settings,
-    known_quantiles,
     set_zero,
     summed_by_group,
     with_ones,
@@ -127,7 +126,7 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
             with_ones(own, self.forbidden), np.where(alone, 1.0, others), probability
         )
         values[alone] = 1.0
-        values = known_quantiles(values, posterior.mean)
+        values = np.where(np.isnan(values), posterior.mean, values)  # SciPy fails for huge counts
         set_zero(self.forbidden, values)
         return np.asarray(values)
 
@@ -240,7 +239,7 @@ class DirichletMean(Dirichlet):
         if self.forbidden is not None:
             ratios = np.where(self.forbidden, 1, ratios).astype(ratios.dtype)
         entries = log_sums(ratios, np.broadcast_to(exponents, ratios.shape))
-        return rows - entries if entries.shape == rows.shape else np.append(-entries, rows)
+        return as_terms(-entries, rows)
 
 
 @register

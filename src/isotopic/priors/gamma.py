@@ -14,7 +14,6 @@ from isotopic.priors.bayesian import (
     Bayesian,
     as_terms,
     check_settings,
-    known_quantiles,
     set_zero,
     summed_by_group,
     with_ones,
@@ -106,8 +105,8 @@ class Gamma(Bayesian, LearnsHyperparameters):
         assert posterior.parameters is not None
         assert posterior.rates is not None
         shapes = with_ones(posterior.parameters.astype(np.float64), self.forbidden)
-        quantiles = special.gammaincinv(shapes, probability) / posterior.rates
-        values = known_quantiles(quantiles, posterior.mean)
+        values = special.gammaincinv(shapes, probability) / posterior.rates
+        values = np.where(np.isnan(values), posterior.mean, values)  # SciPy fails for huge counts
         set_zero(self.forbidden, values)
         return np.asarray(values)
 

@@ -121,14 +121,8 @@ def uncertain(counts: Array, squares: Array | None, prior: Array) -> Occurrence:
 
     Independent draws (:math:`D = 1 - s`, the limit of a large concentration) would give positive
     counts too often, and learned concentrations would be too large. Without squares the share is
-    unknown, and the draws are taken to be many and small: :math:`D = 1`.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (rows, columns)
-    squares : ndarray of shape (rows, columns) or None
-    prior : ndarray that broadcasts to (rows, columns)
-        The current concentrations; where they are zero, so are the counts.
+    unknown, and the draws are taken to be many and small: :math:`D = 1`. The ``prior`` has the
+    current concentrations; where they are zero, so are the counts.
     """
     spread = np.ones_like(counts)
     if squares is not None:
@@ -164,26 +158,9 @@ def concentration_statistics(
     before the data. Each update maximises a lower bound that touches the posterior, so the
     posterior never falls.
 
-    Parameters
-    ----------
-    concentration : ndarray that broadcasts to (rows, columns)
-        The current one.
-    occurrence : Occurrence
-    totals : ndarray of shape (rows,)
-        The counts of each row.
-    symmetric : bool
-        Whether all columns share one number.
-    seeds : ndarray of shape (rows, columns) or None
-        Counts that were seen before the data.
-    forbidden : ndarray of bool of shape (rows, columns) or None
-        Entries that are always zero.
-    copies : ndarray of shape (rows,) or None
-        How often each row counts.
-
-    Returns
-    -------
-    statistics : ndarray of shape (2, 1, 1) or (2, 1, columns)
-        Statistics of parts of the rows can be added.
+    ``totals`` are the counts of each row, which counts as often as ``copies`` says; with
+    ``symmetric`` all columns share one number. The result has the shape (2, 1, 1) or
+    (2, 1, columns), and those of parts of the rows can be added.
     """
     shape, axis = occurrence.size.shape, None if symmetric else 0
     allowed = np.ones((1, 1)) if forbidden is None else ~forbidden

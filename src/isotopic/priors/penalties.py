@@ -133,22 +133,8 @@ def positive_root(counts: Array, linear: Totals, other: Totals, power: float) ->
 
     .. math:: x = \frac{2c}{a + \sqrt{a^2 + 4bc}}
 
-    and for :math:`p = 1/2` the square of that root with :math:`a` and :math:`b` exchanged.
-
-    Parameters
-    ----------
-    counts : ndarray
-        The :math:`c \ge 0`.
-    linear, other : float or ndarray
-        The :math:`a, b \ge 0`, which broadcast to the counts. Where both are zero the root is the
-        count itself.
-    power : float
-        The :math:`p > 0`.
-
-    Returns
-    -------
-    root : ndarray
-        In the layout and precision of the counts.
+    and for :math:`p = 1/2` the square of that root with :math:`a` and :math:`b` exchanged. Where
+    both are zero, the root is the count itself. It has the layout and precision of the counts.
     """
     a, b = np.asarray(linear, counts.dtype), np.asarray(other, counts.dtype)
     a = np.where((a == 0) & (b == 0), counts.dtype.type(1), a)

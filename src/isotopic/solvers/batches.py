@@ -29,13 +29,7 @@ _latest_cut: WeakKeyDictionary[CountMatrix, tuple[Any, list[tuple[Array, CountMa
 
 @dataclass(frozen=True)
 class Batch:
-    """Some samples of a problem.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-    problem : Problem
-    """
+    """Some samples of a problem, by their row numbers."""
 
     rows: Array
     problem: Problem
@@ -58,17 +52,7 @@ class Batch:
 
 
 def batches_of(problem: Problem, batch_size: int | None, seed: int) -> list[Batch]:
-    """Return batches of samples that are drawn at random.
-
-    Parameters
-    ----------
-    problem : Problem
-        With its data in memory.
-    batch_size : int or None
-        Samples in a batch. ``None``: as many as have several counts for each feature.
-    seed : int
-        Which samples are together.
-    """
+    """Return batches of samples in memory that the seed draws; see :func:`number_of_batches`."""
     X = problem.X
     n_batches = number_of_batches(X, batch_size)
     if n_batches == 1:
@@ -86,7 +70,7 @@ def batches_of(problem: Problem, batch_size: int | None, seed: int) -> list[Batc
 
 
 def number_of_batches(X: CountMatrix, batch_size: int | None) -> int:
-    """Return the number of batches that the samples are cut into."""
+    """Return the number of batches; by default each has several counts for each feature."""
     n_samples, n_features = X.shape
     if batch_size is None:
         entries = len(X.values) if X.is_sparse else n_samples * n_features

@@ -21,39 +21,18 @@ _GROUP = 2**14
 
 @dataclass(frozen=True)
 class DescentFoldInState:
-    """Every sample's expected counts, and which samples still move.
+    """Every sample's expected counts, and which samples still move."""
 
-    Attributes
-    ----------
-    X : CountMatrix
-        The counts that some topic can explain.
-    table : ReadyTopics
-    slopes : ndarray of shape (components,)
-        The cost of a unit of each weight.
-    weights : ndarray of shape (samples, components)
-        With a scale. The next step writes to this array, and to the next one.
-    counts : ndarray of shape (samples, components)
-    log_likelihoods : ndarray of shape (samples,)
-    moving : ndarray of int
-        The row numbers of the samples that have not converged.
-    residual : float
-        The largest fraction of a sample's total that an update moves, over all samples.
-    objective : float
-        Minus the log-likelihood at the weights.
-    passes : int
-        Sweeps over the samples that still move.
-    """
-
-    X: CountMatrix
+    X: CountMatrix  # the counts that some topic can explain
     table: ReadyTopics
-    slopes: Array
-    weights: Array
+    slopes: Array  # the cost of a unit of each weight
+    weights: Array  # with a scale; the next step writes to it, and to the next two
     counts: Array
     log_likelihoods: Array
-    moving: Array
-    residual: float
-    objective: float
-    passes: int
+    moving: Array  # the row numbers of the samples that have not converged
+    residual: float  # the largest fraction of a sample's total that an update moves
+    objective: float  # minus the log-likelihood at the weights
+    passes: int  # sweeps over the samples that still move
 
 
 @dataclass(frozen=True)

@@ -23,37 +23,16 @@ _MIN_ACTIVE, _MAX_ACTIVE = 256, 8192
 
 @dataclass(frozen=True)
 class ActiveRows:
-    """The samples being updated; each array has one entry or row per sample.
+    """The samples being updated; each array has one entry or row per sample."""
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        Their row numbers.
-    is_moving : ndarray of bool
-        Which have not converged.
-    is_plain : ndarray of bool
-        Whose next update is not extrapolated.
-    updates : ndarray of int
-        How many each has had.
-    latest : ndarray of shape (rows, components)
-        The expected counts at each sample's best point so far.
-    absorbed : ndarray of shape (rows, components)
-        The counts that the weights absorb next: these, or extrapolated ones.
-    log_likelihoods : ndarray
-        Of each sample at its last update.
-    objectives : ndarray
-        Each sample's part of the objective at its best point.
-    momentum, floor : ndarray
-    """
-
-    rows: Array
-    is_moving: Array
-    is_plain: Array
-    updates: Array
-    latest: Array
-    absorbed: Array
-    log_likelihoods: Array
-    objectives: Array
+    rows: Array  # their row numbers
+    is_moving: Array  # which have not converged
+    is_plain: Array  # whose next update is not extrapolated
+    updates: Array  # how many each has had
+    latest: Array  # the expected counts at each sample's best point so far
+    absorbed: Array  # the counts that the weights absorb next: these, or extrapolated ones
+    log_likelihoods: Array  # of each sample at its last update
+    objectives: Array  # each sample's part of the objective at its best point
     momentum: Array
     floor: Array
 
@@ -68,50 +47,21 @@ class ActiveRows:
 
 @dataclass(frozen=True)
 class FoldInState:
-    """Every sample's expected counts, the samples that are being updated, and those that wait.
+    """Every sample's expected counts, the samples that are being updated, and those that wait."""
 
-    Attributes
-    ----------
-    start : Posterior
-        The weights that samples begin with.
-    select : function
-        See :meth:`~isotopic.divergences.Divergence.prepare_rows`.
-    group_size : int
-        How many samples are updated together.
-    converged : ndarray of shape (samples, components)
-        The expected counts of the samples that have converged. The next step writes to it.
-    log_likelihood : float
-        Of the samples that have converged.
-    waiting : ndarray of int
-        The row numbers of the samples that are still to come.
-    active : ActiveRows
-    selected : RowsPass
-        The pass over the active samples.
-    largest_given_up : float
-        The largest residual of samples that reached the limit of updates.
-    n_updates : int
-        Of all samples together.
-    objective : float
-        Minus the log-likelihood, at the effective weights, of the samples that are updated or done.
-    residual : float
-        The largest fraction of a sample's total that an update moves, over all samples.
-    passes : int
-        The mean number of updates of a sample, rounded up.
-    """
-
-    start: Posterior
-    select: Callable[[Array], RowsPass]
-    group_size: int
-    converged: Array
-    log_likelihood: float
-    waiting: Array
+    start: Posterior  # the weights that samples begin with
+    select: Callable[[Array], RowsPass]  # see Divergence.prepare_rows
+    group_size: int  # how many samples are updated together
+    converged: Array  # the expected counts of samples that have; the next step writes to it
+    log_likelihood: float  # of the samples that have converged
+    waiting: Array  # the row numbers of the samples that are still to come
     active: ActiveRows
-    selected: RowsPass
-    largest_given_up: float
-    n_updates: int
-    objective: float
-    residual: float
-    passes: int
+    selected: RowsPass  # the pass over the active samples
+    largest_given_up: float  # the largest residual of samples that reached the limit of updates
+    n_updates: int  # of all samples together
+    objective: float  # minus the log-likelihood, at the effective weights, of all but the waiting
+    residual: float  # the largest fraction of a sample's total that an update moves
+    passes: int  # the mean number of updates of a sample, rounded up
 
     @property
     def counts(self) -> Array:
