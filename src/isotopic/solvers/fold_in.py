@@ -36,14 +36,6 @@ class ActiveRows:
     momentum: Array
     floor: Array
 
-    def join(self, later: "ActiveRows") -> "ActiveRows":
-        """Return the samples that still move, followed by others."""
-        kept = np.flatnonzero(self.is_moving)
-        joined = {}
-        for name, values in vars(self).items():
-            joined[name] = np.concatenate([values[kept], getattr(later, name)])
-        return ActiveRows(**joined)
-
 
 @dataclass(frozen=True)
 class FoldInState:
@@ -209,5 +201,9 @@ def _replenish(state: FoldInState, momentum: float) -> FoldInState:
     if 8 * n_moving > 7 * len(active.rows):
         return state
     others, waiting = np.split(state.waiting, [state.group_size - n_moving])
-    active = active.join(_activate(state.start, others, state.select(others), momentum))
+    later = vars(_activate(state.start, others, state.select(others), momentum))
+    kept = np.flatnonzero(active.is_moving)
+    active = ActiveRows(
+        **{name: np.concatenate([rows[kept], later[name]]) for name, rows in vars(active).items()}
+    )
     return replace(state, waiting=waiting, active=active, selected=state.select(active.rows))
