@@ -27,7 +27,7 @@ from isotopic import (
     open_blocks,
 )
 from isotopic.evaluate import completion_perplexity
-from isotopic.solvers.quick_inference import _extrapolate_far
+from isotopic.solvers.online import _extrapolate_far
 
 PAIRS = [
     (weights, topics)
@@ -262,3 +262,11 @@ def test_a_reordered_model_goes_on_in_its_order(rng):
     turned = model.reorder([2, 0, 1]).partial_fit(X[30:])
     model.partial_fit(X[30:])
     np.testing.assert_allclose(turned.components_, model.components_[[2, 0, 1]], rtol=1e-9)
+
+
+def test_online_em_infers_the_weights_of_batches_next_to_topics_that_are_all_fixed(rng):
+    X, topics = rng.poisson(2.0, (60, 9)), rng.dirichlet(np.ones(9), 3)
+    model = NMF(3, fixed_topics=topics, solver=OnlineEM(batch_size=20), random_state=0).fit(X)
+    np.testing.assert_allclose(model.components_, topics, rtol=1e-12)
+    known = NMF(3, fixed_topics=topics, random_state=0, tol=1e-8, max_iter=5000).fit(X)
+    np.testing.assert_allclose(model.objective_, known.objective_, rtol=1e-3)

@@ -18,7 +18,7 @@ from isotopic.counts import CountMatrix
 from isotopic.init import random_start, start_from_arrays, uniform_start
 from isotopic.kernels import descended, extrapolated, row_pass
 from isotopic.priors import DirichletMean, Fixed, Posterior, SampleWeighted, WithSizeFactors
-from isotopic.problem import Problem
+from isotopic.problem import Problem, State
 from isotopic.solvers import (
     Accelerated,
     Alternating,
@@ -26,6 +26,7 @@ from isotopic.solvers import (
     CoordinateDescent,
     DescentFoldIn,
     FoldIn,
+    HyperparameterUpdates,
     JointEM,
     MixedPrecision,
     Solver,
@@ -775,3 +776,33 @@ def test_steps_that_are_taken_back_do_not_end_a_fit():
     gains = -np.diff(end.history["objective"])
     assert np.count_nonzero(gains == 0) > 100
     assert (end.history["objective"][-11] - end.state.objective) / 10 < 1e-5 * problem.X.total
+
+
+class EndsEvenly(BlockUpdate):
+    """A solver that is done after three passes, and keeps topics that are all alike."""
+
+    def is_done(self, state):
+        return state.passes >= 3
+
+    def finish(self, problem, state):
+        even = problem.topics.at(np.ones_like(state.topics.mean), 1.0)
+        return State(**vars(problem.evaluate(state.weights, even, state.passes + 1)))
+
+
+@pytest.mark.parametrize(
+    ("around", "pair"),
+    [
+        (Accelerated, (Free(), Simplex())),
+        (lambda inner: MixedPrecision(Accelerated(inner)), (Free(), Simplex())),
+        (HyperparameterUpdates, (Dirichlet(0.3, learn="symmetric"), Simplex())),
+    ],
+)
+def test_a_solver_around_another_lets_it_end_and_finish_the_fit(around, pair):
+    problem = a_problem(pair, 5, n_samples=20, n_features=12)
+    solver = around(EndsEvenly())
+    found = solve(problem, solver, a_start(problem), max_iter=50)
+    assert len(found.history) == 3
+    end = solver.finish(problem, found.state)
+    assert type(end) is type(found.state)
+    np.testing.assert_allclose(end.topics.mean, 1 / 12)
+    assert end.passes == found.state.passes + (2 if isinstance(solver, MixedPrecision) else 1)

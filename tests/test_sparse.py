@@ -27,7 +27,7 @@ from isotopic import (
 from isotopic.counts import CountMatrix
 from isotopic.init import start_from_arrays
 from isotopic.priors import SampleWeighted, row_norms, seeded
-from isotopic.priors.roots import positive_root
+from isotopic.priors.penalties import positive_root
 from isotopic.problem import Problem
 from isotopic.solvers import Accelerated, Alternating, JointEM, solve
 from isotopic.verify.reformulation import ERRORS, PENALTIES, Sparse, steepness

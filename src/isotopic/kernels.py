@@ -239,11 +239,6 @@ def squared_counts(X: CountMatrix, weights: Array, topics: Array) -> tuple[Array
 
     The same kernel computes them: the squared shares of a count, divided by their sum, are the
     responsibilities of the squared factors.
-
-    Returns
-    -------
-    weight_squares : ndarray of shape (samples, components)
-    topic_squares : ndarray of shape (components, features)
     """
     weights, by_feature = np.ascontiguousarray(weights), np.ascontiguousarray(topics.T)
     X = X.as_sparse()
@@ -289,20 +284,11 @@ def effective_factor(
 ) -> tuple[Array, Array]:
     r"""Return the effective factor of Dirichlet or Gamma posteriors, and its part of the bound.
 
-    Parameters
-    ----------
-    parameters, counts : ndarray of shape (rows, columns)
-        The posterior's parameters, and the part of them that is not the prior's.
-    offsets : ndarray of shape (rows,) or None
-        Subtracted from each row's digamma values.
-
-    Returns
-    -------
-    effective : ndarray of shape (rows, columns)
-        :math:`\exp(\psi(\text{parameters}) - \text{offsets})`.
-    terms : ndarray
-        The sums of :math:`\log\Gamma(\text{parameters}) - \text{counts}\,\psi(\text{parameters})`
-        over each row, or over each column if those are what is contiguous.
+    The factor is :math:`\exp(\psi(\text{parameters}) - \text{offsets})` with an offset for each
+    row. Its part of the bound has the sums of
+    :math:`\log\Gamma(\text{parameters}) - \text{counts}\,\psi(\text{parameters})` over each row, or
+    over each column if those are what is contiguous; the counts are the parameters without the
+    prior's.
     """
     parameters, turned = table(parameters)
     counts = np.ascontiguousarray(counts.T if turned else counts)
@@ -386,17 +372,9 @@ def extrapolated(
 
     .. math:: \text{latest} \cdot (\text{latest} / \text{previous})^{\text{momentum}}
 
-    Entries that are positive stay at least ``floor`` times their row's total, entries that are
-    zero stay zero, and each row is scaled to its total.
-
-    Parameters
-    ----------
-    latest, previous : ndarray of shape (rows, components)
-        Expected counts of samples, or of features, one after the other.
-    totals : ndarray of shape (rows,)
-        The counts of each row, which its components share.
-    momentum, floor : float or ndarray of shape (rows,)
-        The momentum lies between 0 and 1.
+    Rows are samples or features, with their components as columns. Entries that are positive stay
+    at least ``floor`` times their row's total, entries that are zero stay zero, and each row is
+    scaled to its total. The momentum, between 0 and 1, and the floor may differ by row.
     """
     latest, previous = np.ascontiguousarray(latest), np.ascontiguousarray(previous)
     momentums = np.full(len(latest), momentum, np.float64)
@@ -422,20 +400,9 @@ def descended(
     .. math:: \min_{h \ge 0} \; \text{repeats}_d \sum_k \text{slopes}_k h_k
         - \sum_v x_{dv} \log \sum_k h_k t_{vk}
 
-    by one safeguarded Newton step for each :math:`h_k` in turn, ``sweeps`` times over. No step
-    makes the objective of its row larger.
-
-    Parameters
-    ----------
-    X : CountMatrix of shape (rows, columns)
-        Sparse; of the counts, or of the counts turned around.
-    factors : ndarray of shape (rows, components)
-        Where to begin. Entries that are zero may leave it.
-    others : ndarray of shape (columns, components)
-    slopes : ndarray of shape (components,)
-    sweeps : int
-    repeats : ndarray of shape (rows,) or None
-        How often each row counts, if not once.
+    by one safeguarded Newton step for each :math:`h_k` in turn, ``sweeps`` times over, beginning
+    with ``factors`` (rows x components). No step makes the objective of its row larger. ``X`` has
+    the counts or the transposed counts, and ``others`` are columns x components.
     """
     if len(others) != X.shape[1]:  # the core believes the features of X
         raise ValueError(f"factors of {len(others)} columns do not fit X, which has {X.shape[1]}")

@@ -253,6 +253,13 @@ class Problem(Pair):
         """The pass over the data, prepared once."""
         return self.divergence.prepare(self.X)
 
+    @cached_property
+    def movable_topics(self) -> Array | None:
+        """Which entries of the topics may be positive; ``None``: all of them."""
+        shape = self.n_components, self.X.shape[1]
+        movable = self.topics.at(np.ones(shape, self.X.dtype, order="F"), 1.0).mean > 0
+        return None if movable.all() else np.asarray(movable)
+
     def absorb_weights(self, counts: Array, topics: Posterior) -> Posterior:
         """Return the weights made of their expected counts; these are handed over."""
         if self.divergence.proposes_values:  # times the scale that the topics handed over

@@ -1,6 +1,7 @@
 """Divergence, the base class of all divergences, and what its passes over the data return."""
 
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
@@ -9,46 +10,36 @@ from isotopic.priors import Posterior, Prior
 
 
 class PassSums(NamedTuple):
-    """What a pass over some samples finds: rows to stack, and sums to add.
+    """What a pass over some samples finds: rows to stack, and sums to add."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (samples, components)
-        What the weights of these samples absorb next.
-    topics : ndarray
-        Sums over the samples, of which the topics' next counts are made.
-    log_likelihood : float
-        Minus the divergence, up to a constant.
-    gap : float
-        How far the weights are from their optimum; NaN if their prior measures it later.
-    mass : float
-        The total by which gaps are divided to give the residual; NaN likewise.
-    """
-
-    weights: Array
-    topics: Array
-    log_likelihood: float
-    gap: float
-    mass: float
+    weights: Array  # samples x components: what the weights of these samples absorb next
+    topics: Array  # sums over the samples, of which the topics' next counts are made
+    log_likelihood: float  # minus the divergence, up to a constant
+    gap: float  # how far the weights are from their optimum; NaN if their prior measures it later
+    mass: float  # the total by which gaps are divided to give the residual; NaN likewise
 
 
 class RowSums(NamedTuple):
-    """What a pass finds for each sample on its own.
+    """What a pass finds for each sample on its own."""
 
-    Attributes
-    ----------
-    counts : ndarray of shape (rows, components)
-        What its weights absorb next.
-    log_likelihoods, objectives, residuals : ndarray of shape (rows,)
-    rounding : ndarray of shape (rows,) or float
-        By how much rounding alone may raise the objective.
-    """
-
-    counts: Array
+    counts: Array  # samples x components: what its weights absorb next
     log_likelihoods: Array
     objectives: Array
     residuals: Array
-    rounding: Array | float
+    rounding: Array | float  # by how much rounding alone may raise the objective
+
+
+class RowsPass(Protocol):
+    """A pass over some samples on their own, next to known topics."""
+
+    def absorb(self, counts: Array) -> Posterior:
+        """Return the weights made of counts that are handed over."""
+
+    def evaluate(self, weights: Posterior, absorbed: Array | None) -> RowSums:
+        """Return the sums at weights that were made of the ``absorbed`` counts."""
+
+    def extrapolate(self, latest: Array, previous: Array, momentum: Array, floor: Array) -> Array:
+        """Return counts extrapolated along their last change."""
 
 
 class Divergence:
@@ -67,9 +58,6 @@ class Divergence:
     #: which the priors absorb.
     proposes_values: ClassVar[bool] = False
 
-    #: Whether one pass serves the update of both sides.
-    is_joint: ClassVar[bool] = True
-
     #: The largest momentum of an extrapolated fit, and its floor for a residual of one.
     max_momentum: ClassVar[float] = 0.95
     floor_to_residual: ClassVar[float] = 5.0
@@ -78,6 +66,11 @@ class Divergence:
     row_momentum: ClassVar[float] = 0.5
     row_floor: ClassVar[float] = 0.02
     row_floor_to_residual: ClassVar[float] = 5.0
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether one pass serves the update of both sides."""
+        return True
 
     def check(self, weights: Prior, topics: Prior, X: Any) -> None:
         """Raise ValueError if priors or data do not suit the divergence."""
@@ -121,13 +114,12 @@ class Divergence:
         """
         raise NotImplementedError
 
-    def prepare_rows(self, problem: Any, X: CountMatrix, topics: Posterior) -> Any:
-        """Return passes over samples on their own, next to known topics.
+    def prepare_rows(
+        self, problem: Any, X: CountMatrix, topics: Posterior
+    ) -> Callable[[Array], RowsPass]:
+        """Return the function that selects samples for passes next to known topics.
 
-        ``select(row_numbers)`` of the result returns the pass over some samples. That one has
-        ``absorb(counts)``, which makes weights of counts that are handed over;
-        ``evaluate(weights, absorbed)``, which returns :class:`RowSums` at weights that were made of
-        the ``absorbed`` counts; and ``extrapolate(latest, previous, momentum, floor)``.
+        It takes row numbers, and returns the pass over these samples on their own.
         """
         raise NotImplementedError
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.divergences.gradient_pass import squared_distances
 from isotopic.divergences.majorized import Majorized
-from isotopic.divergences.row_gradients import squared_distances
 from isotopic.registry import register
 
 BETA_NAMES = {"itakura-saito": 0.0, "kullback-leibler": 1.0, "frobenius": 2.0}
@@ -64,7 +64,7 @@ class Beta(Majorized):
         return cls(given)
 
     @property
-    def exponent(self) -> float:  # type: ignore[override]
+    def exponent(self) -> float:
         r""":math:`1 / (2 - \beta)` below 1, :math:`1 / (\beta - 1)` above 2, and 1 between.
 
         See Févotte & Idier (2011), Table 2.
@@ -74,7 +74,7 @@ class Beta(Majorized):
         return 1 / (self.beta - 1) if self.beta > 2 else 1.0
 
     @property
-    def joint_powers(self) -> tuple[float, float]:  # type: ignore[override]
+    def joint_powers(self) -> tuple[float, float]:
         """The powers of the joint majorizer (Marmin, Goulart & Févotte 2023).
 
         The convex part of the divergence is split by Jensen's inequality, where products keep
@@ -83,12 +83,12 @@ class Beta(Majorized):
         return min(self.beta - 1, 1.0), self.beta if self.beta >= 1 else 1.0
 
     @property
-    def needs_positive_product(self) -> bool:  # type: ignore[override]
+    def needs_positive_product(self) -> bool:
         """Whether a product of zero is infinitely far from positive data."""
         return self.beta < 1
 
     @property
-    def is_squared_distance(self) -> bool:  # type: ignore[override]
+    def is_squared_distance(self) -> bool:
         """Whether Gram matrices are enough."""
         return self.beta == 2
 

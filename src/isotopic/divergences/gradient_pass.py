@@ -1,7 +1,10 @@
-"""A pass that sums the gradient of a divergence, for multiplicative updates."""
+"""A pass that sums the gradient of a divergence, for multiplicative updates.
+
+Both kinds of rows have ``sums``, the numerator and denominator multiplied by the topics, and the
+``values`` of the divergence of each row.
+"""
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +13,6 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.divergences.base import PassSums
-from isotopic.divergences.row_gradients import DenseRows, GramRows, RowGradients
 from isotopic.kernels import in_waves
 from isotopic.priors import Posterior, Prior
 from isotopic.threads import one_blas_thread
@@ -26,28 +28,80 @@ _MIN_ROWS = 32
 _GRAM_ROWS = 4096
 
 
-class Gradients(NamedTuple):
-    """The sums over one pass.
+class DenseRows:
+    """Gradients from the product of the factors, which is formed for these rows.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (2, samples, components)
-        Numerator and denominator, summed over features with the topics.
-    topics : ndarray of shape (2, components, features), or empty
-        The same summed over samples with the weights, each as often as it counts.
-    joint : ndarray of shape (2, components, features), or empty
-        The same next to the weights' next values: the sums of the joint majorizer.
-    values : ndarray of shape (samples,)
-        The divergence of each sample, counted once.
-    proposal : ndarray of shape (samples, components)
-        The weights' next values.
+    ``missing`` has the rows and the features of the missing entries, where ``x`` is one.
     """
 
-    weights: Array
+    def __init__(
+        self,
+        divergence: "Majorized",
+        x: Array,
+        weights: Array,
+        topics: Array,
+        saturated: Array,
+        missing: tuple[Array, Array] | None,
+    ) -> None:
+        product = weights @ topics
+        if missing is not None:
+            product[missing] = 1
+        unreachable = None
+        if divergence.needs_positive_product and product.min() == 0:
+            unreachable = np.any((product == 0) & (x > 0), axis=1)
+        floor = divergence.smallest_product(product.dtype)
+        np.maximum(product, product.dtype.type(floor), out=product)
+        self.numerator, self.denominator = divergence.gradient(x, product)
+        if missing is not None:
+            self.numerator[missing], self.denominator[missing] = 0, 0
+        self.sums = self.numerator @ topics.T, self.denominator @ topics.T
+        self.values = divergence.row_values(x, product, saturated, weights, self.sums, missing)
+        if unreachable is not None:
+            self.values[unreachable] = np.inf
+
+    def sum_over_samples(
+        self, numerator_weights: Array, denominator_weights: Array
+    ) -> tuple[Array, Array]:
+        """Multiply each part by its weights."""
+        return numerator_weights.T @ self.numerator, denominator_weights.T @ self.denominator
+
+
+class GramRows:
+    r"""Gradients of half the squared distance, from Gram matrices: the product is never formed.
+
+    .. math:: (WT) T^\top = W (T T^\top), \qquad W^\top (WT) = (W^\top W) T
+    """
+
+    def __init__(self, x: Any, weights: Array, topics: Array, saturated: Array) -> None:
+        self.x, self.weights, self.topics = x, weights, topics
+        self.sums = x @ topics.T, weights @ (topics @ topics.T)
+        self.values = squared_distances(saturated, weights, *self.sums)
+
+    def sum_over_samples(
+        self, numerator_weights: Array, denominator_weights: Array
+    ) -> tuple[Array, Array]:
+        """Multiply the data by its weights, and the Gram matrix of the others by the topics."""
+        numerator = (self.x.T @ numerator_weights).T
+        return numerator, (denominator_weights.T @ self.weights) @ self.topics
+
+
+def squared_distances(
+    saturated: Array, weights: Array, numerator: Array, denominator: Array
+) -> Array:
+    """Return half the squared distance of each row, from its sums."""
+    halves = np.einsum("dk,dk->d", weights, denominator / 2 - numerator, dtype=np.float64)
+    return np.asarray(saturated + halves)
+
+
+class Gradients(NamedTuple):
+    """The sums over one pass; each sample counts once in those of its weights."""
+
+    weights: Array  # 2 x samples x components: both parts, summed over features with the topics
+    # 0, 2 or 4 x components x features: the same summed over samples with the weights, then with
+    # the weights' next values, which are the sums of the joint majorizer.
     topics: Array
-    joint: Array
-    values: Array
-    proposal: Array
+    values: Array  # the divergence of each sample
+    proposal: Array  # the weights' next values
 
 
 class GradientPass:
@@ -75,6 +129,7 @@ class GradientPass:
         self.rows = rows if rows_per_block is None else rows_per_block
         self.blocks = _row_slices(X, self.rows)
         self.copies = None if X.copies is None else X.copies[:, np.newaxis].astype(X.dtype)
+        self.csr = _as_csr(X) if X.is_sparse else None
         self.saturated = self._saturated()
 
     def __call__(
@@ -106,7 +161,7 @@ class GradientPass:
         values = sums.values if self.X.copies is None else sums.values * self.X.copies
         return PassSums(
             sums.proposal,
-            np.concatenate([sums.topics, sums.joint]),
+            sums.topics,
             -float(values.sum()),
             prior.gap(weights, numerator - denominator, 0.0),
             float(numerator.sum(axis=1, dtype=np.float64).sum()),
@@ -131,6 +186,7 @@ class GradientPass:
         of_weights, values = np.empty((2, *weights.shape), weights.dtype), np.empty(len(weights))
         proposal = np.empty_like(weights)
         slope = np.asarray(prior.slope(weights))
+        topics_see_penalty = rescales and bool(np.any(slope))
 
         def work(rows: slice) -> list[Array]:
             gradients = self._rows(rows, weights, topics)
@@ -149,12 +205,11 @@ class GradientPass:
                 first, second = self._joint_powers(ratios)
                 pairs.append((counted * first, counted * second))
             found: list[Array] = []
-            for numerator_weights, denominator_weights in pairs:
-                sums = gradients.sum_over_samples(numerator_weights, denominator_weights)
-                found += sums
-                if rescales:
-                    penalty = (own_slope * denominator_weights).sum(axis=0, dtype=np.float64)
-                    found[-1] = sums[1] + penalty[:, np.newaxis].astype(sums[1].dtype)
+            for pair in pairs:
+                found += gradients.sum_over_samples(*pair)
+                if topics_see_penalty:
+                    penalty = (own_slope * pair[1]).sum(axis=0, dtype=np.float64)
+                    found[-1] += penalty[:, np.newaxis].astype(topics.dtype)
             return found
 
         n_sums = 0 if weights_only else 4 if jointly else 2
@@ -163,7 +218,7 @@ class GradientPass:
             for found in in_waves(work, self.blocks):
                 for number, part in enumerate(found):
                     total[number] += part
-        return Gradients(of_weights, total[:2], total[2:], values, proposal)
+        return Gradients(of_weights, total, values, proposal)
 
     def multiply_topics(self, topics: Array) -> Array:
         """Return the data times the topics: the weights' numerator of squared distances."""
@@ -197,7 +252,7 @@ class GradientPass:
             for power in self.divergence.joint_powers
         ]
 
-    def _rows(self, rows: slice, weights: Array, topics: Array) -> RowGradients:
+    def _rows(self, rows: slice, weights: Array, topics: Array) -> DenseRows | GramRows:
         factor, saturated = self._fill(weights[rows]), self._fill(self.saturated[rows])
         x = self._data(rows)
         if self.uses_gram and self.X.is_sparse:
@@ -211,7 +266,7 @@ class GradientPass:
     def _data(self, rows: slice) -> Any:
         """Return rows of the data as each sample has them, with ones where entries are missing."""
         if self.X.is_sparse:
-            x = _some_rows(self._csr, rows)
+            x = _some_rows(self.csr, rows)
             if self.copies is not None:
                 x = sparse.csr_array(x.multiply(1 / self.copies[rows]))
             if self.uses_gram:
@@ -241,10 +296,6 @@ class GradientPass:
 
     def _times_copies(self, weights: Array, rows: slice) -> Array:
         return weights if self.copies is None else weights * self.copies[rows]
-
-    @cached_property
-    def _csr(self) -> Any:
-        return _as_csr(self.X)
 
     def _saturated(self) -> Array:
         """Return the part of each row's divergence that depends on the data alone."""

@@ -1,13 +1,15 @@
 """The divergence of counts: expected counts (E step), and priors that absorb them (M step)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix, RowView
-from isotopic.divergences.base import Divergence, PassSums, RowSums
+from isotopic.divergences.base import Divergence, PassSums, RowsPass, RowSums
 from isotopic.kernels import (
     Counts,
     ReadyTopics,
@@ -44,9 +46,9 @@ class KullbackLeibler(Divergence):
     row_floor: ClassVar[float] = 0.002
     row_floor_to_residual: ClassVar[float] = 1.0
 
-    def prepare(self, X: CountMatrix) -> "CountsPass":
-        """Return the pass over some samples."""
-        return CountsPass(X)
+    def prepare(self, X: CountMatrix) -> Callable[..., PassSums]:
+        """Return the pass that shares out the counts of some samples."""
+        return partial(_share_out, X)
 
     def counts(self, sums: PassSums, prior: Prior, topics: Posterior) -> Counts:
         """Return the expected counts: the sums themselves."""
@@ -54,14 +56,22 @@ class KullbackLeibler(Divergence):
 
     extrapolate = staticmethod(extrapolated)  # scales each row to its total
 
-    def prepare_rows(self, problem: Any, X: CountMatrix, topics: Posterior) -> "CountsRows":
-        """Return passes over samples on their own, next to known topics."""
+    def prepare_rows(
+        self, problem: Any, X: CountMatrix, topics: Posterior
+    ) -> Callable[[Array], RowsPass]:
+        """Return the function that selects samples for passes next to known topics."""
         table = ready(topics.effective)
         topics = replace(topics, effective=table.topics)
         if X.missing is not None:  # computed once, for all passes over some rows
             has_scale = not (problem.weights.is_normalized or problem.topics.is_normalized)
             X.missing.reach(topics.mean if has_scale else topics.effective)
-        return CountsRows(problem, X, topics, table)
+
+        def select(which: Array) -> CountsRows:
+            rows = X.view(which)
+            totals = problem.topics_totals(topics, rows.missing)
+            return CountsRows(rows, problem.weights.rows(which), table, totals)
+
+        return select
 
     def row_scores(self, X: CountMatrix, weights: Array, topics: Array) -> Array:
         """Return the log-likelihood of each sample's counts."""
@@ -74,52 +84,29 @@ class KullbackLeibler(Divergence):
         return totals
 
 
-@dataclass(frozen=True)
-class CountsPass:
-    """A pass that shares out the counts of some samples."""
-
-    X: CountMatrix
-
-    def __call__(
-        self,
-        prior: Prior,
-        weights: Posterior,
-        topics: Posterior,
-        *,
-        weights_only: bool,
-        jointly: bool,
-        rescales: bool,
-    ) -> PassSums:
-        """Return the expected counts; the prior measures its gap from them."""
-        counts = one_pass(
-            self.X,
-            weights.effective,
-            topics.effective,
-            weights_only=weights_only,
-            proportions=prior.is_normalized,
-        )
-        return PassSums(counts.weights, counts.topics, counts.log_likelihood, np.nan, np.nan)
+def _share_out(
+    X: CountMatrix,
+    prior: Prior,
+    weights: Posterior,
+    topics: Posterior,
+    *,
+    weights_only: bool,
+    jointly: bool,
+    rescales: bool,
+) -> PassSums:
+    """Return the expected counts; the prior measures its gap from them."""
+    counts = one_pass(
+        X,
+        weights.effective,
+        topics.effective,
+        weights_only=weights_only,
+        proportions=prior.is_normalized,
+    )
+    return PassSums(*counts, np.nan, np.nan)
 
 
 @dataclass(frozen=True)
 class CountsRows:
-    """Passes over samples on their own."""
-
-    problem: Any
-    X: CountMatrix
-    topics: Posterior
-    table: ReadyTopics
-
-    def select(self, which: Array) -> "SelectedCountsRows":
-        """Return the pass over some samples."""
-        rows = self.X.view(which)
-        totals = self.problem.topics_totals(self.topics, rows.missing)
-        prior = self.problem.weights.rows(which)
-        return SelectedCountsRows(rows, prior, self.table, totals)
-
-
-@dataclass(frozen=True)
-class SelectedCountsRows:
     """A pass over some samples on their own."""
 
     X: RowView

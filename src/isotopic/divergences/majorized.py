@@ -21,6 +21,7 @@ penalty too: :math:`\sum_d \text{slope}_{dk} w_{dk}` joins their denominator. Th
 divided by their sums and the weights multiplied, which changes neither product nor penalty.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,7 +29,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.divergences.base import Divergence, PassSums, RowSums
+from isotopic.divergences.base import Divergence, PassSums, RowsPass, RowSums
 from isotopic.divergences.gradient_pass import GradientPass
 from isotopic.kernels import row_sums
 from isotopic.priors import Free, Posterior, Prior
@@ -74,17 +75,30 @@ class Majorized(Divergence):
 
     proposes_values: ClassVar[bool] = True
 
-    #: The power to which an update takes ``numerator / denominator``.
-    exponent: float = 1.0
+    @property
+    def exponent(self) -> float:
+        """The power to which an update takes ``numerator / denominator``."""
+        return 1.0
 
-    #: The powers of the weights' ratio in the two sums of the joint majorizer; None: not known.
-    joint_powers: tuple[float, float] | None = None
+    @property
+    def joint_powers(self) -> tuple[float, float] | None:
+        """The powers of the weights' ratio in the joint majorizer's two sums; None: not known."""
+        return None
 
-    #: Whether a product of zero is infinitely far from positive data.
-    needs_positive_product: bool = True
+    @property
+    def needs_positive_product(self) -> bool:
+        """Whether a product of zero is infinitely far from positive data."""
+        return True
 
-    #: Whether it is half the squared distance, for which Gram matrices are enough.
-    is_squared_distance: ClassVar[bool] = False
+    @property
+    def is_squared_distance(self) -> bool:
+        """Whether it is half the squared distance, for which Gram matrices are enough."""
+        return False
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether one pass serves the update of both sides."""
+        return self.joint_powers is not None
 
     def values(self, x: Array, product: Array) -> Array:
         """Return the divergence of each entry; products are positive."""
@@ -136,11 +150,6 @@ class Majorized(Divergence):
         exponent = self.exponent
         return ratios if exponent == 1 else np.power(ratios, numerator.dtype.type(exponent))
 
-    @property
-    def is_joint(self) -> bool:  # type: ignore[override]
-        """Whether one pass serves the update of both sides."""
-        return self.joint_powers is not None
-
     def check(self, weights: Prior, topics: Prior, X: Any) -> None:
         """Raise ValueError if a side is not a factor, or the data does not suit the divergence."""
         if weights.is_bayesian or weights.is_normalized or topics.is_bayesian:
@@ -174,7 +183,7 @@ class Majorized(Divergence):
     def _check_rows(self, X: CountMatrix) -> None:
         n_missing = 0 if X.missing is None else X.missing.pattern.nnz
         positive = _positive_entries(X)
-        n_zeros = X.shape[0] * X.shape[1] - len(positive) - n_missing
+        n_zeros = X.shape[0] * X.shape[1] - positive.size - n_missing
         self.check_data(positive, has_zeros=n_zeros > 0)
 
     def prepare(self, X: CountMatrix) -> GradientPass:
@@ -184,22 +193,25 @@ class Majorized(Divergence):
 
     def counts(self, sums: PassSums, prior: Prior, topics: Posterior) -> Any:
         """Return the next values of both sides; fixed topics keep theirs."""
-        if len(sums.topics) == 0:
-            gap, proposal = 0.0, np.zeros((0, topics.mean.shape[1]), topics.mean.dtype)
-        else:
-            plain, next_to_proposal = sums.topics[:2], sums.topics[-2:]
-            pull = np.asfortranarray(topics.mean * (plain[0] - plain[1]))
-            gap = prior.gap(topics, pull, 0.0)
-            proposal = topics.mean * self.ratios(*next_to_proposal)
+        weights, proposal = sums.weights, topics.mean[:0]
+        if len(sums.topics):
+            proposal = topics.mean * self.ratios(*sums.topics[-2:])
             proposal[: prior.held_rows] = topics.mean[: prior.held_rows]
-        weights = sums.weights
         if len(sums.topics) == 4 and prior.is_normalized:  # both sides are final: scale them now
             scale = row_sums(proposal)
             scale[scale == 0] = 1
             proposal = proposal / scale[:, np.newaxis].astype(proposal.dtype)
             weights = scale_rows(weights, scale)
-        residual = max(sums.gap, gap) / sums.mass if sums.mass > 0 else 0.0
+        residual = self.residual(sums, prior, topics)
         return Proposal(weights, proposal, sums.log_likelihood, residual)
+
+    def residual(self, sums: PassSums, prior: Prior, topics: Posterior) -> float:
+        """Return the optimality residual at the point of a pass."""
+        gap = sums.gap
+        if len(sums.topics):
+            pull = np.asfortranarray(topics.mean * (sums.topics[0] - sums.topics[1]))
+            gap = max(gap, prior.gap(topics, pull, 0.0))
+        return gap / sums.mass if sums.mass > 0 else 0.0
 
     def extrapolate(
         self,
@@ -219,9 +231,17 @@ class Majorized(Divergence):
         kept = np.where(latest > 0, latest.sum(axis=1, keepdims=True) * least, 0)
         return np.asarray(np.maximum(latest * growth, kept).astype(latest.dtype))
 
-    def prepare_rows(self, problem: Any, X: CountMatrix, topics: Posterior) -> "GradientRows":
-        """Return passes over samples on their own, next to known topics."""
-        return GradientRows(self, problem.weights, X, np.ascontiguousarray(topics.mean))
+    def prepare_rows(
+        self, problem: Any, X: CountMatrix, topics: Posterior
+    ) -> Callable[[Array], RowsPass]:
+        """Return the function that selects samples for passes next to known topics."""
+        factor = np.ascontiguousarray(topics.mean)
+
+        def select(which: Array) -> GradientRows:
+            gradients = GradientPass(self, X.rows(which), _ROWS_PER_BLOCK)
+            return GradientRows(gradients, problem.weights.rows(which), factor)
+
+        return select
 
     def row_scores(self, X: CountMatrix, weights: Array, topics: Array) -> Array:
         """Return minus the divergence of each sample."""
@@ -236,30 +256,11 @@ class Majorized(Divergence):
 
 @dataclass(frozen=True)
 class GradientRows:
-    """Passes over samples on their own."""
-
-    divergence: Majorized
-    prior: Prior
-    X: CountMatrix
-    topics: Array
-
-    def select(self, which: Array) -> "SelectedGradientRows":
-        """Return the pass over some samples."""
-        X = self.X.rows(which)
-        gradients = GradientPass(self.divergence, X, _ROWS_PER_BLOCK)
-        prior = self.prior.rows(which)
-        return SelectedGradientRows(self.divergence, prior, gradients, self.topics, X.sample_totals)
-
-
-@dataclass(frozen=True)
-class SelectedGradientRows:
     """A pass over some samples on their own."""
 
-    divergence: Majorized
-    prior: Prior
     gradients: GradientPass
+    prior: Prior
     topics: Array
-    sample_totals: Array
 
     def absorb(self, counts: Array) -> Posterior:
         """Return the weights at their next values."""
@@ -281,8 +282,9 @@ class SelectedGradientRows:
 
     def extrapolate(self, latest: Array, previous: Array, momentum: Array, floor: Array) -> Array:
         """Return the next values extrapolated along their last change."""
-        return self.divergence.extrapolate(
-            latest, previous, self.sample_totals, momentum=momentum, floor=floor
+        totals = self.gradients.X.sample_totals
+        return self.gradients.divergence.extrapolate(
+            latest, previous, totals, momentum=momentum, floor=floor
         )
 
 
@@ -299,4 +301,4 @@ def _positive_entries(X: CountMatrix) -> Array:
         copies = None if X.copies is None else np.repeat(X.copies, np.diff(X.row_starts))
         return X.values if copies is None else X.values / copies.astype(X.dtype)
     once = X.dense if X.copies is None else X.dense / X.copies[:, np.newaxis].astype(X.dtype)
-    return np.asarray(once[once > 0])
+    return once if once.min(initial=1) > 0 else np.asarray(once[once > 0])

@@ -17,7 +17,7 @@ from isotopic.priors import Posterior, Prior
 from isotopic.problem import Problem, State
 from isotopic.solvers import HISTORY, OnlineEM
 from isotopic.solvers.batches import number_of_batches
-from isotopic.solvers.quick_inference import PASSES, quick_inference
+from isotopic.solvers.online import PASSES, quick_inference
 
 # With fewer counts than this for each entry of the topics, their means are the effective factor.
 _FEW_COUNTS = 1.0

@@ -121,11 +121,6 @@ def as_terms(entries: Array, rows: Array) -> Array:
     return entries + rows if entries.shape == rows.shape else np.append(entries, rows)
 
 
-def known_quantiles(quantiles: Array, mean: Array) -> Array:
-    """Return the quantiles, and the mean where SciPy fails because the counts are huge."""
-    return np.where(np.isnan(quantiles), mean, quantiles)
-
-
 def summed_by_group(setting: Any, groups: Array) -> Array:
     """Return the sums of a setting of each component over the components that are merged."""
     array = np.asarray(setting, np.float64)

@@ -121,14 +121,8 @@ def uncertain(counts: Array, squares: Array | None, prior: Array) -> Occurrence:
 
     Independent draws (:math:`D = 1 - s`, the limit of a large concentration) would give positive
     counts too often, and learned concentrations would be too large. Without squares the share is
-    unknown, and the draws are taken to be many and small: :math:`D = 1`.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (rows, columns)
-    squares : ndarray of shape (rows, columns) or None
-    prior : ndarray that broadcasts to (rows, columns)
-        The current concentrations; where they are zero, so are the counts.
+    unknown, and the draws are taken to be many and small: :math:`D = 1`. The ``prior`` has the
+    current concentrations; where they are zero, so are the counts.
     """
     spread = np.ones_like(counts)
     if squares is not None:
@@ -164,26 +158,9 @@ def concentration_statistics(
     before the data. Each update maximises a lower bound that touches the posterior, so the
     posterior never falls.
 
-    Parameters
-    ----------
-    concentration : ndarray that broadcasts to (rows, columns)
-        The current one.
-    occurrence : Occurrence
-    totals : ndarray of shape (rows,)
-        The counts of each row.
-    symmetric : bool
-        Whether all columns share one number.
-    seeds : ndarray of shape (rows, columns) or None
-        Counts that were seen before the data.
-    forbidden : ndarray of bool of shape (rows, columns) or None
-        Entries that are always zero.
-    copies : ndarray of shape (rows,) or None
-        How often each row counts.
-
-    Returns
-    -------
-    statistics : ndarray of shape (2, 1, 1) or (2, 1, columns)
-        Statistics of parts of the rows can be added.
+    ``totals`` are the counts of each row, which counts as often as ``copies`` says; with
+    ``symmetric`` all columns share one number. The result has the shape (2, 1, 1) or
+    (2, 1, columns), and those of parts of the rows can be added.
     """
     shape, axis = occurrence.size.shape, None if symmetric else 0
     allowed = np.ones((1, 1)) if forbidden is None else ~forbidden
@@ -196,66 +173,3 @@ def concentration_statistics(
     numerator = (by_row * now * occurrence.probability * rises).sum(axis=axis, keepdims=True)
     denominator = np.broadcast_to(by_row * row_rises[:, np.newaxis], shape)
     return np.stack([numerator, denominator.sum(axis=axis, keepdims=True)])
-
-
-def gamma_statistics(
-    shape: Array, rate: Array, evidence: Evidence, *, symmetric: bool, votes: Array | None = None
-) -> Array:
-    r"""Return the sums over rows of an update of shape and rate.
-
-    The update raises the likelihood of the counts, which are negative binomial:
-
-    .. math:: \alpha \leftarrow \frac{\sum \alpha (\psi(\alpha + n) - \psi(\alpha))}
-                                {\sum \log((a + T) / a)}, \qquad
-        a \leftarrow \frac{\sum \alpha}{\sum (\alpha + n) / (a + T)}
-
-    with the other factor's totals :math:`T`. The first maximises a bound that touches the
-    likelihood (as Minka's does), the second is an EM step: neither lowers it.
-
-    Parameters
-    ----------
-    shape, rate : ndarray that broadcasts to the factor
-        The current ones.
-    evidence : Evidence
-    symmetric : bool
-        Whether all entries share them, or only those of a column.
-    votes : ndarray of bool or None
-        The entries that count. A column without any keeps what it has.
-
-    Returns
-    -------
-    statistics : ndarray of shape (6, 1, 1) or (6, 1, columns)
-        Statistics of parts of the rows can be added.
-    """
-    counts = evidence.counts.astype(np.float64, copy=False)
-    by_row = np.ones((1, 1)) if evidence.copies is None else evidence.copies[:, np.newaxis]
-    weight = np.broadcast_to(by_row if votes is None else by_row * votes, counts.shape)
-    totals = np.asarray(evidence.totals, np.float64)
-    shape = np.atleast_2d(shape)
-    rises = gamma_functions(counts + shape)[0] - gamma_functions(shape)[0]
-    inverse = 1 / (rate + totals)
-    sums = (shape * rises, np.log1p(totals / rate), counts * inverse, inverse, 1.0, totals)
-    axis = None if symmetric else 0
-    return np.stack(
-        [
-            (np.broadcast_to(values, counts.shape) * weight).sum(axis=axis, keepdims=True)
-            for values in sums
-        ]
-    )
-
-
-def updated_gamma(statistics: Array, shape: Array, rate: Array) -> tuple[Array, Array]:
-    """Return the updated shape and rate, from the sums over all rows."""
-    rises, falls, means, inverse, entries, totals = statistics
-    has_data = totals > 0  # the others stay as they are
-    learned = np.divide(rises, falls, out=np.ones_like(falls), where=has_data)
-    shape = np.where(has_data, np.maximum(learned, LEAST), _shared(shape, falls))
-    expected = shape * inverse + means
-    return shape, np.divide(shape * entries, expected, out=_shared(rate, falls), where=has_data)
-
-
-def _shared(setting: Array, like: Array) -> Array:
-    """Return the mean of settings that are shared from now on, by all entries or by columns."""
-    axis = None if like.shape == (1, 1) else 0
-    mean = np.atleast_2d(np.asarray(setting, np.float64)).mean(axis=axis, keepdims=True)
-    return np.broadcast_to(mean, like.shape).copy()

@@ -8,7 +8,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.kernels import distance, row_sums
 from isotopic.priors.base import Posterior, Prior, Totals, as_column
-from isotopic.priors.roots import positive_root
+from isotopic.priors.penalties import positive_root
 from isotopic.registry import register
 
 

@@ -12,32 +12,43 @@ from isotopic.priors.base import Posterior, Prior, Totals, as_column
 from isotopic.registry import register
 
 
-@register
-@dataclass(frozen=True, eq=False)
-class Free(Prior):
-    r"""Non-negative and nothing more: :math:`\text{counts} / \text{totals}` (Algorithm 1)."""
+class LinearPenalty(Prior):
+    r"""A penalty whose slope does not depend on the factor, or none.
 
-    linear_penalty: ClassVar[float] = 0.0
+    The update is :math:`\text{counts} / (\text{totals} + \text{slope})`.
+    """
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Return the counts divided by the totals."""
-        factor = divided(counts, totals)
-        return Posterior(factor, factor)
+        """Return the counts divided by the totals plus the slope."""
+        return self.at(divided(counts, totals + self.slope(counts)), totals)
+
+    def at(self, values: Array, totals: Totals) -> Posterior:
+        """Return the factor itself, with its penalty."""
+        return Posterior(values, values, self.penalty(values))
 
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
-        r"""Return :math:`\sum |\text{counts} - \text{factor} \cdot \text{totals}|`."""
-        return scaled_distance(counts, posterior.mean, totals, copies)
+        r"""Return :math:`\sum |\text{counts} - \text{factor} (\text{totals} + \text{slope})|`."""
+        factor = posterior.mean
+        return scaled_distance(counts, factor, totals + self.slope(factor), copies)
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        r"""Return :math:`\text{factor} \cdot \text{totals}`."""
-        return np.asarray(posterior.mean * totals)
+        r"""Return :math:`\text{factor} \cdot (\text{totals} + \text{slope})`."""
+        return np.asarray(posterior.mean * (totals + self.slope(posterior.mean)))
 
 
 @register
 @dataclass(frozen=True, eq=False)
-class Lasso(Prior):
+class Free(LinearPenalty):
+    r"""Non-negative and nothing more: :math:`\text{counts} / \text{totals}` (Algorithm 1)."""
+
+    linear_penalty: ClassVar[float] = 0.0
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Lasso(LinearPenalty):
     r"""Non-negative with the penalty :math:`\lambda \sum |\cdot|`.
 
     The update is :math:`\text{counts} / (\text{totals} + \lambda)`. If the topics are normalised,
@@ -60,10 +71,6 @@ class Lasso(Prior):
         """The strength."""
         return self.strength
 
-    def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Return the counts divided by the totals plus the strength."""
-        return self.at(divided(counts, totals + self.strength), totals)
-
     def penalty(self, factor: Array) -> Array:
         r"""Return :math:`\lambda` times the sum of each row."""
         return self.strength * row_sums(factor)
@@ -71,20 +78,6 @@ class Lasso(Prior):
     def slope(self, factor: Array) -> Totals:
         r"""Return :math:`\lambda`."""
         return self.strength
-
-    def at(self, values: Array, totals: Totals) -> Posterior:
-        """Return the factor itself, with its penalty."""
-        return Posterior(values, values, self.penalty(values))
-
-    def gap(
-        self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
-    ) -> float:
-        r"""Return :math:`\sum |\text{counts} - \text{factor} (\text{totals} + \lambda)|`."""
-        return scaled_distance(counts, posterior.mean, totals + self.strength, copies)
-
-    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        r"""Return :math:`\text{factor} \cdot (\text{totals} + \lambda)`."""
-        return np.asarray(posterior.mean * (totals + self.strength))
 
     def scale_derivative(self, posterior: Posterior, copies: Array | None = None) -> Totals:
         r"""Return :math:`\lambda` times the sum of each column, with rows counted as copies."""

@@ -8,15 +8,15 @@ from numpy.typing import ArrayLike
 
 from isotopic.arrays import Array
 from isotopic.kernels import row_sums
-from isotopic.priors.base import Posterior, Totals
+from isotopic.priors.base import Totals
 from isotopic.priors.hyperparameters import Evidence, LearnsHyperparameters
-from isotopic.priors.points import divided, scaled_distance
+from isotopic.priors.points import LinearPenalty, divided
 from isotopic.registry import register
 
 
 @register
 @dataclass(frozen=True, eq=False)
-class Relevance(LearnsHyperparameters):
+class Relevance(LinearPenalty, LearnsHyperparameters):
     r"""Weights with a learned scale for each component (Tan & Févotte, 2013).
 
     The weights of component :math:`k` are exponential with mean :math:`\lambda_k`, and
@@ -89,21 +89,3 @@ class Relevance(LearnsHyperparameters):
     def slope(self, factor: Array) -> Totals:
         """Return the strength of each component."""
         return np.asarray(self.strength)
-
-    def at(self, values: Array, totals: Totals) -> Posterior:
-        """Return the weights themselves, with their penalty."""
-        return Posterior(values, values, self.penalty(values))
-
-    def absorb(self, counts: Array, totals: Totals) -> Posterior:
-        """Return the counts divided by the totals plus the strength."""
-        return self.at(divided(counts, totals + np.asarray(self.strength)), totals)
-
-    def gap(
-        self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
-    ) -> float:
-        """Return the sum of ``|counts - factor * (totals + strength)|``."""
-        return scaled_distance(counts, posterior.mean, totals + np.asarray(self.strength), copies)
-
-    def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        r"""Return :math:`\text{factor} \cdot (\text{totals} + \text{strength})`."""
-        return np.asarray(posterior.mean * (totals + np.asarray(self.strength)))

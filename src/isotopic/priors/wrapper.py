@@ -15,7 +15,7 @@ class Wrapper(Prior):
     other fields are arrays with one row for each row of the factor.
     """
 
-    prior: Prior
+    prior: Any  # a Prior, with the abilities that are asked of it
     linear_penalty: ClassVar[float | None] = None
 
     def __getattr__(self, name: str) -> Any:
@@ -50,8 +50,7 @@ class Wrapper(Prior):
 
     def next_to(self, scale_derivative: Totals) -> Prior:
         """Return the prior of topics of unit norm next to certain weights; see UnitNorm."""
-        prior: Any = self.prior
-        return self.around(prior.next_to(scale_derivative))
+        return self.around(self.prior.next_to(scale_derivative))
 
     # --- Learning: the inner prior learns from evidence as it sees it -------------------------
 
@@ -70,29 +69,24 @@ class Wrapper(Prior):
 
     def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Return the sums over rows that an update of the hyperparameters needs."""
-        prior: Any = self.prior
-        statistics: Array = prior.sufficient_statistics(self.inner_evidence(evidence))
+        statistics: Array = self.prior.sufficient_statistics(self.inner_evidence(evidence))
         return statistics
 
     def with_statistics(self, statistics: Array) -> Self:
         """Return the prior with hyperparameters updated from the statistics of all rows."""
-        prior: Any = self.prior
-        return self.around(prior.with_statistics(statistics))
+        return self.around(self.prior.with_statistics(statistics))
 
     def changed_since(self, before: Any) -> bool:
         """Tell whether another update from the same counts would still change something."""
-        prior: Any = self.prior
-        return bool(prior.changed_since(before.prior))
+        return bool(self.prior.changed_since(before.prior))
 
     def self_contribution_of(self, evidence: Evidence) -> Any:
         """Return the self-contribution of each entry; see CollapsedDirichlet."""
-        prior: Any = self.prior
-        return prior.self_contribution_of(self.inner_evidence(evidence))
+        return self.prior.self_contribution_of(self.inner_evidence(evidence))
 
     def with_self_contribution(self, entries: Any) -> Self:
         """Return the prior with this self-contribution; see CollapsedDirichlet."""
-        prior: Any = self.prior
-        return self.around(prior.with_self_contribution(entries))
+        return self.around(self.prior.with_self_contribution(entries))
 
 
 class _Delegated:

@@ -179,36 +179,32 @@ class WithFixedTopics(Wrapper):
 
     def _learned_part(self, posterior: Posterior) -> Posterior:
         names = ("mean", "effective", "parameters", "rates", "explained")
-        parts = {name: getattr(posterior, name) for name in names}
-        learned: dict[str, Any] = {
-            name: None if part is None else self._learned(part) for name, part in parts.items()
-        }
+        learned: dict[str, Any] = {name: getattr(posterior, name) for name in names}
+        for name, part in learned.items():
+            learned[name] = None if part is None else self._learned(part)
         return Posterior(**learned)
 
     def _joined(self, learned: Posterior, counts: Array) -> Posterior:
         """Return the posterior of all topics; fixed ones have no parameters."""
-
-        def joined(held: Any, part: Array | None) -> Array | None:
-            if part is None:
-                return None
-            whole = np.empty((len(self.held) + len(part), part.shape[1]), part.dtype, "F")
-            whole[: len(self.held)], whole[len(self.held) :] = held, part
-            return whole
-
-        mean = joined(self.held, learned.mean)
-        point = learned.effective is learned.mean
-        effective = mean if point else joined(self.held, learned.effective)
-        assert mean is not None
-        assert effective is not None
-        return Posterior(
-            mean,
-            effective,
-            learned.terms,
-            joined(np.nan, learned.parameters),
-            joined(np.nan, learned.rates),
-            joined(counts[: len(self.held)], learned.explained),
-            None if learned.scale is None else np.append(np.ones(len(self.held)), learned.scale),
-        )
+        n_held = len(self.held)
+        whole: dict[str, Any] = {"terms": learned.terms}
+        known = {
+            "mean": self.held,
+            "effective": self.held,
+            "parameters": np.nan,
+            "rates": np.nan,
+            "explained": counts[:n_held],
+        }
+        for name, held in known.items():
+            part = getattr(learned, name)
+            if part is not None:
+                whole[name] = np.empty((n_held + len(part), part.shape[1]), part.dtype, "F")
+                whole[name][:n_held], whole[name][n_held:] = held, part
+        if learned.effective is learned.mean:
+            whole["effective"] = whole["mean"]
+        if learned.scale is not None:
+            whole["scale"] = np.append(np.ones(n_held), learned.scale)
+        return Posterior(**whole)
 
 
 @register

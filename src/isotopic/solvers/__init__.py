@@ -4,7 +4,7 @@ from isotopic.solvers.accelerated import Accelerated, AcceleratedState
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
 from isotopic.solvers.choose import SOLVERS, choose_fold_in, choose_solver
-from isotopic.solvers.coordinate_descent import CoordinateDescent
+from isotopic.solvers.coordinate_descent import CoordinateDescent, TwoPhase
 from isotopic.solvers.descent_fold_in import DescentFoldIn
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.hyperparameters import HyperparameterState, HyperparameterUpdates
@@ -14,7 +14,6 @@ from isotopic.solvers.least_squares import LeastSquares, LeastSquaresState
 from isotopic.solvers.mixed_precision import MixedPrecision
 from isotopic.solvers.online import OnlineEM, OnlineState
 from isotopic.solvers.solve import HISTORY, Iteration, Solution, solve
-from isotopic.solvers.two_phase import TwoPhase
 
 __all__ = [
     "HISTORY",

@@ -1,7 +1,9 @@
-"""Accelerated: steps from extrapolated counts."""
+"""Accelerated: steps from extrapolated counts, and the schedule of their momentum."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior
@@ -9,11 +11,47 @@ from isotopic.problem import Problem, State
 from isotopic.registry import register
 from isotopic.solvers.base import Solver
 from isotopic.solvers.joint import BlockUpdate
-from isotopic.solvers.momentum import FIRST_MOMENTUM, FLOOR, Schedule
+
+FIRST_MOMENTUM = 0.5
+_MIN_MOMENTUM = 0.1
+_GROWTH = 1.1
+_SHRINKAGE = 0.95
+
+# The share of a sample's, or a feature's, counts that the first floor holds, over all components.
+FLOOR = 0.02
 
 # Bayesian weights give components up for good when their counts get small, so they are kept away
 # from zero for longer.
 _BAYESIAN_WEIGHTS_FLOOR = 10 * FLOOR
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The rule for extrapolated steps, of one fit or of many samples at once.
+
+    A step that raises the objective has failed: it is taken back, and the next one is plain. The
+    momentum grows by a tenth until a step fails, then it is halved. The floor, a share of the first
+    one, shrinks with every step and stays in proportion to the residual: otherwise it would soon be
+    all that is left to improve.
+
+    Parameters
+    ----------
+    max_momentum : float
+    floor_to_residual : float
+        The largest floor for a residual of one.
+    """
+
+    max_momentum: float
+    floor_to_residual: float
+
+    def next(self, momentum: Any, floor: Any, residual: Any, failed: Any) -> tuple[Any, Any]:
+        """Return momentum and floor for the next step, numbers or arrays with one for each row."""
+        grown = np.minimum(_GROWTH * momentum, self.max_momentum)
+        lowered = np.minimum(_SHRINKAGE * floor, self.floor_to_residual * residual)
+        return (
+            np.where(failed, np.maximum(momentum / 2, _MIN_MOMENTUM), grown),
+            np.where(failed, floor / 2, lowered),
+        )
 
 
 @register
@@ -80,7 +118,21 @@ class Accelerated(Solver[AcceleratedState]):
 
     def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
         """Return the state after a step of the inner solver from extrapolated counts."""
-        counts = _extrapolate(problem, state)
+        counts = state.counts
+        if state.previous is None:  # a plain step; it takes the arrays over
+            counts = counts._replace(
+                weights=counts.weights.copy(order="K"), topics=counts.topics.copy(order="K")
+            )
+        else:
+            by_component = state.floor / problem.n_components
+            weights_floor = _BAYESIAN_WEIGHTS_FLOOR if problem.weights.is_bayesian else FLOOR
+            counts = problem.extrapolate(
+                counts,
+                state.previous,
+                momentum=state.momentum,
+                weights_floor=weights_floor * by_component,
+                topics_floor=FLOOR * by_component,
+            )
         new = self.inner.step(problem, replace(state, counts=counts))
         passes = new.passes - state.passes
         has_failed = state.previous is not None and not new.objective <= state.objective
@@ -104,20 +156,6 @@ class Accelerated(Solver[AcceleratedState]):
         """Return whether the inner solver has nothing left to do."""
         return self.inner.is_done(state)
 
-
-def _extrapolate(problem: Problem, state: AcceleratedState) -> Counts:
-    """Return the counts of both sides extrapolated, or copied for a plain step."""
-    counts = state.counts
-    if state.previous is None:
-        return counts._replace(
-            weights=counts.weights.copy(order="K"), topics=counts.topics.copy(order="K")
-        )
-    weights_floor = _BAYESIAN_WEIGHTS_FLOOR if problem.weights.is_bayesian else FLOOR
-    by_component = state.floor / problem.n_components
-    return problem.extrapolate(
-        counts,
-        state.previous,
-        momentum=state.momentum,
-        weights_floor=weights_floor * by_component,
-        topics_floor=FLOOR * by_component,
-    )
+    def finish(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
+        """Return the state with the point at which the inner solver finishes."""
+        return replace(state, **vars(self.inner.finish(problem, state)))

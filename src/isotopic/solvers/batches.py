@@ -9,6 +9,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
+from isotopic.kernels import Counts
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
 
@@ -28,13 +29,7 @@ _latest_cut: WeakKeyDictionary[CountMatrix, tuple[Any, list[tuple[Array, CountMa
 
 @dataclass(frozen=True)
 class Batch:
-    """Some samples of a problem.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-    problem : Problem
-    """
+    """Some samples of a problem, by their row numbers."""
 
     rows: Array
     problem: Problem
@@ -49,46 +44,39 @@ class Batch:
             parts["effective"] = parts["mean"]
         return Posterior(**parts)
 
+    def expected_counts(self, weights: Posterior, topics: Posterior) -> Counts:
+        """Make a pass over these samples, at their part of the weights of all."""
+        return self.problem.expected_counts(
+            self.weights(weights), topics, weights_only=not self.problem.topics.is_learned
+        )
+
 
 def batches_of(problem: Problem, batch_size: int | None, seed: int) -> list[Batch]:
-    """Return batches of samples that are drawn at random.
-
-    Parameters
-    ----------
-    problem : Problem
-        With its data in memory.
-    batch_size : int or None
-        Samples in a batch. ``None``: as many as have several counts for each feature.
-    seed : int
-        Which samples are together.
-    """
-    n_batches = number_of_batches(problem.X, batch_size)
+    """Return batches of samples in memory that the seed draws; see :func:`number_of_batches`."""
+    X = problem.X
+    n_batches = number_of_batches(X, batch_size)
     if n_batches == 1:
-        return [Batch(np.arange(problem.X.shape[0]), problem)]
-    return [
-        Batch(rows, replace(problem, weights=problem.weights.rows(rows), X=X))
-        for rows, X in _cut(problem.X, n_batches, seed)
-    ]
-
-
-def number_of_batches(X: CountMatrix, batch_size: int | None) -> int:
-    """Return the number of batches that the samples are cut into."""
-    n_samples, n_features = X.shape
-    if batch_size is None:
-        entries = len(X.values) if X.is_sparse else n_samples * n_features
-        per_sample = max(1.0, entries / n_samples)
-        batch_size = int(max(_ENTRIES_PER_FEATURE * n_features / per_sample, _MIN_ROWS))
-    return max(1, round(n_samples / batch_size))
-
-
-def _cut(X: CountMatrix, n_batches: int, seed: int) -> list[tuple[Array, CountMatrix]]:
+        return [Batch(np.arange(X.shape[0]), problem)]
     key, cut = _latest_cut.get(X, (None, []))
     if key != (n_batches, seed):
         order = np.random.default_rng(seed).permutation(X.shape[0])
         parts = [np.sort(rows) for rows in np.array_split(order, n_batches)]
         cut = [(rows, X.rows(rows)) for rows in parts]
         _latest_cut[X] = (n_batches, seed), cut
-    return cut
+    return [
+        Batch(rows, replace(problem, weights=problem.weights.rows(rows), X=part))
+        for rows, part in cut
+    ]
+
+
+def number_of_batches(X: CountMatrix, batch_size: int | None) -> int:
+    """Return the number of batches; by default each has several counts for each feature."""
+    n_samples, n_features = X.shape
+    if batch_size is None:
+        entries = len(X.values) if X.is_sparse else n_samples * n_features
+        per_sample = max(1.0, entries / n_samples)
+        batch_size = int(max(_ENTRIES_PER_FEATURE * n_features / per_sample, _MIN_ROWS))
+    return max(1, round(n_samples / batch_size))
 
 
 def stack_rows(parts: Sequence[Posterior], rows: Sequence[Array]) -> Posterior:

@@ -9,7 +9,7 @@ from isotopic.problem import Problem
 from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
-from isotopic.solvers.coordinate_descent import CoordinateDescent, why_no_descent
+from isotopic.solvers.coordinate_descent import CoordinateDescent, TwoPhase, why_no_descent
 from isotopic.solvers.descent_fold_in import DescentFoldIn
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.hyperparameters import HyperparameterUpdates
@@ -18,7 +18,6 @@ from isotopic.solvers.joint import JointEM
 from isotopic.solvers.least_squares import LeastSquares, is_quadratic
 from isotopic.solvers.mixed_precision import MixedPrecision
 from isotopic.solvers.online import OnlineEM
-from isotopic.solvers.two_phase import TwoPhase
 
 # Up to so many entries a dense array is worth the sparse copies that coordinate descent works on.
 _MAX_DENSE_ENTRIES = 2**22

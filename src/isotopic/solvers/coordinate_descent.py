@@ -1,6 +1,7 @@
-"""CoordinateDescent: Newton steps for one entry of a factor at a time."""
+"""CoordinateDescent: Newton steps for one entry of a factor at a time, near the optimum only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -8,9 +9,11 @@ from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.divergences import KullbackLeibler
 from isotopic.kernels import descended, row_sums
+from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.registry import register
 from isotopic.solvers.base import Solver
+from isotopic.solvers.joint import BlockUpdate
 
 
 @register
@@ -86,6 +89,47 @@ class CoordinateDescent(Solver[State]):
             problem.topics.at(topics, 1.0),
             state.passes + 2 * self.sweeps + 1,
         )
+
+
+@register
+@dataclass(frozen=True)
+class TwoPhase(Solver[State]):
+    """Take one solver's steps far from the optimum and another's near it.
+
+    Both must begin a step with nothing but a point and its counts, so that one can take over from
+    the other at any time.
+
+    Parameters
+    ----------
+    first : Solver, default=BlockUpdate()
+    then : Solver, default=CoordinateDescent()
+    below : float, default=0.03
+        The residual below which ``then`` takes the steps.
+    after : int, default=4
+        Passes that ``first`` makes in any case: random components are all alike, so the residual
+        is small at the start too.
+    """
+
+    first: Solver[Any] = field(default_factory=BlockUpdate)
+    then: Solver[Any] = field(default_factory=CoordinateDescent)
+    below: float = 0.03
+    after: int = 4
+
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError if one of the two cannot solve the problem."""
+        self.first.check(problem)
+        self.then.check(problem)
+
+    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
+        """Return the state at the starting point."""
+        start: State = self.then.init(problem, weights, topics)
+        return start
+
+    def step(self, problem: Problem, state: State) -> State:
+        """Return the state after a step of the solver whose turn it is."""
+        is_near = state.residual <= self.below and state.passes >= self.after
+        new: State = (self.then if is_near else self.first).step(problem, state)
+        return new
 
 
 def rescale(weights: Array, slopes: Array, sample_totals: Array) -> Array:

@@ -1,6 +1,5 @@
 """DescentFoldIn: coordinate descent for each sample on its own, next to known topics."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,39 +21,18 @@ _GROUP = 2**14
 
 @dataclass(frozen=True)
 class DescentFoldInState:
-    """Every sample's expected counts, and which samples still move.
+    """Every sample's expected counts, and which samples still move."""
 
-    Attributes
-    ----------
-    X : CountMatrix
-        The counts that some topic can explain.
-    table : ReadyTopics
-    slopes : ndarray of shape (components,)
-        The cost of a unit of each weight.
-    weights : ndarray of shape (samples, components)
-        With a scale. The next step writes to this array, and to the next one.
-    counts : ndarray of shape (samples, components)
-    log_likelihoods : ndarray of shape (samples,)
-    moving : ndarray of int
-        The row numbers of the samples that have not converged.
-    residual : float
-        The largest fraction of a sample's total that an update moves, over all samples.
-    objective : float
-        Minus the log-likelihood at the weights.
-    passes : int
-        Sweeps over the samples that still move.
-    """
-
-    X: CountMatrix
+    X: CountMatrix  # the counts that some topic can explain
     table: ReadyTopics
-    slopes: Array
-    weights: Array
+    slopes: Array  # the cost of a unit of each weight
+    weights: Array  # with a scale; the next step writes to it, and to the next two
     counts: Array
     log_likelihoods: Array
-    moving: Array
-    residual: float
-    objective: float
-    passes: int
+    moving: Array  # the row numbers of the samples that have not converged
+    residual: float  # the largest fraction of a sample's total that an update moves
+    objective: float  # minus the log-likelihood at the weights
+    passes: int  # sweeps over the samples that still move
 
 
 @dataclass(frozen=True)
@@ -111,8 +89,17 @@ class DescentFoldIn(Solver[DescentFoldInState]):
 
     def step(self, problem: Problem, state: DescentFoldInState) -> DescentFoldInState:
         """Return the state after sweeps over the samples that still move."""
-        shares = _sweep(state, proportions=problem.weights.is_normalized)
-        moved = np.concatenate([*shares, np.zeros(0)])
+        others, shares = state.table.topics.T, [np.zeros(0)]
+        for begin in range(0, len(state.moving), _GROUP):
+            which = state.moving[begin : begin + _GROUP]
+            X = _select_rows(state.X, which)
+            weights = descended(X, state.weights[which], others, state.slopes, sweeps=_SWEEPS)
+            weights = rescale(weights, state.slopes, X.sample_totals)
+            scale = X.sample_totals[:, np.newaxis] if problem.weights.is_normalized else 1.0
+            counts, state.log_likelihoods[which] = rows_pass(X.view(), weights / scale, state.table)
+            state.weights[which], state.counts[which] = weights, counts
+            shares.append(row_distances(counts, weights * state.slopes) / X.sample_totals)
+        moved = np.concatenate(shares)  # the share of its total that an update would move
         passes = state.passes + _SWEEPS
         still = moved > self.tol
         if passes >= self.max_updates:
@@ -124,20 +111,6 @@ class DescentFoldIn(Solver[DescentFoldInState]):
             objective=-float(state.log_likelihoods.sum()),
             passes=passes,
         )
-
-
-def _sweep(state: DescentFoldInState, *, proportions: bool) -> Iterator[Array]:
-    """Sweep over groups of samples; yield the shares of their totals that an update would move."""
-    for begin in range(0, len(state.moving), _GROUP):
-        which = state.moving[begin : begin + _GROUP]
-        X = _select_rows(state.X, which)
-        others = state.table.topics.T
-        weights = descended(X, state.weights[which], others, state.slopes, sweeps=_SWEEPS)
-        weights = rescale(weights, state.slopes, X.sample_totals)
-        scale = X.sample_totals[:, np.newaxis] if proportions else 1.0
-        counts, state.log_likelihoods[which] = rows_pass(X.view(), weights / scale, state.table)
-        state.weights[which], state.counts[which] = weights, counts
-        yield row_distances(counts, weights * state.slopes) / X.sample_totals
 
 
 def _select_rows(X: CountMatrix, which: Array) -> CountMatrix:

@@ -1,15 +1,16 @@
 """FoldIn: the weights of samples when the topics are known."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.divergences.base import RowsPass
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
+from isotopic.solvers.accelerated import Schedule
 from isotopic.solvers.base import Solver
-from isotopic.solvers.momentum import Schedule
 from isotopic.threads import current_threads
 
 _MAX_MOMENTUM = 0.9
@@ -22,95 +23,37 @@ _MIN_ACTIVE, _MAX_ACTIVE = 256, 8192
 
 @dataclass(frozen=True)
 class ActiveRows:
-    """The samples being updated; each array has one entry or row per sample.
+    """The samples being updated; each array has one entry or row per sample."""
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        Their row numbers.
-    is_moving : ndarray of bool
-        Which have not converged.
-    is_plain : ndarray of bool
-        Whose next update is not extrapolated.
-    updates : ndarray of int
-        How many each has had.
-    latest : ndarray of shape (rows, components)
-        The expected counts at each sample's best point so far.
-    absorbed : ndarray of shape (rows, components)
-        The counts that the weights absorb next: these, or extrapolated ones.
-    log_likelihoods : ndarray
-        Of each sample at its last update.
-    objectives : ndarray
-        Each sample's part of the objective at its best point.
-    momentum, floor : ndarray
-    """
-
-    rows: Array
-    is_moving: Array
-    is_plain: Array
-    updates: Array
-    latest: Array
-    absorbed: Array
-    log_likelihoods: Array
-    objectives: Array
+    rows: Array  # their row numbers
+    is_moving: Array  # which have not converged
+    is_plain: Array  # whose next update is not extrapolated
+    updates: Array  # how many each has had
+    latest: Array  # the expected counts at each sample's best point so far
+    absorbed: Array  # the counts that the weights absorb next: these, or extrapolated ones
+    log_likelihoods: Array  # of each sample at its last update
+    objectives: Array  # each sample's part of the objective at its best point
     momentum: Array
     floor: Array
-
-    def join(self, later: "ActiveRows") -> "ActiveRows":
-        """Return the samples that still move, followed by others."""
-        kept = np.flatnonzero(self.is_moving)
-        joined = {}
-        for name, values in vars(self).items():
-            joined[name] = np.concatenate([values[kept], getattr(later, name)])
-        return ActiveRows(**joined)
 
 
 @dataclass(frozen=True)
 class FoldInState:
-    """Every sample's expected counts, the samples that are being updated, and those that wait.
+    """Every sample's expected counts, the samples that are being updated, and those that wait."""
 
-    Attributes
-    ----------
-    start : Posterior
-        The weights that samples begin with.
-    passes_over_rows : object
-        See :meth:`~isotopic.divergences.Divergence.prepare_rows`.
-    group_size : int
-        How many samples are updated together.
-    converged : ndarray of shape (samples, components)
-        The expected counts of the samples that have converged. The next step writes to it.
-    log_likelihood : float
-        Of the samples that have converged.
-    waiting : ndarray of int
-        The row numbers of the samples that are still to come.
-    active : ActiveRows
-    selected : object
-        The pass over the active samples.
-    largest_given_up : float
-        The largest residual of samples that reached the limit of updates.
-    n_updates : int
-        Of all samples together.
-    objective : float
-        Minus the log-likelihood, at the effective weights, of the samples that are updated or done.
-    residual : float
-        The largest fraction of a sample's total that an update moves, over all samples.
-    passes : int
-        The mean number of updates of a sample, rounded up.
-    """
-
-    start: Posterior
-    passes_over_rows: Any
-    group_size: int
-    converged: Array
-    log_likelihood: float
-    waiting: Array
+    start: Posterior  # the weights that samples begin with
+    select: Callable[[Array], RowsPass]  # see Divergence.prepare_rows
+    group_size: int  # how many samples are updated together
+    converged: Array  # the expected counts of samples that have; the next step writes to it
+    log_likelihood: float  # of the samples that have converged
+    waiting: Array  # the row numbers of the samples that are still to come
     active: ActiveRows
-    selected: Any
-    largest_given_up: float
-    n_updates: int
-    objective: float
-    residual: float
-    passes: int
+    selected: RowsPass  # the pass over the active samples
+    largest_given_up: float  # the largest residual of samples that reached the limit of updates
+    n_updates: int  # of all samples together
+    objective: float  # minus the log-likelihood, at the effective weights, of all but the waiting
+    residual: float  # the largest fraction of a sample's total that an update moves
+    passes: int  # the mean number of updates of a sample, rounded up
 
     @property
     def counts(self) -> Array:
@@ -152,16 +95,16 @@ class FoldIn(Solver[FoldInState]):
         X = problem.X.as_sparse()
         if problem.divergence.is_likelihood:
             X = X.only_features(np.any(topics.effective, axis=0))
-        rows = problem.divergence.prepare_rows(problem, X, topics)
+        select = problem.divergence.prepare_rows(problem, X, topics)
         n_samples, n_components = weights.effective.shape
         entries = max(n_components, len(X.values) // max(1, n_samples))
         rows_per_thread = min(max(_ACTIVE_ENTRIES // entries, _MIN_ACTIVE), _MAX_ACTIVE)
         group_size = int(current_threads() * rows_per_thread)
         first, waiting = np.split(np.flatnonzero(X.sample_totals > 0), [group_size])
-        selected = rows.select(first)
+        selected = select(first)
         return FoldInState(
             weights,
-            rows,
+            select,
             group_size,
             converged=np.zeros(weights.effective.shape, weights.effective.dtype),
             log_likelihood=0.0,
@@ -231,7 +174,7 @@ class FoldIn(Solver[FoldInState]):
         )
 
 
-def _activate(start: Posterior, which: Array, selected: Any, momentum: float) -> ActiveRows:
+def _activate(start: Posterior, which: Array, selected: RowsPass, momentum: float) -> ActiveRows:
     """Return samples at their start."""
     terms = None if start.terms is None else start.terms[which]
     first = Posterior(start.mean[which], start.effective[which], terms)
@@ -253,10 +196,14 @@ def _activate(start: Posterior, which: Array, selected: Any, momentum: float) ->
 
 def _replenish(state: FoldInState, momentum: float) -> FoldInState:
     """Replace converged samples by waiting ones once an eighth of the group has converged."""
-    active, rows = state.active, state.passes_over_rows
+    active = state.active
     n_moving = int(np.count_nonzero(active.is_moving))
     if 8 * n_moving > 7 * len(active.rows):
         return state
     others, waiting = np.split(state.waiting, [state.group_size - n_moving])
-    active = active.join(_activate(state.start, others, rows.select(others), momentum))
-    return replace(state, waiting=waiting, active=active, selected=rows.select(active.rows))
+    later = vars(_activate(state.start, others, state.select(others), momentum))
+    kept = np.flatnonzero(active.is_moving)
+    active = ActiveRows(
+        **{name: np.concatenate([rows[kept], later[name]]) for name, rows in vars(active).items()}
+    )
+    return replace(state, waiting=waiting, active=active, selected=state.select(active.rows))

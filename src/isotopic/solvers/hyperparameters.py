@@ -89,6 +89,10 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
             after, problem.weights, problem.topics, next_update, after.residual
         )
 
+    def is_done(self, state: HyperparameterState) -> bool:
+        """Return whether the inner solver has nothing left to do."""
+        return self.inner.is_done(state.inner)
+
     def finish(self, problem: Problem, state: HyperparameterState) -> HyperparameterState:
         """Return the state with the inner solver's finished."""
         problem = replace(problem, weights=state.weights_prior, topics=state.topics_prior)

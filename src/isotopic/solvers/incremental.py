@@ -10,13 +10,7 @@ from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.registry import register
 from isotopic.solvers.base import Solver
-from isotopic.solvers.batches import (
-    Batch,
-    batches_of,
-    check_batch_size,
-    check_batches,
-    stack_rows,
-)
+from isotopic.solvers.batches import batches_of, check_batch_size, check_batches, stack_rows
 
 
 @register
@@ -84,7 +78,7 @@ class IncrementalEM(Solver[IncrementalState]):
             if number == 0:  # nothing has changed since its counts were made
                 weight_counts, new = state.counts.weights[batch.rows], state.by_batch[0]
             else:
-                counts = _counts(batch, state.weights, topics)
+                counts = batch.expected_counts(state.weights, topics)
                 weight_counts, new = counts.weights, counts.topics
             weights = own.absorb_weights(weight_counts, topics)
             new = own.with_unseen(new, weights, topics)
@@ -107,7 +101,7 @@ class IncrementalEM(Solver[IncrementalState]):
     ) -> IncrementalState:
         """Make a pass over the data, and return the state with the counts of each batch."""
         batches = batches_of(problem, self.batch_size, self.seed)
-        counts = [_counts(batch, weights, topics) for batch in batches]
+        counts = [batch.expected_counts(weights, topics) for batch in batches]
         weight_counts = np.empty_like(weights.mean)
         for batch, part in zip(batches, counts, strict=True):
             weight_counts[batch.rows] = part.weights
@@ -118,13 +112,6 @@ class IncrementalEM(Solver[IncrementalState]):
         )
         state = problem.state_at(weights, topics, whole, passes)
         return IncrementalState(**vars(state), by_batch=[part.topics for part in counts])
-
-
-def _counts(batch: Batch, weights: Posterior, topics: Posterior) -> Counts:
-    own = batch.problem
-    return own.expected_counts(
-        batch.weights(weights), topics, weights_only=not own.topics.is_learned
-    )
 
 
 def _sum(arrays: list[Array]) -> Array:

@@ -8,14 +8,14 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Majorized
-from isotopic.divergences.gradient_pass import Gradients
-from isotopic.divergences.row_gradients import squared_distances
+from isotopic.divergences.gradient_pass import Gradients, squared_distances
+from isotopic.divergences.majorized import Proposal
 from isotopic.kernels import row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.registry import register
+from isotopic.solvers.accelerated import FIRST_MOMENTUM, Schedule
 from isotopic.solvers.base import Solver
-from isotopic.solvers.momentum import FIRST_MOMENTUM, Schedule
 from isotopic.threads import one_blas_thread
 
 _SCHEDULE = Schedule(max_momentum=0.95, floor_to_residual=0.0)
@@ -46,26 +46,13 @@ class LeastSquaresState(State):
 
 
 class _Topics(NamedTuple):
-    """New topics, with what is known next to them before the weights are.
+    """New topics, with what is known next to them before the weights are."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (samples, components)
-        The old ones, in the units of the topics.
-    topics : Posterior
-    descended : ndarray of shape (components, features)
-        The topics as the descent made them, before they were extrapolated.
-    numerator : ndarray of shape (samples, components)
-        The data times the topics.
-    gram : ndarray of shape (components, components)
-        Of the topics.
-    """
-
-    weights: Array
+    weights: Array  # the old ones, in the units of the topics
     topics: Posterior
-    descended: Array
-    numerator: Array
-    gram: Array
+    descended: Array  # the topics as the descent made them, before they were extrapolated
+    numerator: Array  # the data times the topics
+    gram: Array  # of the topics
 
 
 class _Weights(NamedTuple):
@@ -107,10 +94,11 @@ class LeastSquares(Solver[LeastSquaresState]):
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> LeastSquaresState:
         """Return the state at the starting point."""
-        start = problem.evaluate(weights, topics, passes=0, jointly=False)
-        numerator = problem.data_pass.multiply_weights(weights.mean)
+        with one_blas_thread:
+            at = _next_to(problem, weights.mean, topics, topics.mean)
+            point, numerator = _evaluate(problem, at, _measure(problem, at, weights.mean), passes=0)
         return LeastSquaresState(
-            **vars(start), numerator=numerator, previous=None, momentum=FIRST_MOMENTUM
+            **vars(point), numerator=numerator, previous=None, momentum=FIRST_MOMENTUM
         )
 
     def step(self, problem: Problem, state: LeastSquaresState) -> LeastSquaresState:
@@ -147,37 +135,38 @@ def _find_topics(problem: Problem, state: LeastSquaresState) -> _Topics:
     descended = topics.mean
     if problem.topics.is_learned:
         numerator = state.numerator
-        if problem.topics.is_normalized:  # the topics see the penalty of the weights too
-            slopes = problem.weights.slope(weights.mean) * _count_copies(problem, weights.mean)
+        slope = problem.weights.slope(weights.mean)
+        if problem.topics.is_normalized and np.any(slope):  # the topics see the penalty too
+            slopes = slope * _count_copies(problem, weights.mean)
             penalty = slopes.sum(axis=0, dtype=np.float64).astype(numerator.dtype)
             numerator = numerator - penalty[:, np.newaxis]
-        may_move = _movable_entries(problem)
-        gram = _gram(problem, weights.mean)
-        n_fixed = problem.topics.held_rows
-        made = _descend(topics.mean, numerator, gram, n_fixed, may_move)
+        n_fixed, may_move = problem.topics.held_rows, problem.movable_topics
+        made = _descend(topics.mean, numerator, _gram(problem, weights.mean), n_fixed, may_move)
         weights, topics = _scale(problem, weights.mean, made)
         descended = topics.mean
         if state.previous is not None:
             further = _extrapolate(descended, state.previous[1], state.momentum)
             weights, topics = _scale(problem, weights.mean, further)
+    return _next_to(problem, weights.mean, topics, descended)
+
+
+def _next_to(problem: Problem, weights: Array, topics: Posterior, descended: Array) -> _Topics:
+    """Return what is known next to these topics."""
     factor = np.ascontiguousarray(topics.mean)
     numerator = problem.data_pass.multiply_topics(factor)
-    return _Topics(weights.mean, topics, descended, numerator, factor @ factor.T)
+    return _Topics(weights, topics, descended, numerator, factor @ factor.T)
 
 
 def _find_weights(
     problem: Problem, state: LeastSquaresState, new: _Topics, descended: Array
 ) -> tuple[_Weights, float]:
     """Extrapolate the weights unless that raises the objective; return the next momentum too."""
-    has_failed = False
-    if state.previous is None:
-        found = _measure(problem, new, descended)
-    else:
-        further = _extrapolate(descended, state.previous[0], state.momentum)
-        found = _measure(problem, new, further)
-        has_failed = found.objective > state.objective
-        if has_failed:
-            found = _measure(problem, new, descended)
+    factor, has_failed = descended, False
+    if state.previous is not None:
+        factor = _extrapolate(descended, state.previous[0], state.momentum)
+    found = _measure(problem, new, factor)
+    if state.previous is not None and found.objective > state.objective:
+        found, has_failed = _measure(problem, new, descended), True
     momentum, _ = _SCHEDULE.next(state.momentum, 0.0, 0.0, has_failed)
     return found, float(momentum)
 
@@ -199,15 +188,13 @@ def _evaluate(problem: Problem, new: _Topics, found: _Weights, passes: int) -> t
     if problem.topics.is_learned:
         numerator = problem.data_pass.multiply_weights(factor)
         of_topics = np.stack([numerator, _gram(problem, factor) @ new.topics.mean])
-    sums: Any = Gradients(
-        weights=np.stack([new.numerator, found.denominator]),
-        topics=of_topics,
-        joint=of_topics[:0],
-        values=found.values,
-        proposal=factor,
-    )
-    collected = problem.data_pass.collect(problem.weights, found.weights, sums)
-    counts = problem.divergence.counts(collected, problem.topics, new.topics)
+    of_weights = np.stack([new.numerator, found.denominator])
+    gradients = Gradients(of_weights, of_topics, found.values, proposal=factor)
+    sums = problem.data_pass.collect(problem.weights, found.weights, gradients)
+    divergence: Any = problem.divergence
+    residual = divergence.residual(sums, problem.topics, new.topics)
+    # The next step descends from the point itself.
+    counts = Proposal(factor, new.topics.mean, sums.log_likelihood, residual)
     return problem.state_at(found.weights, new.topics, counts, passes), numerator
 
 
@@ -216,13 +203,6 @@ def _scale(problem: Problem, weights: Array, topics: Array) -> tuple[Posterior, 
     if problem.topics.is_normalized:
         weights = weights * row_sums(topics).astype(weights.dtype)
     return problem.weights.at(weights, 1.0), problem.topics.at(np.asfortranarray(topics), 1.0)
-
-
-def _movable_entries(problem: Problem) -> Array | None:
-    """Return which entries of the topics may be positive; ``None``: all of them."""
-    shape = problem.n_components, problem.X.shape[1]
-    movable = problem.topics.at(np.ones(shape, problem.X.dtype, order="F"), 1.0).mean > 0
-    return None if movable.all() else np.asarray(movable)
 
 
 def _count_copies(problem: Problem, weights: Array) -> Array:
@@ -243,18 +223,10 @@ def _descend(
     n_fixed: int = 0,
     may_move: Array | None = None,
 ) -> Array:
-    """Minimise over one component after the other.
+    """Minimise over one component after the other, next to the Gram matrix of the other side.
 
-    Parameters
-    ----------
-    factor, numerator : ndarray of shape (components, entries)
-    gram : ndarray of shape (components, components)
-        Of the other side. A component that is zero there, or too small for its square to be a
-        number of full precision, stays as it is.
-    n_fixed : int
-        How many of the first components stay.
-    may_move : ndarray of bool of shape (components, entries) or None
-        The entries that may be positive.
+    A component that is zero there, or too small for its square to be a number of full precision,
+    stays as it is; so do the first ``n_fixed``. Only entries that ``may_move`` may be positive.
     """
     new, info = np.array(factor, order="C"), np.finfo(factor.dtype)
     is_large = np.diagonal(gram) > info.tiny / info.eps

@@ -56,27 +56,35 @@ class MixedPrecision(Solver[AcceleratedState]):
         if state.topics.mean.dtype == problem.X.dtype:
             return self.inner.step(problem, state)
         new = self.inner.step(problem.in_precision_of(state.topics), state)
-        return new if new.residual > self.below else self.finish(problem, new)
+        return new if new.residual > self.below else _in_double(problem, new)
 
     def plain_step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
         """Return the state after a step that is not extrapolated."""
         return self.inner.plain_step(problem.in_precision_of(state.topics), state)
 
+    def is_done(self, state: AcceleratedState) -> bool:
+        """Return whether the inner solver has nothing left to do."""
+        return self.inner.is_done(state)
+
     def finish(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
-        """Return the same point in the precision of the data, evaluated there."""
-        if state.topics.mean.dtype == problem.X.dtype:
-            return state
-        point = problem.evaluate(
-            *_convert(problem, state.weights.mean, state.topics.mean), state.passes + 1
+        """Return the state as the inner solver finishes it, in the precision of the data."""
+        return self.inner.finish(problem, _in_double(problem, state))
+
+
+def _in_double(problem: Problem, state: AcceleratedState) -> AcceleratedState:
+    """Return the same point in the precision of the data, evaluated there."""
+    if state.topics.mean.dtype == problem.X.dtype:
+        return state
+    start = _convert(problem, state.weights.mean, state.topics.mean)
+    point = problem.evaluate(*start, state.passes + 1)
+    previous, dtype = state.previous, problem.X.dtype
+    if previous is not None:
+        previous = Counts(
+            previous.weights.astype(dtype),
+            previous.topics.astype(dtype, order="K"),
+            previous.log_likelihood,
         )
-        previous, dtype = state.previous, problem.X.dtype
-        if previous is not None:
-            previous = Counts(
-                previous.weights.astype(dtype),
-                previous.topics.astype(dtype, order="K"),
-                previous.log_likelihood,
-            )
-        return replace(state, **vars(point), previous=previous)
+    return replace(state, **vars(point), previous=previous)
 
 
 def _convert(problem: Problem, weights: Any, topics: Any) -> tuple[Posterior, Posterior]:

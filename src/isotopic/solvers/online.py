@@ -6,18 +6,20 @@ from numbers import Real
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.kernels import Counts, row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.registry import register
+from isotopic.solvers.accelerated import FLOOR
 from isotopic.solvers.base import Solver
-from isotopic.solvers.batches import (
-    Batch,
-    batches_of,
-    check_batch_size,
-    check_batches,
-    stack_rows,
-)
-from isotopic.solvers.quick_inference import PASSES, quick_inference
+from isotopic.solvers.batches import batches_of, check_batch_size, check_batches, stack_rows
+from isotopic.solvers.joint import JointEM
+
+# The power of the first update: it goes as far as so many would.
+_POWER = 8
+
+# Two passes for the weights, one for the counts of the topics.
+PASSES = 3
 
 
 @register
@@ -53,7 +55,7 @@ class OnlineEM(Solver[OnlineState]):
     variational inference.
 
     The first iteration infers each batch's weights in a few updates
-    (:func:`~isotopic.solvers.quick_inference.quick_inference`), so that the topics are told apart
+    (:func:`~isotopic.solvers.online.quick_inference`), so that the topics are told apart
     early; the later ones update them once. An iteration visits all batches once and evaluates the
     result: four passes, then two. If a single batch has all samples there is nothing to average,
     and the iteration is that of :class:`~isotopic.solvers.JointEM`.
@@ -102,49 +104,78 @@ class OnlineEM(Solver[OnlineState]):
         """Return the state after all batches and a pass."""
         batches = batches_of(problem, self.batch_size, self.seed)
         if len(batches) == 1:
-            return self._whole(problem, state)
+            return replace(self.plain_step(problem, state), steps=state.steps + 1)
         first = state.steps == 1
         topics, statistics, steps = state.topics, state.statistics, state.steps
         order = np.random.default_rng((self.seed, steps)).permutation(len(batches))
         parts: dict[int, Posterior] = {}
         for number in order.tolist():
-            batch = batches[number]
-            parts[number], counts = _updated(batch, None if first else state.weights, topics)
-            rate = self.step_size(steps)
-            counts = counts * counts.dtype.type(rate * problem.X.shape[0] / len(batch.rows))
-            counts += (1 - rate) * statistics
-            statistics = counts
-            topics = problem.topics.absorb(statistics.copy("K"), 1.0)
+            batch, own = batches[number], batches[number].problem
+            if first:
+                weights, counts = quick_inference(own, topics)
+            else:
+                counts = batch.expected_counts(state.weights, topics)
+                weights = own.absorb_weights(counts.weights, topics)
+            parts[number] = weights
+            if problem.topics.is_learned:
+                new = own.with_unseen(counts.topics, weights, topics)
+                rate = self.step_size(steps)
+                new = new * new.dtype.type(rate * problem.X.shape[0] / len(batch.rows))
+                new += (1 - rate) * statistics
+                statistics = new
+                topics = problem.topics.absorb(statistics.copy("K"), 1.0)
             steps += 1
         weights = stack_rows(
             [parts[number] for number in range(len(batches))], [batch.rows for batch in batches]
         )
         passes = state.passes + (PASSES if first else 1) + 1
-        new = problem.evaluate(weights, topics, passes)
-        return OnlineState(**vars(new), statistics=statistics, steps=steps)
+        point = problem.evaluate(weights, topics, passes)
+        return OnlineState(**vars(point), statistics=statistics, steps=steps)
 
     def plain_step(self, problem: Problem, state: OnlineState) -> OnlineState:
         """Return the state after the joint update; the average stays."""
-        return replace(self._whole(problem, state), steps=state.steps)
-
-    def _whole(self, problem: Problem, state: OnlineState) -> OnlineState:
-        weights = problem.absorb_weights(state.counts.weights, state.topics)
-        topics = problem.absorb_topics(state.counts.topics, state.topics, weights)
-        new = problem.evaluate(weights, topics, state.passes + 1)
-        return OnlineState(**vars(new), statistics=state.statistics, steps=state.steps + 1)
+        return replace(state, **vars(JointEM().step(problem, state)))
 
 
-def _updated(batch: Batch, weights: Posterior | None, topics: Posterior) -> tuple[Posterior, Array]:
-    """Return the new weights of a batch and its topics' counts.
+def quick_inference(problem: Problem, topics: Posterior) -> tuple[Posterior, Counts]:
+    r"""Return weights inferred in two updates, and the expected counts there.
 
-    With ``weights=None`` they are inferred quickly from equal shares.
+    Each sample starts with equal shares. While the topics are still alike, plain updates leave
+    these shares slowly, so the topics' counts stay alike, and a fit spends most of its time telling
+    them apart. So the first update is extrapolated: in the logarithms, which from equal shares is a
+    power,
+
+    .. math:: \text{counts}_{dk} \propto \Big(\sum_v x_{dv} \phi_{dkv}\Big)^{8}
+
+    and the second one is plain.
+
+    Parameters
+    ----------
+    problem : Problem
+    topics : Posterior
+
+    Returns
+    -------
+    weights : Posterior
+    counts : Counts
+        The expected counts at these weights.
     """
-    own = batch.problem
-    if weights is None:
-        new, counts = quick_inference(own, topics)
-        return new, own.with_unseen(counts.topics, new, topics)
-    counts = own.expected_counts(
-        batch.weights(weights), topics, weights_only=not own.topics.is_learned
-    )
-    new = own.absorb_weights(counts.weights, topics)
-    return new, own.with_unseen(counts.topics, new, topics)
+    shares = problem.X.equal_shares(problem.n_components).astype(problem.X.dtype)
+    weights = problem.absorb_weights(shares, topics)
+    counts = problem.expected_counts(weights, topics, weights_only=True).weights
+    weights = problem.absorb_weights(_extrapolate_far(counts), topics)
+    counts = problem.expected_counts(weights, topics, weights_only=True).weights
+    weights = problem.absorb_weights(counts, topics)
+    return weights, problem.expected_counts(weights, topics)
+
+
+def _extrapolate_far(counts: Array) -> Array:
+    """Return each row's shares raised to a power; positive entries stay positive."""
+    totals = row_sums(counts).astype(counts.dtype)[:, np.newaxis]
+    largest = counts.max(axis=1, keepdims=True)
+    far = counts / np.where(largest > 0, largest, 1)
+    least = np.where(far > 0, counts.dtype.type(FLOOR / counts.shape[1] ** 2), 0)
+    far = np.maximum(far**_POWER, least)
+    sums = row_sums(far).astype(counts.dtype)[:, np.newaxis]
+    far *= totals / np.where(sums > 0, sums, 1)
+    return far
