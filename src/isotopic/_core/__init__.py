@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING or os.environ.get("ISOTOPIC_PURE_PYTHON", "0") == "0":
     try:
-        from isotopic._core import _native as native
+        import isotopic._core._native as native
     except ModuleNotFoundError:  # any other error is that of a core which does not load
         from isotopic._core import in_numpy as native  # type: ignore[no-redef]
 
