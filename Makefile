@@ -5,13 +5,13 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-export ISOTOPIC_REQUIRE_CORE = 1
+export ISOTOPIC_ALL_EXTRAS = 1  # tests that need an extra must find it
 CPP    := $(wildcard src/isotopic/_core/*.cpp src/isotopic/_core/*.hpp)
 CORE   := CMakeLists.txt pyproject.toml $(CPP)
 
 # The core is built inside the environment that it is installed into, so that two environments never
 # share a build: $(call install,environment,extras).
-install = $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(2)]' \
+install = $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.$(if $(2),[$(2)])' \
 	--config-settings=build-dir=$(abspath $(1))/core
 
 # The sanitized build has an environment of its own. The sanitizers' library must come first in the
@@ -20,13 +20,23 @@ FUZZ         := $(VENV)/fuzz
 FUZZ_SECONDS ?= 180
 SANITIZERS    = $(foreach library,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(library).so))
 
-.PHONY: demo test lint format bench fuzz clean
+# The oldest libraries that pyproject.toml allows, and the other compiler where there is one.
+MINIMUM      := $(VENV)/minimum
+CLANG        := $(shell command -v clang++)
+CORE_TESTS   := algorithms convert counts fitted kernel priors special
+OLDEST        = import re, tomllib; print(*(re.sub(">=", "==", name) for name in \
+	tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")
+
+.PHONY: demo test minimum lint format bench fuzz clean
 
 demo: $(VENV)/.built
 	$(BIN)/isotopic demo --output build/demo --force
 
 test: $(VENV)/.test
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto --dist worksteal  # some of scikit-learn's checks wait for it
+
+minimum: $(MINIMUM)/.built
+	$(MINIMUM)/bin/python -m pytest -q -n auto --dist worksteal $(CORE_TESTS:%=tests/test_%.py)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -50,7 +60,7 @@ fuzz: $(FUZZ)/.built
 clean:
 	rm -rf $(VENV) build
 
-$(VENV)/.created $(FUZZ)/.created:
+$(VENV)/.created $(FUZZ)/.created $(MINIMUM)/.created:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "isotopic needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
@@ -63,6 +73,12 @@ $(VENV)/.built: $(VENV)/.created $(CORE)
 $(FUZZ)/.built: $(FUZZ)/.created $(CORE)
 	$(call install,$(FUZZ),test) --config-settings=cmake.build-type=Debug \
 		--config-settings=cmake.define.ISOTOPIC_SANITIZE=ON
+	touch $@
+
+$(MINIMUM)/.built: $(MINIMUM)/.created $(CORE)
+	$(MINIMUM)/bin/python -c '$(OLDEST)' > $(MINIMUM)/oldest.txt
+	$(if $(CLANG),CXX=$(CLANG) CXXFLAGS=-Werror) $(call install,$(MINIMUM),) -r $(MINIMUM)/oldest.txt \
+		pytest pytest-timeout pytest-xdist hypothesis joblib
 	touch $@
 
 $(VENV)/.test: $(VENV)/.built

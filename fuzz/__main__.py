@@ -71,7 +71,8 @@ def _run(target: str, level: str | None, seconds: float, seed: int) -> Result:
     """Start workers until the time is over: one more, without the property, after each crash."""
     result, until = Result(), time.monotonic() + seconds
     without: list[str] = []
-    environment = {**os.environ, **({} if level is None else {"ISOTOPIC_SIMD": level})}
+    chosen = {"ISOTOPIC_PURE_PYTHON": "1"} if level == "numpy" else {"ISOTOPIC_SIMD": level}
+    environment = {**os.environ, **({} if level is None else chosen)}
     while (left := until - time.monotonic()) > 0:
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
@@ -101,7 +102,7 @@ def _run(target: str, level: str | None, seconds: float, seed: int) -> Result:
 
 def _run_guided(seconds: float, seed: int) -> Result:
     """Let atheris work; it brings sanitizers of its own, so the core must stay out."""
-    environment = {**os.environ, "ISOTOPIC_SIMD": "numpy"}
+    environment = {**os.environ, "ISOTOPIC_PURE_PYTHON": "1"}
     environment.pop("LD_PRELOAD", None)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:

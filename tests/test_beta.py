@@ -315,7 +315,7 @@ def test_squared_distances_of_sparse_data_need_no_product(rng, solver, weighted,
 
 
 def test_squared_distances_of_large_sparse_data_need_little_memory(rng):
-    X = sparse.random_array((3000, 60000), density=2e-5, rng=rng, format="csr")
+    X = sparse.random_array((3000, 60000), density=2e-5, random_state=rng, format="csr")
     tracemalloc.start()
     BetaNMF(2, beta=2, max_iter=2, tol=0, random_state=0).fit(X)
     peak = tracemalloc.get_traced_memory()[1]

@@ -147,7 +147,7 @@ def test_what_does_not_fit_is_refused():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(3000, 40), (40, 3000), (700, 700), (5, 1), (0, 4)])
 def test_turned_around_it_is_the_transposed_matrix(rng, shape, dtype):
-    X = sparse.random_array(shape, density=0.1, rng=rng, format="csr").astype(dtype)
+    X = sparse.random_array(shape, density=0.1, random_state=rng, format="csr").astype(dtype)
     rows, columns = CountMatrix(X).by_sample_and_by_feature
     np.testing.assert_array_equal(as_dense(rows), X.toarray())
     np.testing.assert_array_equal(as_dense(columns), X.toarray().T)
@@ -157,7 +157,7 @@ def test_turned_around_it_is_the_transposed_matrix(rng, shape, dtype):
 
 
 def test_the_index_by_feature_is_the_same_for_any_number_of_threads(rng):
-    counts = CountMatrix(sparse.random_array((9000, 300), density=0.05, rng=rng, format="csr"))
+    counts = CountMatrix(sparse.random_array((9000, 300), density=0.05, random_state=rng, format="csr"))
     assert len(counts.block_rows) > 3
     parts = counts.block_rows, counts.row_starts, counts.features
     alone, team = (native.column_index(300, *parts, threads) for threads in (1, 4))

@@ -4,7 +4,9 @@ import concurrent.futures
 import multiprocessing
 import os
 import sys
+import tomllib
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import oracle
@@ -183,7 +185,7 @@ from scipy import sparse
 from isotopic import CountMatrix
 from isotopic.kernels import one_pass
 from isotopic.threads import use_threads
-X = sparse.random_array((3000, 1000), density=0.1, format="csr", rng=np.random.default_rng(0))
+X = sparse.random_array((3000, 1000), density=0.1, format="csr", random_state=np.random.default_rng(0))
 X = CountMatrix(X)
 weights, topics = np.ones((3000, 3000)), np.ones((3000, 1000))
 X.by_feature
@@ -287,7 +289,8 @@ def test_every_instruction_set_level_agrees(tmp_path):
     for level in _levels():
         out = str(tmp_path / f"{level}.npz")
         code = LEVEL.format(tests=os.path.dirname(__file__), level=level, out=out)
-        run_python("-c", code, env={**os.environ, "ISOTOPIC_SIMD": level})
+        chosen = {"ISOTOPIC_PURE_PYTHON": "1"} if level == "numpy" else {"ISOTOPIC_SIMD": level}
+        run_python("-c", code, env={**os.environ, **chosen})
         results[level] = [value for _, value in sorted(np.load(out).items())]
     assert len(results) > 1
     for level, values in results.items():
@@ -304,7 +307,34 @@ def test_an_unknown_level_is_named():
 
 
 def test_the_compiled_core_is_what_runs():
-    assert native.level() != "numpy" or os.environ.get("ISOTOPIC_SIMD") == "numpy"
+    assert native.level() != "numpy" or os.environ.get("ISOTOPIC_PURE_PYTHON") == "1"
+
+
+BROKEN = """
+import sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name.endswith("_native"):
+            raise ImportError("undefined symbol")
+sys.meta_path.insert(0, Finder())
+import isotopic
+"""
+
+
+def test_a_core_that_is_missing_is_named_and_one_that_does_not_load_is_an_error():
+    code = "import sys; sys.modules['isotopic._core._native'] = None; import isotopic"
+    run = run_python("-c", code)
+    assert "installed without its compiled core" in run.stderr
+    run = run_python("-c", BROKEN, check=False)
+    assert "ImportError: undefined symbol" in run.stderr
+
+
+def test_a_core_that_cannot_be_built_ends_the_installation():
+    settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    overrides = settings["tool"]["scikit-build"]["overrides"]
+    assert overrides == [
+        {"if": {"env": {"ISOTOPIC_PURE_PYTHON": True}}, "wheel": {"cmake": False}}
+    ]
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])

@@ -329,7 +329,8 @@ template <class W> struct PlaceOf {
     int inside, seen;
     vec<W> where_new(vec<W> v, vec<W> otherwise) const {
         const vec<W> lane = count_up<W>();
-        return (lane >= fill<W>(W(seen))) & (lane < fill<W>(W(inside))) ? v : otherwise;
+        const auto is_new = (lane >= fill<W>(W(seen))) & (lane < fill<W>(W(inside)));
+        return is_new ? v : otherwise;
     }
     vec<W> only_new(vec<W> v) const { return where_new(v, vec<W>{}); }
 };
