@@ -200,6 +200,11 @@ class DirichletMean(Dirichlet):
 
     is_variational: ClassVar[bool] = False
 
+    @property
+    def self_contribution(self) -> Any:
+        """The share of a count in the counts of its own component; see CollapsedDirichlet."""
+        return None
+
     def with_posterior_means(self) -> Self:
         """Return the prior itself: it uses means already."""
         return self
@@ -211,14 +216,15 @@ class DirichletMean(Dirichlet):
             prior = np.asarray(self.prior_counts, np.float64).astype(parameters.dtype)
         else:
             prior = self._whole_prior(parameters.shape).astype(parameters.dtype)
-        effective, terms = self._effective(parameters, counts, mean, prior)
-        return Posterior(mean, effective, terms, parameters, explained=counts)
-
-    def _effective(
-        self, parameters: Array, counts: Array, mean: Array, prior: Array
-    ) -> tuple[Array, Array]:
-        """Return the effective factor and its terms of the objective."""
-        return mean, self._terms(parameters, parameters, prior, prior)
+        if self.self_contribution is None:
+            terms = self._terms(parameters, parameters, prior, prior)
+            return Posterior(mean, mean, terms, parameters, explained=counts)
+        others = 1 - np.asarray(self.self_contribution)
+        factor = counts * others
+        factor += prior
+        terms = self._terms(parameters, factor, prior, prior / others)
+        factor /= row_sums(parameters)[:, np.newaxis]
+        return Posterior(mean, factor, terms, parameters, explained=counts)
 
     def _terms(self, parameters: Array, numerators: Array, prior: Array, exponents: Array) -> Array:
         r"""Return the terms of the objective, with the sum :math:`A` of the prior.
@@ -341,18 +347,6 @@ class CollapsedDirichlet(DirichletMean):
         if own is None or isinstance(own, np.ndarray):
             return super().rows(which)
         return replace(super().rows(which), self_contribution=own[which])  # rows from a store
-
-    def _effective(
-        self, parameters: Array, counts: Array, mean: Array, prior: Array
-    ) -> tuple[Array, Array]:
-        if self.self_contribution is None:
-            return super()._effective(parameters, counts, mean, prior)
-        others = 1 - np.asarray(self.self_contribution)
-        factor = counts * others
-        factor += prior
-        terms = self._terms(parameters, factor, prior, prior / others)
-        factor /= row_sums(parameters)[:, np.newaxis]
-        return factor, terms
 
 
 # The estimates by the names that estimators give them.
