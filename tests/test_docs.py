@@ -185,3 +185,12 @@ def test_commands_were_found():
         check_isotopic(["fit", "x", "--no-such-option"])
     with pytest.raises(KeyError):
         check_isotopic(["no-such-command"])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files_that_exist(page):
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
+    missing = [
+        link for link in links if "://" not in link and not (page.parent / link).resolve().exists()
+    ]
+    assert missing == []
