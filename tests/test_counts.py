@@ -157,7 +157,9 @@ def test_turned_around_it_is_the_transposed_matrix(rng, shape, dtype):
 
 
 def test_the_index_by_feature_is_the_same_for_any_number_of_threads(rng):
-    counts = CountMatrix(sparse.random_array((9000, 300), density=0.05, random_state=rng, format="csr"))
+    counts = CountMatrix(
+        sparse.random_array((9000, 300), density=0.05, random_state=rng, format="csr")
+    )
     assert len(counts.block_rows) > 3
     parts = counts.block_rows, counts.row_starts, counts.features
     alone, team = (native.column_index(300, *parts, threads) for threads in (1, 4))

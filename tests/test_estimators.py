@@ -408,7 +408,7 @@ INTERRUPTED = """
 import os, signal, numpy as np
 from scipy import sparse
 from isotopic import NMF
-X = sparse.random_array((4000, 2000), density=0.05, format="csr", random_state=np.random.default_rng(0))
+X = sparse.random_array((4000, 2000), density=0.05, format="csr", random_state=0)
 def look(at):
     if at.iteration == 3:
         os.kill(os.getpid(), signal.SIGINT)

@@ -185,7 +185,7 @@ from scipy import sparse
 from isotopic import CountMatrix
 from isotopic.kernels import one_pass
 from isotopic.threads import use_threads
-X = sparse.random_array((3000, 1000), density=0.1, format="csr", random_state=np.random.default_rng(0))
+X = sparse.random_array((3000, 1000), density=0.1, format="csr", random_state=0)
 X = CountMatrix(X)
 weights, topics = np.ones((3000, 3000)), np.ones((3000, 1000))
 X.by_feature
@@ -332,9 +332,7 @@ def test_a_core_that_is_missing_is_named_and_one_that_does_not_load_is_an_error(
 def test_a_core_that_cannot_be_built_ends_the_installation():
     settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
     overrides = settings["tool"]["scikit-build"]["overrides"]
-    assert overrides == [
-        {"if": {"env": {"ISOTOPIC_PURE_PYTHON": True}}, "wheel": {"cmake": False}}
-    ]
+    assert overrides == [{"if": {"env": {"ISOTOPIC_PURE_PYTHON": True}}, "wheel": {"cmake": False}}]
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])

@@ -345,7 +345,7 @@ KILLED = """
 import sys, numpy as np
 from scipy import sparse
 from isotopic import LDA, Checkpoint
-X = sparse.random_array((600, 300), density=0.1, format="csr", random_state=np.random.default_rng(0))
+X = sparse.random_array((600, 300), density=0.1, format="csr", random_state=0)
 model = LDA(8, max_iter=1500, tol=0, random_state=0)
 model.fit(X, checkpoint=Checkpoint(sys.argv[1], seconds=0.05))
 model.save(sys.argv[2])
