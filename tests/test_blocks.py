@@ -1,6 +1,7 @@
 """Data in row blocks: the same fits, from every format, within a limit on memory."""
 
 import ast
+import contextlib
 import os
 import pickle
 import signal
@@ -45,6 +46,7 @@ from isotopic.blocks.block import (
 )
 from isotopic.blocks.engine import LocalEngine
 from isotopic.blocks.memory import Memory
+from isotopic.blocks.row_store import FolderStore
 from isotopic.blocks.tasks import BlockFacts, PlacedBlock, TreeSum
 from isotopic.io import open_source
 from isotopic.priors import CollapsedDirichlet
@@ -156,6 +158,27 @@ def test_a_failure_of_the_interpreter_while_threads_read_ends_no_fit(X, tmp_path
     monkeypatch.setattr(ast, "literal_eval", fail_once)
     np.testing.assert_array_equal(load_raw(block).toarray(), sparse.csr_array(X).toarray())
     assert not list(failures)
+
+
+def test_a_folder_is_deleted_while_a_thread_still_writes_into_it(tmp_path):
+    store, stop = FolderStore(str(tmp_path / "rows")), threading.Event()
+    os.mkdir(store.folder)
+
+    def write():
+        for number in range(200):
+            if stop.is_set():
+                return
+            with contextlib.suppress(FileNotFoundError):
+                store.put("key", number, np.ones(1000))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        store.close()
+    finally:
+        stop.set()
+        writer.join()
+    assert not os.path.exists(store.folder)
 
 
 def test_lessons_about_settings_read_no_counts(X):

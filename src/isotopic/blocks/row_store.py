@@ -1,6 +1,8 @@
 """Row stores: the expected counts of the samples of each block, kept between passes."""
 
 import os
+import shutil
+import time
 import weakref
 from bisect import bisect
 from dataclasses import dataclass, replace
@@ -14,6 +16,9 @@ from isotopic.arrays import Array, read_despite_threads
 from isotopic.blocks.tasks import PlacedBlock
 from isotopic.divergences import Divergence
 from isotopic.registry import register
+
+# A folder that a thread still writes into is not empty: its deletion is tried again, for a second.
+_ATTEMPTS_TO_DELETE = 20
 
 
 class MemoryStore:
@@ -74,11 +79,12 @@ class FolderStore:
         return sorted(int(path.name.split(".")[1]) for path in paths)
 
     def close(self) -> None:
-        """Delete the folder."""
-        for path in Path(self.folder).glob("*"):
-            path.unlink(missing_ok=True)
-        if os.path.isdir(self.folder):
-            os.rmdir(self.folder)
+        """Delete the folder, even if a thread of an interrupted pass is still writing into it."""
+        for _ in range(_ATTEMPTS_TO_DELETE):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            if not os.path.isdir(self.folder):
+                return
+            time.sleep(0.05)
 
     def _path(self, key: str, number: int) -> str:
         return os.path.join(self.folder, f"{key}.{number}.npy")
