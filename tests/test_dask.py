@@ -197,8 +197,8 @@ def test_a_paused_worker_ends_no_fit_and_no_fit_waits_for_ever(
     processes, tmp_path, monkeypatch, kind
 ):
     stress.set_limits(monkeypatch.setattr)
-    if kind == "stop all workers":  # nobody comes to take their place
-        monkeypatch.setattr(calls, "WORKER_SECONDS", 8)
+    # Nobody comes to take the place of all workers; one that is left may be slow on a busy machine.
+    monkeypatch.setattr(calls, "WORKER_SECONDS", 8 if kind == "stop all workers" else 120)
     undisturbed = stress.write_shards(tmp_path)
     seconds = 0.3 * stress.time_fit(tmp_path, processes)
     how, took = stress.run_round(kind, seconds, 10, tmp_path, undisturbed, processes)
