@@ -11,11 +11,15 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TextIO
 
 from isotopic.solvers import Iteration
+from isotopic.terminal import LiveLine, can_show_live_lines
 
 # Unless told otherwise, lines are printed after 1, 2, 5, 10, 20, 50, ... iterations, and at the
 # latest after this many seconds.
 _ROUND = ("1", "2", "5")
 _LONGEST_SILENCE = 30.0
+
+# Characters of the bar in the live line.
+_BAR = 10
 
 
 class Display(Protocol):
@@ -40,8 +44,8 @@ def show_progress(
 ) -> Iterator[Display]:
     """Return a callback that shows each iteration of a fit.
 
-    Where standard error is a terminal and rich is installed, the display is a live line there.
-    Otherwise it is a sequence of lines.
+    Where standard error is a terminal, the display is a live line there. Otherwise it is a
+    sequence of lines.
 
     Parameters
     ----------
@@ -57,31 +61,11 @@ def show_progress(
         Whether the live line stays when the fit has ended.
     """
     pace = Pace(total, max_iter, tol)
-    if sys.stderr.isatty():
-        try:
-            from rich.console import Console  # noqa: PLC0415 - an optional dependency
-            from rich.progress import (  # noqa: PLC0415
-                BarColumn,
-                Progress,
-                TextColumn,
-                TimeElapsedColumn,
-            )
-            from rich.table import Column  # noqa: PLC0415
-        except ImportError:
-            pass
-        else:
-            flexible = Column(ratio=1, no_wrap=True)  # is cut where the terminal is narrow
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=10),
-                TimeElapsedColumn(),
-                TextColumn("{task.fields[details]}", markup=False, table_column=flexible),
-            )
-            console = Console(stderr=True)
-            with Progress(*columns, console=console, transient=not keep, expand=True) as progress:
-                yield _Live(progress, pace)
-            return
-    yield _Lines(every, pace, lines_to)
+    if can_show_live_lines(sys.stderr):
+        with LiveLine(sys.stderr, keep=keep) as line:
+            yield _Live(line, pace)
+    else:
+        yield _Lines(every, pace, lines_to)
 
 
 class Pace:
@@ -152,20 +136,23 @@ class _Lines:
 class _Live:
     """Keep a live line on a terminal."""
 
-    def __init__(self, progress: Any, pace: Pace) -> None:
-        self.progress, self.pace = progress, pace
-        self.task = progress.add_task("starting", total=1.0, details="")
+    def __init__(self, line: LiveLine, pace: Pace) -> None:
+        self.line, self.pace = line, pace
+        self.bar = " " * _BAR
+        self.iteration = "starting"
         self.found = ""  # what the latest iteration found
+        self._show("")
 
     def __call__(self, at: Iteration[Any]) -> None:
         left, pace = self.pace.update(at)
+        self.bar = ("#" * round(_BAR * at.iteration / (at.iteration + left))).ljust(_BAR)
+        self.iteration = f"iteration {at.iteration}"
         self.found = f"residual {at.residual:.1e}, objective {at.objective:.6g}"
-        self.progress.update(
-            self.task,
-            description=f"iteration {at.iteration}",
-            completed=at.iteration / (at.iteration + left),
-            details=f"{pace}, {self.found}",
-        )
+        self._show(pace)
 
     def show_block(self, done: int, n_blocks: int) -> None:
-        self.progress.update(self.task, details=f"block {done} of {n_blocks}, {self.found}")
+        self._show(f"block {done} of {n_blocks}")
+
+    def _show(self, details: str) -> None:
+        found = ", ".join(filter(None, (details, self.found)))
+        self.line.show(f"[{self.bar}] {self.iteration}  {found}")

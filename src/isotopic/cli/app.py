@@ -1,52 +1,38 @@
-"""The command ``isotopic`` and its exit codes."""
+"""The command ``isotopic``, its list of commands and its exit codes."""
 
+import os
 import sys
 from collections.abc import Sequence
-
-import click
+from importlib import import_module
+from typing import Any
 
 import isotopic
-from isotopic.cli.convert import convert
-from isotopic.cli.demo import demo
-from isotopic.cli.fit import fit
-from isotopic.cli.info import info
-from isotopic.cli.options import CommandWithExamples
-from isotopic.cli.output import as_json, printable
-from isotopic.cli.report import report
-from isotopic.cli.select import select
-from isotopic.cli.transform import transform
-from isotopic.cli.verify import verify
+from isotopic.cli.command import CommandExit, UsageError, help_page, suggest
+from isotopic.cli.output import InputError, as_json, printable
 
-_INTERRUPTED = 130
-
-
-class _Group(CommandWithExamples, click.Group):
-    """List the commands in the order in which they are added."""
-
-    def list_commands(self, _: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group(
-    cls=_Group,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="""
+#: The commands and what they do; each is a function of that name in a module of that name.
+COMMANDS = {
+    "fit": "Fit a model and write the results to a folder.",
+    "transform": "Infer the weights of new samples.",
+    "report": "Write the HTML report of a fit.",
+    "select": "Choose the number of components.",
+    "convert": "Convert a fit to an exactly equivalent model.",
+    "verify": "Check the claims of the paper on data.",
+    "info": "Describe this installation, a data file or a fit.",
+    "demo": "Fit the bundled corpus, print its topics and write a report.",
+}
+_OPTIONS = {"-h, --help": "Show this text.", "--version": "Show the version."}
+_EXAMPLES = """
     isotopic demo                               fit the bundled corpus and write a report
     isotopic fit texts/ -k 20 -o out            fit a folder of .txt files
     isotopic fit counts.mtx -k 20 -o out        fit a count matrix (many formats)
     isotopic report out --open                  open the report
     isotopic transform out new.csv -o w.csv     infer the weights of new samples
     isotopic select counts.npz -k 5:50:5        choose the number of components
+    isotopic fit --help                         describe a command and its options
     eval "$(_ISOTOPIC_COMPLETE=bash_source isotopic)"    completion (or zsh_source, fish_source)
-    """,
-)
-@click.version_option(isotopic.__version__, prog_name="isotopic", message="%(prog)s %(version)s")
-def app() -> None:
-    """Find the parts in count data: NMF, PLSA, LDA and Gamma-Poisson as one model."""
-
-
-for command in (fit, transform, report, select, convert, verify, info, demo):
-    app.add_command(command)
+    """
+_INTERRUPTED = 130
 
 
 def run(argv: Sequence[str] | None) -> int:
@@ -56,22 +42,56 @@ def run(argv: Sequence[str] | None) -> int:
             stream.reconfigure(errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = app.main(arguments, "isotopic", standalone_mode=False, obj=arguments)
-    except click.exceptions.Abort:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
         return _fail("Interrupted.", _INTERRUPTED, arguments)
-    except click.ClickException as error:
-        if isinstance(error, click.UsageError) and error.ctx is not None:
-            click.echo(error.ctx.get_usage(), err=True)
-        return _fail(error.format_message(), error.exit_code, arguments)
+    except CommandExit as end:
+        return end.code
+    except InputError as error:
+        return _fail(str(error), 2, arguments)
     except BrokenPipeError:  # the reader, such as head, has closed the pipe
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more to flush
         return 1
-    return code if isinstance(code, int) else 0
+    return code
+
+
+def find_command(name: str) -> Any:
+    """Import a command when it is asked for, since most need slow libraries."""
+    if name not in COMMANDS:
+        known = " ".join(COMMANDS)
+        raise UsageError(
+            f"No such command {name!r}.{suggest(name, COMMANDS)} The commands are: {known}."
+        )
+    return getattr(import_module(f"isotopic.cli.{name}"), name)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    shell = os.environ.get("_ISOTOPIC_COMPLETE")
+    if shell is not None:
+        return int(import_module("isotopic.cli.completion").complete(shell))
+    first = arguments[0] if arguments else "--help"
+    if first in ("-h", "--help"):
+        print(_help_text())
+        return 0 if arguments else 2
+    if first == "--version":
+        print(f"isotopic {isotopic.__version__}")
+        return 0
+    if first.startswith("-"):
+        flags = [flag for flags in _OPTIONS for flag in flags.split(", ")]
+        raise UsageError(f"No such option: {first}.{suggest(first, flags)} See isotopic --help.")
+    return int(find_command(first).run(arguments[1:]))
+
+
+def _help_text() -> str:
+    about = "Find the parts in count data: NMF, PLSA, LDA and Gamma-Poisson as one model."
+    groups = {"Commands": list(COMMANDS.items()), "Options": list(_OPTIONS.items())}
+    return help_page("Usage: isotopic COMMAND [OPTIONS]", about, groups, _EXAMPLES)
 
 
 def _fail(message: str, code: int, arguments: Sequence[str]) -> int:
     """Print the error, also as JSON if that was asked for, and return the exit code."""
-    click.echo(f"isotopic: error: {printable(message)}", err=True)
+    print(f"isotopic: error: {printable(message)}", file=sys.stderr)
     if "--json" in arguments:
-        click.echo(as_json({"error": message, "exit_code": code}))
+        print(as_json({"error": message, "exit_code": code}))
     return code

@@ -1,16 +1,19 @@
 """``isotopic demo``."""
 
+from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 from isotopic._core import native
 from isotopic.cli import options
+from isotopic.cli.command import command
 from isotopic.cli.folder import REPORT, Fit, check_folder, write_fit
-from isotopic.cli.output import as_json, printable, topic_facts, topic_lines
+from isotopic.cli.output import as_json, printable
 from isotopic.cli.report import open_in_browser
+from isotopic.cli.topic_summary import topic_facts, topic_lines
 from isotopic.datasets import load_kjv
 from isotopic.estimators import LDA
 from isotopic.io.data import CountData, as_count_data
@@ -24,62 +27,46 @@ _ALPHA, _MAX_ITER, _TOL = 0.1, 600, 1e-4
 _HISTORY_LINES = 12
 
 
-@click.command(
-    cls=options.CommandWithExamples,
-    short_help="Fit the bundled corpus, print its topics and write a report.",
-    epilog="""
+@command(
+    replace(options.COMPONENTS, default=20),
+    replace(options.SEED, default=5),
+    replace(options.OUTPUT_FOLDER, default=Path("isotopic-demo"), is_required=False),
+    options.OPEN,
+    options.FORCE,
+    options.JSON,
+    options.THREADS,
+    examples="""
     isotopic demo --open
     isotopic demo --components 10 --seed 7 -o ten-topics
     """,
 )
-@options.components_option(default=20)
-@options.seed_option(default=5)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("isotopic-demo"),
-    show_default=True,
-    help="Folder to write.",
-)
-@options.threads_option
-@options.open_option
-@options.force_option
-@options.json_option
-def demo(
-    components: int,
-    seed: int,
-    output: Path,
-    threads: int | None,
-    open_: bool,
-    force: bool,
-    json_: bool,
-) -> int:
+def demo(given: Namespace) -> int:
     """Fit LDA to the chapters of the King James Bible, print its topics and write a report."""
-    check_folder(output, force)
+    output: Path = given.output
+    check_folder(output, given.force)
     corpus = load_kjv()
     data = as_count_data(loaded(corpus.data, corpus.sample_names, corpus.feature_names), "bundled")
     model = LDA(
-        components,
+        given.components,
         alpha=_ALPHA,
         eta=None,
         estimate="variational",
         init="random",
         max_iter=_MAX_ITER,
         tol=_TOL,
-        random_state=seed,
-        n_jobs=threads,
+        random_state=given.seed,
+        n_jobs=given.threads,
     ).fit(data.counts)
     fit = Fit(model, data, {"data": {"source": "isotopic.datasets.load_kjv"}})
     manifest = write_fit(output, fit, title="The King James Bible by chapter")
-    if json_:
+    if given.json:
         topics = topic_facts(model, data.feature_names)
-        click.echo(as_json({"output": str(output), **manifest, "topics": topics}))
+        print(as_json({"output": str(output), **manifest, "topics": topics}))
     else:
         lines = [*_heading_lines(data, model), "", *_history_lines(model), ""]
         lines += topic_lines(model, data.feature_names, data.sample_names)
-        click.echo("\n".join([*lines, "", printable(f"Report: {output / REPORT}")]))
-    if open_:
+        print("\n".join([*lines, "", printable(f"Report: {output / REPORT}")]))
+    if given.open:
         open_in_browser(output / REPORT)
     return 0
 

@@ -5,27 +5,27 @@ import signal
 import sys
 import threading
 import time
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import click
 
 from isotopic import Checkpoint
 from isotopic.blocks import Blocks
 from isotopic.cli import options, reading
+from isotopic.cli.command import CommandExit, Option, UsageError, command
 from isotopic.cli.folder import CHECKPOINT, REPORT, Fit, check_folder, write_fit
 from isotopic.cli.output import (
     as_json,
     library_errors_as_messages,
     print_message,
     printable,
-    topic_facts,
-    topic_lines,
     warnings_as_messages,
 )
 from isotopic.cli.report import open_in_browser
+from isotopic.cli.topic_summary import topic_facts, topic_lines
 from isotopic.io.read import TEXT_FORMATS
 from isotopic.progress import show_progress
 
@@ -33,10 +33,35 @@ from isotopic.progress import show_progress
 _TEXT_KEPT = 1000
 
 
-@click.command(
-    cls=options.CommandWithExamples,
-    short_help="Fit a model and write the results to a folder.",
-    epilog="""
+_TIME_LIMIT = Option(
+    "--time-limit",
+    "Stop fitting after this time and write what was found.",
+    "SECONDS",
+    options.number(above=0),
+)
+_CHECKPOINT = Option(
+    "--checkpoint",
+    "File from which an interrupted fit continues.",
+    "FILE",
+    options.parse_output_file,
+    default_text=f"OUTPUT/{CHECKPOINT}",
+)
+
+
+@command(
+    options.DATA,
+    replace(options.COMPONENTS, default=10),
+    *options.MODEL_OPTIONS,
+    _TIME_LIMIT,
+    _CHECKPOINT,
+    options.MEMORY_LIMIT,
+    options.OUTPUT_FOLDER,
+    options.NO_REPORT,
+    options.OPEN,
+    options.FORCE,
+    options.JSON,
+    *options.READING_OPTIONS,
+    examples="""
     isotopic fit texts/ -k 20 -o out                       a folder of .txt files
     isotopic fit news.csv --text-column body --min-df 5 -k 20 -o out
     isotopic fit filtered_feature_bc_matrix/ -k 10 -o out  10x Genomics
@@ -46,61 +71,39 @@ _TEXT_KEPT = 1000
     isotopic fit big.h5ad -k 20 --memory-limit 2GB -o out  data larger than memory
     """,
 )
-@options.data_argument
-@options.components_option(default=10)
-@options.output_folder_option
-@options.model_options
-@options.seed_option(default=0)
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
-    help="Stop fitting after this time and write what was found.",
-)
-@click.option(
-    "--checkpoint",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help=f"File from which an interrupted fit continues.  [default: OUTPUT/{CHECKPOINT}]",
-)
-@reading.memory_limit_option
-@options.no_report_option
-@options.open_option
-@options.force_option
-@options.json_option
-@reading.reading_options
-def fit(data: str, output: Path, **given: Any) -> int:
+def fit(given: Namespace) -> int:
     """Fit a model to DATA, a file or folder, and write the results to a folder.
 
     The folder holds the model, the topics and weights as Parquet and CSV, a JSON manifest and an
     HTML report. To continue an interrupted fit (Ctrl-C, SIGTERM), run the same command again.
     """
-    if given["open_"] and given["no_report"]:
-        raise click.UsageError("--open needs the report: leave out --no-report.")
-    limit = given["memory_limit"]
-    if given["open_"] and limit is not None:
-        raise click.UsageError("--open needs the report, which --memory-limit leaves out.")
-    settings = reading.reading_settings(given)
-    model = options.make_model(given, n_components=given["components"], random_state=given["seed"])
-    check_folder(output, given["force"])
+    if given.open and given.no_report:
+        raise UsageError("--open needs the report: leave out --no-report.")
+    data, output, limit = given.data, given.output, given.memory_limit
+    if given.open and limit is not None:
+        raise UsageError("--open needs the report, which --memory-limit leaves out.")
+    settings = options.reading_settings(given)
+    model = options.make_model(given, n_components=given.components, random_state=given.seed)
+    check_folder(output, given.force)
     with library_errors_as_messages():
         output.mkdir(parents=True, exist_ok=True)
-    checkpoint: Path = given["checkpoint"] or output / CHECKPOINT
+    checkpoint: Path = given.checkpoint or output / CHECKPOINT
     start = time.perf_counter()
     keep_text = _TEXT_KEPT if limit is None else 0  # only for the report
     with reading.open_data(data, settings | {"keep_text": keep_text}, limit, output) as (X, counts):
         seconds = {"reading": time.perf_counter() - start}
         _print_data(data, reading.describe_data(counts), settings, limit)
-        seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given["time_limit"])
+        seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given)
         source = {"source": str(Path(data).absolute()), "reading": settings}
         facts = {"data": source, "seconds": seconds, "stopped": stopped}
         result = Fit(model, counts, facts)
-        manifest = write_fit(output, result, report=not given["no_report"])
-        if given["checkpoint"] is None and stopped is None:
+        manifest = write_fit(output, result, report=not given.no_report)
+        if given.checkpoint is None and stopped is None:
             checkpoint.unlink(missing_ok=True)
-        _print_result(output, result, manifest, json_=given["json_"])
+        _print_result(output, result, manifest, json_=given.json)
     if stopped is not None:
-        print_message(f"Stopped by the time limit. To continue: {_this_command(force=True)}")
-    if given["open_"]:
+        print_message(f"Stopped by the time limit. To continue: {_this_command(given, force=True)}")
+    if given.open:
         open_in_browser(output / REPORT)
     return 0
 
@@ -126,16 +129,14 @@ def _print_data(path: str, facts: dict[str, Any], settings: dict[str, Any], limi
     print_message(text)
 
 
-def _fit_model(
-    model: Any, X: Any, checkpoint: Path, limit: float | None
-) -> tuple[float, str | None]:
+def _fit_model(model: Any, X: Any, checkpoint: Path, given: Namespace) -> tuple[float, str | None]:
     """Fit a model; return the seconds, and which limit stopped it.
 
     An interruption leaves a checkpoint and ends the command.
     """
     if checkpoint.exists():
         print_message(f"Continuing from {checkpoint}")
-    start, stopped = time.perf_counter(), None
+    start, limit, stopped = time.perf_counter(), given.time_limit, None
 
     def is_too_late(_: Any) -> bool:
         nonlocal stopped
@@ -160,10 +161,10 @@ def _fit_model(
         if checkpoint.exists():
             done = getattr(model, "n_iter_", "some")
             print_message(f"Interrupted after {done} iterations, saved in {checkpoint}.")
-            print_message(f"To continue: {_this_command()}")
+            print_message(f"To continue: {_this_command(given)}")
         else:
             print_message("Interrupted before the first iteration. Nothing was written.")
-        raise click.exceptions.Exit(128 + max(signals, default=signal.SIGINT)) from None
+        raise CommandExit(128 + max(signals, default=signal.SIGINT)) from None
     finally:
         model.set_params(callbacks=None)
     return time.perf_counter() - start, stopped
@@ -191,20 +192,19 @@ def _print_result(output: Path, fit: Fit, manifest: dict[str, Any], *, json_: bo
     model, data = fit.model, fit.data
     if json_:
         topics = topic_facts(model, data.feature_names)
-        click.echo(as_json({"output": str(output), **manifest, "topics": topics}))
+        print(as_json({"output": str(output), **manifest, "topics": topics}))
         return
     result = "converged" if model.converged_ else "not converged"
-    click.echo(
+    print(
         f"{type(model).__name__} with {len(model.components_)} topics: {model.n_iter_} iterations "
         f"in {manifest['seconds']['fitting']:.1f} s, {result}\n"
     )
-    click.echo("\n".join(topic_lines(model, data.feature_names, data.sample_names)))
-    click.echo("\n" + printable(f"Wrote {output}"))
+    print("\n".join(topic_lines(model, data.feature_names, data.sample_names)))
+    print("\n" + printable(f"Wrote {output}"))
     if REPORT in manifest["files"]:
-        click.echo(printable(f"Report: {output / REPORT}"))
+        print(printable(f"Report: {output / REPORT}"))
 
 
-def _this_command(*, force: bool = False) -> str:
-    arguments: list[str] = click.get_current_context().obj
-    extra = ["--force"] if force and "--force" not in arguments else []
-    return shlex.join(["isotopic", *arguments, *extra])
+def _this_command(given: Namespace, *, force: bool = False) -> str:
+    extra = ["--force"] if force and not given.force else []
+    return shlex.join(["isotopic", *given.arguments, *extra])

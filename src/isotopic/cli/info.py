@@ -1,11 +1,11 @@
 """``isotopic info``."""
 
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-import click
-
 from isotopic.cli import options, reading
+from isotopic.cli.command import command
 from isotopic.cli.folder import MANIFEST, describe_software, read_folder
 from isotopic.cli.output import align_columns, as_json, printable, short
 from isotopic.io import CountData
@@ -14,31 +14,30 @@ from isotopic.io import CountData
 _NAMES = 5
 
 
-@click.command(
-    cls=options.CommandWithExamples,
-    short_help="Describe this installation, a data file or a fit.",
-    epilog="""
+@command(
+    options.OPTIONAL_DATA,
+    options.JSON,
+    *options.READING_OPTIONS,
+    examples="""
     isotopic info               versions, instruction set, threads
     isotopic info counts.mtx    what a file holds and how it would be read
     isotopic info out           a fit and its data
     """,
 )
-@click.argument("data", required=False, type=click.Path(exists=True))
-@options.json_option
-@reading.reading_options
-def info(data: str | None, **given: Any) -> int:
+def info(given: Namespace) -> int:
     """Describe this installation, or DATA: a count file or the folder of a fit."""
+    data: str | None = given.data
     if data is None:
         facts: dict[str, Any] = dict(describe_software())
     elif (Path(data) / MANIFEST).is_file():
         facts = _fit_facts(Path(data))
     else:
-        facts = _data_facts(reading.read_data(data, reading.reading_settings(given)))
-    if given["json_"]:
-        click.echo(as_json(facts))
+        facts = _data_facts(reading.read_data(data, options.reading_settings(given)))
+    if given.json:
+        print(as_json(facts))
     else:
         rows = [(name, _format(value)) for name, value in facts.items()]
-        click.echo("\n".join(align_columns(rows)))
+        print("\n".join(align_columns(rows)))
     return 0
 
 

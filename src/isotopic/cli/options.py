@@ -1,177 +1,293 @@
-"""Arguments and options that several commands share, and help texts that end with examples."""
+"""The options of the commands, each declared once, and the models they describe."""
 
 import json
+import math
+from argparse import Namespace
 from collections.abc import Callable
-from functools import partial
-from inspect import cleandoc
+from dataclasses import replace
 from pathlib import Path
-from textwrap import indent
-from typing import Any, TypeVar
+from typing import Any
 
-import click
-
-from isotopic.cli.output import InputError
+from isotopic.cli.command import Option
+from isotopic.cli.output import InputError, library_errors_as_messages
 from isotopic.estimators import MODELS
 from isotopic.init import STRATEGIES
+from isotopic.io import FORMATS
 from isotopic.solvers import SOLVERS
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 # The named models; TopicModel needs priors, which have no option.
-MODEL_NAMES = list(MODELS)
-MODEL_NAMES.remove("TopicModel")
+MODEL_NAMES = tuple(name for name in MODELS if name != "TopicModel")
 
 
-class CommandWithExamples(click.Command):
-    """A command whose ``--help`` ends with its epilog: examples of its use."""
-
-    def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples without rewrapping their lines."""
-        formatter.write(f"\nExamples:\n{indent(cleandoc(self.epilog or ''), '  ')}\n")
+# How the values of options are parsed
 
 
-data_argument = click.argument("data", type=click.Path(exists=True))
-folder_argument = click.argument(
-    "folder", type=click.Path(exists=True, file_okay=False, path_type=Path)
-)
-output_folder_option = click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write."
-)
-no_report_option = click.option("--no-report", is_flag=True, help="Do not write the HTML report.")
-json_option = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
-force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
-open_option = click.option("--open", "open_", is_flag=True, help="Open the report in a browser.")
-components_option = partial(
-    click.option,
-    "-k",
-    "--components",
-    type=click.IntRange(1),
-    metavar="N",
-    show_default=True,
-    help="Number of components (topics).",
-)
-seed_option = partial(
-    click.option,
-    "--seed",
-    type=click.IntRange(0),
-    metavar="N",
-    show_default=True,
-    help="Seed of the random start.",
-)
-threads_option = click.option(
-    "--threads",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Number of threads; it does not change the result.  [default: all cores]",
-)
+def integer(least: int) -> Callable[[str], int]:
+    """Return a parser of whole numbers that are at least ``least``."""
+
+    def parse(text: str) -> int:
+        number = int(text) if text.strip().lstrip("+-").isdecimal() else least - 1
+        if number < least:
+            raise ValueError(f"{text!r} is not a whole number of at least {least}.")
+        return number
+
+    return parse
 
 
-def parse_numbers(_: Any, parameter: click.Parameter, text: str | None) -> Any:
+def number(*, above: float = -math.inf, below: float = math.inf) -> Callable[[str], float]:
+    """Return a parser of numbers between two limits, which are excluded."""
+    limits = [f"above {above:g}"] * (above > -math.inf) + [f"below {below:g}"] * (below < math.inf)
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not above < value < below:
+            raise ValueError(f"{text!r} is not a number {' and '.join(limits)}.")
+        return value
+
+    return parse
+
+
+def parse_tolerance(text: str) -> float:
+    """Return a number that is not negative."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value >= 0:
+        raise ValueError(f"{text!r} is not a number of at least 0.")
+    return value
+
+
+def parse_numbers(text: str) -> Any:
     """Return a number, a list of comma-separated numbers, or a word such as ``auto``."""
-    if text is None or text.isalpha():
+    if text.isalpha():
         return text
     try:
         found = list(map(float, text.split(",")))
     except ValueError:
-        raise click.BadParameter(
-            f"{text!r} is neither a number nor a comma-separated list of numbers.", param=parameter
+        raise ValueError(
+            f"{text!r} is neither a number nor a comma-separated list of numbers."
         ) from None
     return found[0] if len(found) == 1 else found
 
 
-def parse_assignments(_: Any, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
-    """Return ``NAME=VALUE`` options as a dict; a value is JSON, or else plain text."""
-    found: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not (equals and name.isidentifier()):
-            raise click.BadParameter(f"{text!r} is not of the form NAME=VALUE.", param=parameter)
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
+def parse_frequency(text: str) -> int | float:
+    """Return a number of documents, or with a decimal point a fraction of them."""
+    try:
+        value = int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        value = -1
+    if not value >= 0 or (isinstance(value, float) and value > 1):
+        raise ValueError(
+            f"{text!r} is neither a number of documents (such as 5) nor a fraction from 0.0 to 1.0."
+        )
+    return value
 
+
+def parse_assignment(text: str) -> tuple[str, Any]:
+    """Return the name and the value of ``NAME=VALUE``; the value is JSON, or else plain text."""
+    name, equals, value = text.partition("=")
+    if not (equals and name.isidentifier()):
+        raise ValueError(f"{text!r} is not of the form NAME=VALUE.")
+    try:
+        return name, json.loads(value)
+    except (ValueError, RecursionError):
+        return name, value
+
+
+def parse_existing(text: str) -> str:
+    """Return a path that exists."""
+    if not Path(text).exists():
+        raise ValueError(f"{text!r} does not exist.")
+    return text
+
+
+def parse_output_file(text: str) -> Path:
+    """Return the path of a file to write."""
+    if Path(text).is_dir():
+        raise ValueError(f"{text!r} is a folder, but must be a file.")
+    return Path(text)
+
+
+def parse_folder(text: str) -> Path:
+    """Return the path of a folder that exists."""
+    if not Path(parse_existing(text)).is_dir():
+        raise ValueError(f"{text!r} is a file, but must be the folder of a fit.")
+    return Path(text)
+
+
+# Arguments, and options of several commands
+
+DATA = Option("data", "File or folder to read.", parse=parse_existing, is_required=True)
+OPTIONAL_DATA = replace(DATA, is_required=False)
+FOLDER = Option("folder", "Folder of a fit.", parse=parse_folder, is_required=True)
+
+COMPONENTS = Option(
+    "-k, --components", "Number of components (topics).", "N", integer(1), group="Model"
+)
+SEED = Option("--seed", "Seed of the random start.", "N", integer(0), default=0, group="Model")
+THREADS = Option(
+    "--threads",
+    "Number of threads; it does not change the result.",
+    "N",
+    integer(1),
+    default_text="all cores",
+)
+OUTPUT_FOLDER = Option(
+    "-o, --output", "Folder to write.", "FOLDER", Path, group="Output", is_required=True
+)
+NO_REPORT = Option("--no-report", "Do not write the HTML report.", group="Output", is_flag=True)
+OPEN = Option("--open", "Open the report in a browser.", group="Output", is_flag=True)
+FORCE = Option("--force", "Overwrite existing files.", group="Output", is_flag=True)
+JSON = Option("--json", "Print JSON instead of text.", group="Output", is_flag=True)
+MEMORY_LIMIT = Option(
+    "--memory-limit",
+    "Read DATA in row blocks and use at most this much memory, such as 2GB.",
+    "SIZE",
+)
+
+# The model and its parameters
+
+MODEL = Option(
+    "--model",
+    f"Model to fit: {', '.join(MODEL_NAMES)}. Options you leave out keep the model's defaults.",
+    "NAME",
+    default="NMF",
+    choices=MODEL_NAMES,
+    group="Model",
+)
 
 # The parameters of models that have an option of the same name.
-_PARAMETERS: dict[str, dict[str, Any]] = {
-    "alpha": {
-        "callback": parse_numbers,
-        "metavar": "X[,X...]",
-        "help": "LDA: Dirichlet concentration of the weights, or auto.",
-    },
-    "eta": {
-        "callback": parse_numbers,
-        "metavar": "X",
-        "help": "LDA: Dirichlet concentration of the topics, or auto.",
-    },
-    "shape": {
-        "callback": parse_numbers,
-        "metavar": "X[,X...]",
-        "help": "GammaPoisson: shape of the Gamma prior of the weights.",
-    },
-    "rate": {
-        "callback": parse_numbers,
-        "metavar": "X[,X...]",
-        "help": "GammaPoisson: rate of the Gamma prior of the weights.",
-    },
-    "solver": {"type": click.Choice(list(SOLVERS)), "help": "Solver of the fit."},
-    "init": {"type": click.Choice(list(STRATEGIES)), "help": "How the fit is initialised."},
-    "max_iter": {
-        "type": click.IntRange(0),
-        "metavar": "N",
-        "help": "Maximum number of iterations.",
-    },
-    "tol": {
-        "type": click.FloatRange(0),
-        "metavar": "X",
-        "help": "Stop when an update would move at most this fraction of the counts.",
-    },
-    "n_init": {
-        "type": click.IntRange(1),
-        "metavar": "N",
-        "help": "Number of initialisations; the best fit is kept.",
-    },
-}
+_PARAMETERS = (
+    Option(
+        "--alpha",
+        "LDA: Dirichlet concentration of the weights, or auto.",
+        "X[,X...]",
+        parse_numbers,
+    ),
+    Option("--eta", "LDA: Dirichlet concentration of the topics, or auto.", "X", parse_numbers),
+    Option(
+        "--shape",
+        "GammaPoisson: shape of the Gamma prior of the weights.",
+        "X[,X...]",
+        parse_numbers,
+    ),
+    Option(
+        "--rate", "GammaPoisson: rate of the Gamma prior of the weights.", "X[,X...]", parse_numbers
+    ),
+    Option("--solver", f"Solver of the fit: {', '.join(SOLVERS)}.", "NAME", choices=tuple(SOLVERS)),
+    Option(
+        "--init",
+        f"How the fit is initialised: {', '.join(STRATEGIES)}.",
+        "NAME",
+        choices=tuple(STRATEGIES),
+    ),
+    Option("--max-iter", "Maximum number of iterations.", "N", integer(0)),
+    Option(
+        "--tol",
+        "Stop when an update would move at most this fraction of the counts.",
+        "X",
+        parse_tolerance,
+    ),
+    Option("--n-init", "Number of initialisations; the best fit is kept.", "N", integer(1)),
+)
+_SET = Option(
+    "--set",
+    "Set any other parameter of the model.",
+    "NAME=VALUE",
+    parse_assignment,
+    is_repeatable=True,
+    group="Model",
+)
+
+#: The options that choose the model and set its parameters.
+MODEL_OPTIONS = (
+    MODEL,
+    *(replace(option, group="Model") for option in _PARAMETERS),
+    _SET,
+    SEED,
+    THREADS,
+)
 
 # Parameters that --set must not change, since other options or the command set them.
-_RESERVED = {"n_components", "random_state", "n_jobs", "callbacks", "verbose", *_PARAMETERS}
+_RESERVED = {"n_components", "random_state", "n_jobs", "callbacks", "verbose"} | {
+    option.key for option in _PARAMETERS
+}
 
 
-def model_options(command: _Command) -> _Command:
-    """Add the options that choose the model and set its parameters."""
-    command = threads_option(command)
-    command = click.option(
-        "--set",
-        "others",
-        multiple=True,
-        callback=parse_assignments,
-        metavar="NAME=VALUE",
-        help="Set any other parameter of the model. Can be repeated.",
-    )(command)
-    for name, settings in reversed(_PARAMETERS.items()):
-        command = click.option("--" + name.replace("_", "-"), **settings)(command)
-    return click.option(
-        "--model",
-        type=click.Choice(MODEL_NAMES, case_sensitive=False),
-        metavar="NAME",
-        default="NMF",
-        show_default=True,
-        help=f"Model to fit: {', '.join(MODEL_NAMES)}. "
-        "Options you leave out keep the model's defaults.",
-    )(command)
-
-
-def make_model(given: dict[str, Any], **settings: Any) -> Any:
+def make_model(given: Namespace, **settings: Any) -> Any:
     """Return the unfitted model that the options ask for; reject parameters that it lacks."""
-    name = given["model"]
-    parameters = {key: given[key] for key in _PARAMETERS if given[key] is not None}
+    name, others = given.model, dict(given.set or [])
+    asked = {option.key: getattr(given, option.key) for option in _PARAMETERS}
+    parameters = {key: value for key, value in asked.items() if value is not None}
     accepted = MODELS[name]().get_params()
-    for parameter in (*parameters, *given["others"]):
+    for parameter in (*parameters, *others):
         if parameter not in accepted:
             having = [other for other in MODELS if parameter in MODELS[other]().get_params()]
             advice = f" Models that have it: {', '.join(having)}." if having else ""
             raise InputError(f"{name} has no parameter {parameter!r}.{advice}")
-    for parameter in sorted(_RESERVED & set(given["others"])):
+    for parameter in sorted(_RESERVED & set(others)):
         raise InputError(f"--set cannot change {parameter!r}: use the option of the command.")
-    return MODELS[name](**settings, n_jobs=given["threads"], **parameters, **given["others"])
+    return MODELS[name](**settings, n_jobs=given.threads, **parameters, **others)
+
+
+# How data is read
+
+#: The arguments of ``read_counts`` that have an option of the same name.
+READING_OPTIONS = tuple(
+    replace(option, group="Reading DATA")
+    for option in (
+        Option(
+            "--format",
+            f"Format of DATA, if it is not recognised: {', '.join(FORMATS)}.",
+            "NAME",
+            choices=FORMATS,
+        ),
+        Option("--transpose", "Rows of DATA are features and columns are samples.", is_flag=True),
+        Option("--sample-names", "Sample names, one per line.", "FILE"),
+        Option("--feature-names", "Feature names, one per line.", "FILE"),
+        Option("--layer", "Layer of an AnnData file.", "NAME", default_text="X"),
+        Option("--text-column", "Column or JSON key that holds the documents.", "NAME"),
+        Option("--name-column", "Column or JSON key that holds the sample names.", "NAME"),
+        Option(
+            "--stop-words",
+            "Words of documents to ignore. A FILE has one word per line.",
+            "english|none|FILE",
+            default="english",
+        ),
+        Option(
+            "--min-df",
+            "Ignore terms in fewer than N documents. With a decimal point, N is a fraction.",
+            "N",
+            parse_frequency,
+            default=2,
+        ),
+        Option(
+            "--max-df",
+            "Ignore terms in more than N documents. With a decimal point, N is a fraction.",
+            "N",
+            parse_frequency,
+            default=1.0,
+        ),
+        Option(
+            "--max-features", "Keep only this many of the most frequent terms.", "N", integer(1)
+        ),
+        Option("--encoding", "Encoding of text files.", "NAME", default="utf-8"),
+    )
+)
+
+
+def reading_settings(given: Namespace) -> dict[str, Any]:
+    """Return the arguments of :func:`isotopic.read_counts` that the options stand for."""
+    settings = {option.key: getattr(given, option.key) for option in READING_OPTIONS}
+    words = settings["stop_words"]
+    if words == "none":
+        settings["stop_words"] = None
+    elif words != "english":
+        with library_errors_as_messages():
+            text = Path(words).read_text(encoding=given.encoding)
+        settings["stop_words"] = text.split()
+    return settings

@@ -12,19 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import click
-import numpy as np
-from rich.cells import cell_len
-from rich.console import Console
-from rich.markup import escape
-from scipy.special import rel_entr
-
-from isotopic.arrays import Array
-from isotopic.evaluate import prevalence
-from isotopic.kernels import normalized
-
-# Distinctive terms and main samples that are printed of each topic.
-_TERMS, _SAMPLES = 7, 3
+from isotopic.terminal import LiveLine, can_show_live_lines
 
 # Control characters, invisible formatting marks (some reverse the direction of text), lone
 # surrogates and line separators. Emoji and some scripts need the two joiners.
@@ -53,6 +41,19 @@ def short(text: str, longest: int = 20) -> str:
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
+def count_cells(text: str) -> int:
+    """Return how many columns of a terminal a text takes: East Asian characters take two."""
+    widths = (
+        0
+        if unicodedata.category(letter) in ("Mn", "Me", "Cf")
+        else 2
+        if unicodedata.east_asian_width(letter) in "WF"
+        else 1
+        for letter in text
+    )
+    return sum(widths)
+
+
 def align_columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> list[str]:
     """Return one line for each row, its cells aligned; wide characters count as two columns.
 
@@ -65,64 +66,32 @@ def align_columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> l
     """
     columns = []
     for i, column in enumerate(zip(*rows, strict=True)):
-        width, cells = max(map(cell_len, column)), []
+        width, cells = max(map(count_cells, column)), []
         for cell in column:
-            padding = " " * (width - cell_len(cell))
+            padding = " " * (width - count_cells(cell))
             cells.append(padding + cell if i in right else cell + padding)
         columns.append(cells)
     return list(map(str.rstrip, map("  ".join, zip(*columns, strict=True))))
 
 
-def distinctive_terms(model: Any, feature_names: Array) -> tuple[Array, Array]:
-    """Return the share of each topic, and its terms that are frequent in it and rare elsewhere.
-
-    These have the largest terms in the KL divergence of the topic from the mean topic.
-    """
-    shares, topics = prevalence(model), normalized(model.components_)
-    divergences = rel_entr(topics, shares @ topics)
-    order = np.argsort(-divergences, axis=1, kind="stable")[:, :_TERMS]
-    return shares, feature_names[order]
-
-
-def topic_lines(model: Any, feature_names: Array, sample_names: Any) -> list[str]:
-    """Return a table of the topics, largest first: share, distinctive terms, main samples."""
-    shares, terms = distinctive_terms(model, feature_names)
-    rows = [("topic", "share", "distinctive terms", "samples with the largest weights")]
-    for topic in np.argsort(-shares, kind="stable"):
-        samples = sample_names[np.argsort(-model.weights_[:, topic], kind="stable")[:_SAMPLES]]
-        terms_text, samples_text = (
-            " ".join(map(short, terms[topic])),
-            ", ".join(map(short, samples)),
-        )
-        rows.append((str(topic), f"{shares[topic]:.1%}", terms_text, samples_text))
-    return align_columns(rows, right=(0, 1))
-
-
-def topic_facts(model: Any, feature_names: Array) -> list[dict[str, Any]]:
-    """Return the share and the distinctive terms of each topic, for JSON."""
-    shares, terms = distinctive_terms(model, feature_names)
-    return [
-        {"topic": k, "share": shares[k], "terms": terms[k].tolist()} for k in range(len(shares))
-    ]
-
-
 def print_result(facts: dict[str, Any], line: str, *, json_: bool) -> None:
     """Print the result of a command as JSON, or as one line."""
-    click.echo(as_json(facts) if json_ else printable(line))
+    print(as_json(facts) if json_ else printable(line))
 
 
 def print_message(line: str) -> None:
     """Print a line for the user on stderr; stdout is left to results."""
-    click.echo(printable(line), err=True)
+    print(printable(line), file=sys.stderr, flush=True)
 
 
 @contextmanager
 def waiting(text: str) -> Iterator[None]:
     """Show on a terminal what the command is doing; a fit has its own display."""
-    if not sys.stderr.isatty():
+    if not can_show_live_lines(sys.stderr):
         yield
         return
-    with Console(stderr=True).status(escape(short(text, 70))):
+    with LiveLine(sys.stderr) as line:
+        line.show(short(text, 70))
         yield
 
 
@@ -142,10 +111,8 @@ def warnings_as_messages() -> Iterator[None]:
                 printed.add(message)
 
 
-class InputError(click.ClickException):
+class InputError(Exception):
     """The data, a file or an option cannot be used; the message says why and what to do."""
-
-    exit_code = 2
 
 
 @contextmanager
@@ -168,7 +135,7 @@ def as_json(value: Any) -> str:
 
 
 def _to_json_types(value: Any) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)):
+    if hasattr(value, "tolist"):  # an array or a number of NumPy
         value = value.tolist()
     if isinstance(value, dict):
         values = map(_to_json_types, value.values())

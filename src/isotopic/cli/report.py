@@ -1,45 +1,47 @@
 """``isotopic report``."""
 
 import webbrowser
+from argparse import Namespace
 from pathlib import Path
 
-import click
-
 from isotopic.cli import options
+from isotopic.cli.command import Option, command
 from isotopic.cli.folder import REPORT, check_free, read_folder, write_fit_report
 from isotopic.cli.output import print_message, print_result
 
+_OUTPUT = Option(
+    "-o, --output",
+    "HTML file to write.",
+    "FILE",
+    options.parse_output_file,
+    default_text=f"FOLDER/{REPORT}",
+    group="Output",
+)
+_TITLE = Option("--title", "Title of the page.", "TEXT")
 
-@click.command(
-    cls=options.CommandWithExamples,
-    short_help="Write the HTML report of a fit.",
-    epilog="""
+
+@command(
+    options.FOLDER,
+    _OUTPUT,
+    _TITLE,
+    options.OPEN,
+    options.FORCE,
+    options.JSON,
+    examples="""
     isotopic report out --open            open out/report.html; write it first if it is missing
     isotopic report out -o topics.html
     """,
 )
-@options.folder_argument
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="HTML file to write.  [default: FOLDER/report.html]",
-)
-@click.option("--title", help="Title of the page.")
-@options.open_option
-@options.force_option
-@options.json_option
-def report(
-    folder: Path, output: Path | None, title: str | None, open_: bool, force: bool, json_: bool
-) -> int:
+def report(given: Namespace) -> int:
     """Write the report of the fit in FOLDER: one HTML file that needs no network."""
-    path = folder / REPORT if output is None else output
-    if not (open_ and path.exists() and not force and output is None and title is None):
-        check_free([path], force)
-        write_fit_report(read_folder(folder), path, title=title)
+    is_default = given.output is None and given.title is None
+    path = given.folder / REPORT if given.output is None else given.output
+    if not (given.open and path.exists() and not given.force and is_default):
+        check_free([path], given.force)
+        write_fit_report(read_folder(given.folder), path, title=given.title)
     facts = {"report": str(path), "bytes": path.stat().st_size}
-    print_result(facts, f"Report: {path}", json_=json_)
-    if open_:
+    print_result(facts, f"Report: {path}", json_=given.json)
+    if given.open:
         open_in_browser(path)
     return 0
 

@@ -1,14 +1,15 @@
 """``isotopic select``."""
 
 import re
+from argparse import Namespace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-import click
 import pyarrow
 
 from isotopic.cli import options, reading
+from isotopic.cli.command import Option, command
 from isotopic.cli.folder import check_free, write_tables
 from isotopic.cli.output import (
     InputError,
@@ -23,50 +24,44 @@ from isotopic.select import Selection, select_components
 _TABLE, _PLOT = "selection.csv", "selection.png"
 
 
-@click.command(
-    cls=options.CommandWithExamples,
-    short_help="Choose the number of components.",
-    epilog="""
+_COMPONENTS = replace(
+    options.COMPONENTS,
+    help="Numbers of components to try.",
+    metavar="FIRST:LAST[:STEP]|K,K...",
+    parse=str,
+    is_required=True,
+)
+_REPEATS = Option(
+    "--repeats", "Fits for each number of components.", "N", options.integer(2), default=3
+)
+_TEST_SIZE = Option(
+    "--test-size",
+    "Fraction of the samples to hold out.",
+    "X",
+    options.number(above=0, below=1),
+    default=0.1,
+)
+_OUTPUT = replace(
+    options.OUTPUT_FOLDER, help=f"Folder to write {_TABLE} and {_PLOT} to.", is_required=False
+)
+
+
+@command(
+    options.DATA,
+    _COMPONENTS,
+    _REPEATS,
+    _TEST_SIZE,
+    *options.MODEL_OPTIONS,
+    _OUTPUT,
+    options.FORCE,
+    options.JSON,
+    *options.READING_OPTIONS,
+    examples="""
     isotopic select counts.npz -k 5:50:5             5, 10, 15, ... 50
     isotopic select texts/ -k 10,20,50 --repeats 5 -o selection
     """,
 )
-@options.data_argument
-@click.option(
-    "-k",
-    "--components",
-    required=True,
-    metavar="FIRST:LAST[:STEP]|K,K...",
-    help="Numbers of components to try.",
-)
-@click.option(
-    "--repeats",
-    type=click.IntRange(2),
-    metavar="N",
-    default=3,
-    show_default=True,
-    help="Fits for each number of components.",
-)
-@click.option(
-    "--test-size",
-    metavar="X",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.1,
-    show_default=True,
-    help="Fraction of the samples to hold out.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help=f"Folder to write {_TABLE} and {_PLOT} to.",
-)
-@options.model_options
-@options.seed_option(default=0)
-@options.force_option
-@options.json_option
-@reading.reading_options
-def select(data: str, output: Path | None, **given: Any) -> int:
+def select(given: Namespace) -> int:
     """Compare numbers of components on DATA by held-out likelihood and stability.
 
     Each model is fitted several times, each time without a part of the samples. The score is the
@@ -74,11 +69,12 @@ def select(data: str, output: Path | None, **given: Any) -> int:
     sample's counts and predict the other half. Stability is the mean cosine similarity of matched
     topics between repetitions.
     """
-    numbers = component_numbers(given["components"])
+    numbers = component_numbers(given.components)
+    output: Path | None = given.output
     if output is not None:
-        check_free([output / _TABLE, output / _PLOT], given["force"])
+        check_free([output / _TABLE, output / _PLOT], given.force)
     model = options.make_model(given)
-    counts = reading.read_data(data, reading.reading_settings(given)).counts
+    counts = reading.read_data(given.data, options.reading_settings(given)).counts
 
     def print_score(number: int, repeat: int, score: float) -> None:
         print_message(f"{number} components, repetition {repeat + 1}: score {score:.5f}")
@@ -88,13 +84,13 @@ def select(data: str, output: Path | None, **given: Any) -> int:
             model,
             counts,
             numbers,
-            n_repeats=given["repeats"],
-            test_size=given["test_size"],
-            random_state=given["seed"],
+            n_repeats=given.repeats,
+            test_size=given.test_size,
+            random_state=given.seed,
             callback=print_score,
         )
     written = [] if output is None else _write_files(output, selection)
-    _print_result(selection, written, json_=given["json_"])
+    _print_result(selection, written, json_=given.json)
     return 0
 
 
@@ -129,8 +125,8 @@ def _print_result(selection: Selection, written: list[Path], *, json_: bool) -> 
     if json_:
         table = {name: column.tolist() for name, column in selection.table.items()}
         facts = {"best": selection.best, "simplest": selection.simplest, "table": table}
-        click.echo(as_json({**facts, "files": [str(path) for path in written]}))
+        print(as_json({**facts, "files": [str(path) for path in written]}))
         return
-    click.echo(repr(selection))
+    print(repr(selection))
     for path in written:
-        click.echo(printable(f"Wrote {path}"))
+        print(printable(f"Wrote {path}"))

@@ -1,10 +1,11 @@
 """``isotopic transform``."""
 
+from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 from scipy import sparse
 
@@ -12,6 +13,7 @@ from isotopic.arrays import Array
 from isotopic.blocks import BlockError, Blocks
 from isotopic.blocks.block import load_raw
 from isotopic.cli import options, reading
+from isotopic.cli.command import command
 from isotopic.cli.folder import Fit, check_free, read_folder, topic_table, write_tables
 from isotopic.cli.output import (
     InputError,
@@ -22,44 +24,44 @@ from isotopic.cli.output import (
 )
 from isotopic.io import CountData
 
+_OUTPUT = replace(
+    options.OUTPUT_FOLDER,
+    help="File to write: .csv or .parquet.",
+    metavar="FILE",
+    parse=options.parse_output_file,
+)
 
-@click.command(
-    cls=options.CommandWithExamples,
-    short_help="Infer the weights of new samples.",
-    epilog="""
+
+@command(
+    options.FOLDER,
+    options.DATA,
+    _OUTPUT,
+    options.FORCE,
+    options.JSON,
+    options.MEMORY_LIMIT,
+    options.THREADS,
+    *options.READING_OPTIONS,
+    examples="""
     isotopic transform out new_texts/ -o weights.csv
     isotopic transform out new.h5ad --layer counts -o weights.parquet
     isotopic transform out big.h5ad --memory-limit 2GB -o weights.parquet
     """,
 )
-@options.folder_argument
-@options.data_argument
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="File to write: .csv or .parquet.",
-)
-@reading.memory_limit_option
-@options.threads_option
-@options.force_option
-@options.json_option
-@reading.reading_options
-def transform(folder: Path, data: str, output: Path, **given: Any) -> int:
+def transform(given: Namespace) -> int:
     """Infer the weights of the samples in DATA under the topics of the fit in FOLDER.
 
     Features are matched by name. Of documents, only words that the fit has seen are counted.
     """
-    check_free([output], given["force"])
+    output: Path = given.output
+    check_free([output], given.force)
     if output.suffix not in (".csv", ".parquet"):
         raise InputError(f"The name of the output must end with .csv or .parquet: {output.name}")
-    fit = read_folder(folder)
-    fit.model.n_jobs = given["threads"]
-    settings = reading.reading_settings(given) | {"vocabulary": list(fit.data.feature_names)}
+    fit = read_folder(given.folder)
+    fit.model.n_jobs = given.threads
+    settings = options.reading_settings(given) | {"vocabulary": list(fit.data.feature_names)}
     ignored: list[float] = []
     with (
-        reading.open_data(data, settings, given["memory_limit"], output.parent) as (X, new),
+        reading.open_data(given.data, settings, given.memory_limit, output.parent) as (X, new),
         library_errors_as_messages(),
         warnings_as_messages(),
     ):
@@ -71,7 +73,7 @@ def transform(folder: Path, data: str, output: Path, **given: Any) -> int:
         )
     facts = {"output": str(output), "samples": n_samples, "components": len(fit.model.components_)}
     line = f"Wrote {output}: weights of {n_samples:,} samples"
-    print_result(facts | {"counts_left_out": left_out}, line, json_=given["json_"])
+    print_result(facts | {"counts_left_out": left_out}, line, json_=given.json)
     return 0
 
 

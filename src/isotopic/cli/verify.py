@@ -1,42 +1,48 @@
 """``isotopic verify``."""
 
+from argparse import Namespace
+from dataclasses import replace
 from typing import Any
 
-import click
-
 from isotopic.cli import options, reading
+from isotopic.cli.command import command
 from isotopic.cli.output import as_json, library_errors_as_messages
 from isotopic.verify import VerificationTable
 from isotopic.verify import verify as verify_claims
 from isotopic.verify.evidence import prepare_counts
 
+_COMPONENTS = replace(
+    options.COMPONENTS,
+    help="Number of components of the fits that check the claims.",
+    default=5,
+    group="Options",
+)
 
-@click.command(
-    cls=options.CommandWithExamples,
-    short_help="Check the claims of the paper on data.",
-    epilog="""
+
+@command(
+    options.OPTIONAL_DATA,
+    _COMPONENTS,
+    options.JSON,
+    *options.READING_OPTIONS,
+    examples="""
     isotopic verify                     on the bundled corpus
     isotopic verify counts.npz --json   on your counts, as JSON
     """,
 )
-@click.argument("data", required=False, type=click.Path(exists=True))
-@options.components_option(
-    default=5, help="Number of components of the fits that check the claims."
-)
-@options.json_option
-@reading.reading_options
-def verify(data: str | None, **given: Any) -> int:
+def verify(given: Namespace) -> int:
     """Check the algorithms, lemmas, corollaries and theorems of the paper on DATA.
 
     Without DATA, the bundled corpus is used.
 
     The exit code is 0 if all claims hold and 1 otherwise.
     """
-    X = None if data is None else reading.read_data(data, reading.reading_settings(given)).counts
+    X = None
+    if given.data is not None:
+        X = reading.read_data(given.data, options.reading_settings(given)).counts
     with library_errors_as_messages():
         X = None if X is None else prepare_counts(X)
-    table = verify_claims(X, given["components"])
-    click.echo(as_json(_facts(table)) if given["json_"] else str(table))
+    table = verify_claims(X, given.components)
+    print(as_json(_facts(table)) if given.json else str(table))
     return 0 if table.passed else 1
 
 

@@ -54,7 +54,7 @@ callbacks : callable, list of callables or None, default=None
     Each is called with an :class:`~isotopic.solvers.Iteration` after every iteration; one that
     returns ``True`` stops the fit. Set those of scikit-learn with ``set_callbacks``.
 verbose : int, default=0
-    Show progress: a live line on a terminal if rich is installed, else a line every so many
+    Show progress: a live line on a terminal, elsewhere a line every so many
     iterations."""
 
 _ATTRIBUTES = """\
