@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import run_python
 from scipy import sparse
 from scipy.io import mmwrite
 
@@ -553,6 +554,63 @@ def test_wrong_usage_is_one_line(arguments, message, counts, tmp_path, capsys):
     *messages, line = err.splitlines()  # a fit says what it has read
     assert message in line
     assert not any("error" in other for other in messages)
+
+
+# Without extras
+
+WITHOUT_EXTRAS = """
+import sys
+
+class Absent:
+    names = {
+        "click", "rich", "pyarrow", "pandas", "polars", "matplotlib", "h5py", "zarr", "anndata",
+        "dask", "distributed", "stopwordsiso",
+    }
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in self.names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from isotopic.cli import main
+for command in sys.argv[1:]:
+    code = main(command.split())
+    print(f"exit code {code} of {command}")
+"""
+
+
+def test_the_command_line_needs_no_extras(tmp_path):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for i in range(12):
+        word = "sailing ships" if i % 2 else "baking bread"
+        (texts / f"{i}.txt").write_text(f"The {word} {word}, of number{i % 3}")
+    commands = [
+        "info",
+        "fit texts -k 2 -o out",
+        "transform out texts -o weights.csv",
+        "report out -o page.html",
+        "select texts -k 1:2 --repeats 2 -o selection",
+        "convert out --to PLSA -o plsa",
+        "info plsa",
+        "fit texts -k 2 -o large --memory-limit 1GB",
+        "transform large texts -o weights-large.csv",
+        "transform out texts -o weights.parquet",
+    ]
+    run = run_python("-W", "error", "-c", WITHOUT_EXTRAS, *commands, cwd=tmp_path)
+    codes = re.findall(r"^exit code (\d) of (.*)$", run.stdout, flags=re.MULTILINE)
+    assert codes == [("2" if "parquet" in command else "0", command) for command in commands]
+    assert "Left out topics.parquet, weights.parquet: Parquet needs pyarrow" in run.stdout
+    assert "selection.png is left out" in run.stderr
+    assert "Or write a .csv file" in run.stderr.splitlines()[-1]
+    assert "Traceback" not in run.stderr
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert sorted(manifest["files"]) == sorted(os.listdir(tmp_path / "out"))
+    assert sorted(manifest["left_out"]) == ["topics.parquet", "weights.parquet"]
+    assert "sailing" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    model = isotopic.load(tmp_path / "out" / "model.isotopic")
+    table = pd.read_csv(tmp_path / "out" / "weights.csv", float_precision="round_trip")
+    np.testing.assert_array_equal(table.iloc[:, 1:].to_numpy(), model.weights_)
 
 
 # Help, versions, completion

@@ -25,6 +25,7 @@ from isotopic.cli.output import (
     warnings_as_messages,
 )
 from isotopic.cli.report import open_in_browser
+from isotopic.cli.tables import NEEDS_PYARROW
 from isotopic.cli.topic_summary import topic_facts, topic_lines
 from isotopic.io.read import TEXT_FORMATS
 from isotopic.progress import show_progress
@@ -74,8 +75,10 @@ _CHECKPOINT = Option(
 def fit(given: Namespace) -> int:
     """Fit a model to DATA, a file or folder, and write the results to a folder.
 
-    The folder holds the model, the topics and weights as Parquet and CSV, a JSON manifest and an
-    HTML report. To continue an interrupted fit (Ctrl-C, SIGTERM), run the same command again.
+    The folder holds the model, the topics and weights as CSV (and as Parquet, where pyarrow is
+    installed), a JSON manifest and an HTML report.
+
+    To continue an interrupted fit (Ctrl-C, SIGTERM), run the same command again.
     """
     if given.open and given.no_report:
         raise UsageError("--open needs the report: leave out --no-report.")
@@ -201,6 +204,8 @@ def _print_result(output: Path, fit: Fit, manifest: dict[str, Any], *, json_: bo
     )
     print("\n".join(topic_lines(model, data.feature_names, data.sample_names)))
     print("\n" + printable(f"Wrote {output}"))
+    if "left_out" in manifest:
+        print(printable(f"Left out {', '.join(manifest['left_out'])}: {NEEDS_PYARROW}"))
     if REPORT in manifest["files"]:
         print(printable(f"Report: {output / REPORT}"))
 

@@ -5,22 +5,26 @@ import os
 import platform
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow
 import scipy
 import sklearn
-from pyarrow import csv, parquet
 
 import isotopic
 from isotopic._core import native
 from isotopic.cli.output import InputError, as_json, library_errors_as_messages, waiting
 from isotopic.cli.reading import LargeData, describe_data
+from isotopic.cli.tables import (
+    NEEDS_PYARROW,
+    can_write_parquet,
+    read_first_column,
+    topic_table,
+    write_tables,
+)
 from isotopic.io import CountData, read_counts, write_counts
 from isotopic.report import write_report
 from isotopic.threads import available_cores
@@ -42,6 +46,7 @@ FILES = {
     REPORT: "the report; open it in a browser",
     MANIFEST: "this file",
 }
+PARQUET_FILES = tuple(name for name in FILES if name.endswith(".parquet"))
 _FORMAT_VERSION = 1
 
 # Rows of weights that are written at once.
@@ -85,12 +90,17 @@ def write_fit(
         if isinstance(fit.data, CountData):
             write_counts(folder / COUNTS, fit.data)
         topics = topic_table("feature", fit.data.feature_names, fit.model.components_.T)
-        for suffix in ("parquet", "csv"):
+        for suffix in ("parquet", "csv") if can_write_parquet() else ("csv",):
             write_tables([topics], folder / f"topics.{suffix}")
             write_tables(weight_tables(fit), folder / f"weights.{suffix}")
     written = time.perf_counter()
     manifest = describe_fit(fit)
     manifest["files"] = dict(FILES)
+    if not can_write_parquet():
+        manifest["left_out"] = dict.fromkeys(PARQUET_FILES, NEEDS_PYARROW)
+        for name in PARQUET_FILES:
+            del manifest["files"][name]
+            (folder / name).unlink(missing_ok=True)  # of an earlier fit
     if isinstance(fit.data, LargeData):
         del manifest["files"][COUNTS]
     if report and isinstance(fit.data, CountData):
@@ -168,31 +178,12 @@ def describe_software() -> dict[str, str]:
     }
 
 
-def topic_table(kind: str, names: Any, values: Any) -> Any:
-    """Return an Arrow table with a row for each name and a column for each topic."""
-    columns = {kind: pyarrow.array(list(names), pyarrow.string())}
-    for k, column in enumerate(values.T):
-        columns[f"topic_{k}"] = pyarrow.array(np.ascontiguousarray(column))
-    return pyarrow.table(columns)
-
-
 def weight_tables(fit: Fit) -> Iterator[Any]:
     """Yield the weights with the names of the samples, some rows at a time."""
     weights = fit.model.weights_
     for start in range(0, max(1, len(weights)), _ROWS_AT_ONCE):
         stop = min(start + _ROWS_AT_ONCE, len(weights))
         yield topic_table("sample", fit.data.sample_names[start:stop], weights[start:stop])
-
-
-def write_tables(tables: Iterable[Any], path: Path) -> None:
-    """Write tables, one below the other, to Parquet or CSV: the suffix of the path decides."""
-    open_writer = parquet.ParquetWriter if path.suffix == ".parquet" else csv.CSVWriter
-    with ExitStack() as stack:
-        writer = None
-        for table in tables:
-            if writer is None:
-                writer = stack.enter_context(open_writer(path, table.schema))
-            writer.write_table(table)
 
 
 def read_folder(folder: Path) -> Fit:
@@ -209,8 +200,7 @@ def read_folder(folder: Path) -> Fit:
             shape = data.counts.shape
         else:
             features, samples = (
-                np.asarray(parquet.read_table(folder / f"{kind}.parquet").column(0), dtype=object)
-                for kind in ("topics", "weights")
+                read_first_column(folder / f"{kind}.csv") for kind in ("topics", "weights")
             )
             kept = ("samples", "features", "nonzeros", "format")
             data = LargeData(features, samples, {name: facts["data"].get(name) for name in kept})

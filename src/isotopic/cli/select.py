@@ -6,11 +6,9 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-import pyarrow
-
 from isotopic.cli import options, reading
 from isotopic.cli.command import Option, command
-from isotopic.cli.folder import check_free, write_tables
+from isotopic.cli.folder import check_free
 from isotopic.cli.output import (
     InputError,
     as_json,
@@ -19,6 +17,7 @@ from isotopic.cli.output import (
     printable,
     warnings_as_messages,
 )
+from isotopic.cli.tables import write_tables
 from isotopic.select import Selection, select_components
 
 _TABLE, _PLOT = "selection.csv", "selection.png"
@@ -115,9 +114,13 @@ def component_numbers(text: str) -> list[int]:
 def _write_files(output: Path, selection: Selection) -> list[Path]:
     with library_errors_as_messages():
         output.mkdir(parents=True, exist_ok=True)
-        write_tables([pyarrow.table(dict(selection.table))], output / _TABLE)
-        plot = import_module("isotopic.plot")  # matplotlib is an extra
-        plot.selection(selection).figure.savefig(output / _PLOT, dpi=150, bbox_inches="tight")
+        write_tables([dict(selection.table)], output / _TABLE)
+        try:
+            axes = import_module("isotopic.plot").selection(selection)
+        except ImportError as error:  # matplotlib is an extra
+            print_message(f"warning: {_PLOT} is left out. {error}")
+            return [output / _TABLE]
+        axes.figure.savefig(output / _PLOT, dpi=150, bbox_inches="tight")
     return [output / _TABLE, output / _PLOT]
 
 

@@ -14,13 +14,20 @@ from isotopic.blocks import BlockError, Blocks
 from isotopic.blocks.block import load_raw
 from isotopic.cli import options, reading
 from isotopic.cli.command import command
-from isotopic.cli.folder import Fit, check_free, read_folder, topic_table, write_tables
+from isotopic.cli.folder import Fit, check_free, read_folder
 from isotopic.cli.output import (
     InputError,
     library_errors_as_messages,
     print_message,
     print_result,
     warnings_as_messages,
+)
+from isotopic.cli.tables import (
+    NEEDS_PYARROW,
+    Columns,
+    can_write_parquet,
+    topic_table,
+    write_tables,
 )
 from isotopic.io import CountData
 
@@ -56,6 +63,8 @@ def transform(given: Namespace) -> int:
     check_free([output], given.force)
     if output.suffix not in (".csv", ".parquet"):
         raise InputError(f"The name of the output must end with .csv or .parquet: {output.name}")
+    if output.suffix == ".parquet" and not can_write_parquet():
+        raise InputError(f"{NEEDS_PYARROW}. Or write a .csv file.")
     fit = read_folder(given.folder)
     fit.model.n_jobs = given.threads
     settings = options.reading_settings(given) | {"vocabulary": list(fit.data.feature_names)}
@@ -79,7 +88,7 @@ def transform(given: Namespace) -> int:
 
 def _weight_tables(
     fit: Fit, X: Any, new: CountData | reading.LargeData, ignored: list[float]
-) -> Iterator[Any]:
+) -> Iterator[Columns]:
     """Yield the weights of each block of samples, and note how many of its counts are ignored."""
     model, known, start = fit.model, fit.data.feature_names, 0
     for block in X.blocks if isinstance(X, Blocks) else [X]:
