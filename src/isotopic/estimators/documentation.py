@@ -20,8 +20,10 @@ init : {"auto", "random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fi
     getting stuck; for several ``"online"`` mini-batches it is ``"random"``. ``"spectral"`` looks
     for anchor words. For row blocks these strategies see as many samples as fit into memory. A
     pair ``(weights, topics)`` is taken as the factors, or for a Bayesian side as the parameters of
-    the posterior. A fitted model of any kind (or its ``fitted_``) hands over the counts that it
-    explains; if it was fitted to another number of samples, only its topics.
+    the posterior. A fitted model (or its ``fitted_``) with priors of the same kinds is continued
+    exactly: its factors, posteriors and learned hyperparameters. One of another kind hands over
+    the counts that it explains. If it was fitted to another number of samples, only its topics
+    are used.
 max_iter : int, default=1000
     The largest number of iterations.
 tol : float, default=1e-4 (LDA: 3e-3)
@@ -34,7 +36,8 @@ min_gain : float, default=0.0
 n_init : int, default=1
     Fits from that many independent starts; the one with the lowest objective is kept.
 warm_start : bool, default=False
-    Whether another ``fit`` continues from where the last one ended.
+    Whether another ``fit`` continues from where the last one ended, with the hyperparameters
+    that were learned.
 fixed_topics : array-like of shape (n_fixed, n_features) or None, default=None
     The first topics, which stay as they are given; the others are learned. They are normalised
     like the others.

@@ -15,7 +15,7 @@ from isotopic.counts import CountMatrix
 from isotopic.estimators.callbacks import Watcher
 from isotopic.estimators.checkpoint import CheckpointWriter
 from isotopic.fitted import Fitted
-from isotopic.fitted.explained import start_from_fitted
+from isotopic.fitted.warm_start import problem_from_fitted, start_from_fitted
 from isotopic.init import Start, random_start, start_from_arrays, strategy_start
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
@@ -45,6 +45,10 @@ def best_solution(
         writer = CheckpointWriter(checkpoint, model, problem, read_init(model))
         seeds, first, best, resumed = writer.resume(seeds)
         callbacks = [*callbacks, writer]
+    init = read_init(model)
+    if isinstance(init, Fitted):
+        problem = problem_from_fitted(problem, init, rows)
+        solver = solver.continued(_passes_of(init))
     starts = make_starts(model, problem, rows, seeds)
     for number, start in enumerate(starts[first:], first):
         if writer is not None:
@@ -95,6 +99,11 @@ def make_starts(
     return [partial(start_from_arrays, problem, *init)]
 
 
+def _passes_of(fitted: Fitted) -> int:
+    """Return the passes over the data that a fit has made."""
+    return int(fitted.history["passes"][-1]) if len(fitted.history) else 0
+
+
 def first_topics(model: Any, problem: Problem, seeds: Array) -> Posterior:
     """Return the topics that ``partial_fit`` starts from, by default at random.
 
@@ -120,7 +129,10 @@ def read_init(model: Any) -> Any:
                 f"init={init!r} is not a model of this package. Give its factors as "
                 "init=(weights, topics)."
             )
-        raise ValueError(f"init={init!r} is not fitted. Fit it first.")
+        raise ValueError(
+            f"init={init!r} is not fitted. Fit it first. If it was: clone, which GridSearchCV and "
+            "others call, leaves fits behind. Give init=model.fitted_, which stays."
+        )
     if len(init) != 2:
         raise ValueError(f"init must be a pair (weights, topics), not {len(init)} things.")
     return init
@@ -142,7 +154,7 @@ def warn_unless_converged(model: Any, solution: Solution[State]) -> None:
         return
     warnings.warn(
         f"{name} stopped at max_iter={model.max_iter} before converging: an update would still "
-        f"move {solution.state.residual:.1e} of the counts, more than tol={model.tol:.1e}. "
+        f"move {solution.state.residual:.1e} of the counts, more than tol={float(model.tol):.1e}. "
         "Raise max_iter or tol.",
         ConvergenceWarning,
         stacklevel=4,

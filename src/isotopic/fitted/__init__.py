@@ -5,7 +5,8 @@ the function does:
 
 ============== ==========================================================================
 ``inference``  infer the weights of new samples (``transform``), score them
-``explained``  the expected counts that a model stands for; a start made of them
+``explained``  the expected counts that a model stands for
+``warm_start`` the point of a model as the start of another fit
 ``online``     update the topics with another batch of samples (``partial_fit``)
 ``reordering`` put components into another order, merge some of them
 ``generation`` draw new samples, and data near what was fitted (for the bootstrap)

@@ -1,13 +1,10 @@
-"""The expected counts that a fitted model stands for, and starts that are made of them."""
+"""The expected counts that a fitted model stands for."""
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.fitted.offsets import Offsets
 from isotopic.fitted.value import Fitted
-from isotopic.init import Start
-from isotopic.init.start import absorbed
-from isotopic.problem import Problem
 
 
 def explained_counts(fitted: Fitted) -> tuple[Array, Array]:
@@ -29,28 +26,3 @@ def explained_counts(fitted: Fitted) -> tuple[Array, Array]:
     copies = fitted.sample_weight
     scale = np.asarray(copies @ weights.mean)[:, np.newaxis]
     return by_sample, topics_prior.implied_counts(topics, copies @ by_sample, scale)
-
-
-def start_from_fitted(problem: Problem, fitted: Fitted, rows: Array | None = None) -> Start:
-    """Let the priors of a problem absorb the counts that a fitted model explains.
-
-    ``rows`` are the samples of the model that the problem has; ``None``: all of them. If it was
-    fitted to another number of samples, only its topics are used.
-    """
-    given, needed = fitted.topics.mean.shape, (problem.n_components, problem.X.shape[1])
-    if given != needed:
-        raise ValueError(f"init is a model with topics of shape {given}; this fit needs {needed}")
-    by_sample, by_topic = explained_counts(fitted)
-    if rows is not None and len(by_sample) > rows[-1]:
-        by_sample = by_sample[rows]
-    n_samples = problem.X.shape[0]
-    if len(by_sample) != n_samples:
-        return absorbed(problem, problem.X.equal_shares(problem.n_components), by_topic.copy("K"))
-    copies = np.ones(n_samples) if problem.X.copies is None else problem.X.copies
-    totals = problem.X.sample_totals / copies
-    by_sample = by_sample.copy("K")
-    # A sample of which the model explains nothing starts with equal shares: zeros cannot grow.
-    empty = (by_sample.sum(axis=1) <= 0) & (totals > 0)
-    by_sample[empty] = totals[empty, np.newaxis] / problem.n_components
-    by_sample *= copies[:, np.newaxis]
-    return absorbed(problem, by_sample, by_topic.copy("K"))

@@ -56,12 +56,14 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
     return first, second
 
 
-def absorbed(problem: Problem, weight_counts: Array, topic_counts: Array) -> Start:
-    """Return the factors that the priors make of expected counts."""
+def absorbed(
+    problem: Problem, weight_counts: Array, topic_counts: Array, totals: Array | None = None
+) -> Start:
+    """Return the factors that the priors make of expected counts; see Problem.absorb_start."""
     dtype = problem.X.dtype
     if isinstance(weight_counts, np.ndarray):  # data in blocks has a form of its own
         weight_counts = np.ascontiguousarray(weight_counts, dtype)
-    return problem.absorb_start(weight_counts, np.asfortranarray(topic_counts, dtype))
+    return problem.absorb_start(weight_counts, np.asfortranarray(topic_counts, dtype), totals)
 
 
 def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:

@@ -66,7 +66,7 @@ from isotopic.priors.offsets import WithFixedWeights, WithSizeFactors
 from isotopic.priors.penalties import LogPenalty, PowerPenalty
 from isotopic.priors.points import Fixed, Free, Lasso, Simplex
 from isotopic.priors.relevance import Relevance
-from isotopic.priors.wrapper import Wrapper
+from isotopic.priors.wrapper import Wrapper, innermost
 from isotopic.priors.wrappers import (
     Forbidden,
     SampleWeighted,
@@ -105,6 +105,7 @@ __all__ = [
     "WithSizeFactors",
     "Wrapper",
     "forbidding",
+    "innermost",
     "row_norms",
     "seeded",
 ]

@@ -216,6 +216,10 @@ class Prior:
         """Return this prior with the hyperparameters of ``learned``, fixed from now on."""
         return self
 
+    def continuing(self, learned: Any) -> "Prior":
+        """Return this prior with the hyperparameters of ``learned`` as those to start from."""
+        return self
+
     def hyperprior_term(self, columns: int) -> float:
         """Return what learned hyperparameters of so many columns add to the objective."""
         return 0.0

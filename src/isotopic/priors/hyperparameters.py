@@ -1,6 +1,7 @@
 """LearnsHyperparameters, the ability of a prior to learn its settings, and how they are updated."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from operator import methodcaller
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -75,6 +76,21 @@ class LearnsHyperparameters(Prior):
         now = np.asarray(getattr(self, self.learned_setting))
         change = np.abs(now - np.asarray(getattr(before, self.learned_setting)))
         return bool(np.any(change > _SMALL_CHANGE * now))
+
+    def continuing(self, learned: Any) -> Self:
+        """Return this prior, which goes on learning, with the hyperparameters of ``learned``.
+
+        A prior of another kind, or with settings for each row, has none to start from.
+        """
+        if self.learn is None or type(learned) is not type(self):
+            return self
+        known: Any = self.with_learned(learned)
+        mine = self._array_settings()
+        taken = [a for name, a in known._array_settings().items() if a is not mine.get(name)]
+        if any(array.ndim == 2 and len(array) > 1 for array in taken):
+            return self
+        same: Self = known if known.learn == self.learn else replace(known, learn=self.learn)
+        return same
 
     def with_updated_hyperparameters(self, evidence: Evidence) -> Self:
         """Return the prior with hyperparameters that fit the expected counts better."""

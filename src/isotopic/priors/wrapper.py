@@ -67,6 +67,10 @@ class Wrapper(Prior):
         """Return this prior with the hyperparameters of ``learned``, a wrapper of the same kind."""
         return self.around(self.prior.with_learned(learned.prior))
 
+    def continuing(self, learned: Any) -> Self:
+        """Return this prior with the hyperparameters of ``learned``, a prior without wrappers."""
+        return self.around(self.prior.continuing(learned))
+
     def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Return the sums over rows that an update of the hyperparameters needs."""
         statistics: Array = self.prior.sufficient_statistics(self.inner_evidence(evidence))
@@ -87,6 +91,13 @@ class Wrapper(Prior):
     def with_self_contribution(self, entries: Any) -> Self:
         """Return the prior with this self-contribution; see CollapsedDirichlet."""
         return self.around(self.prior.with_self_contribution(entries))
+
+
+def innermost(prior: Prior) -> Prior:
+    """Return the prior inside all wrappers."""
+    while isinstance(prior, Wrapper):
+        prior = prior.prior
+    return prior
 
 
 class _Delegated:

@@ -1,5 +1,6 @@
 """Solver, the base class of all solvers."""
 
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from isotopic.priors import Posterior
@@ -42,6 +43,13 @@ class Solver(Generic[S]):
         weights = problem.absorb_weights(state.counts.weights, topics)
         new: Any = problem.evaluate(weights, topics, state.passes + 1)
         return new  # type: ignore[no-any-return]
+
+    def continued(self, passes: int) -> "Solver[S]":
+        """Return the solver for a start that an earlier fit reached after so many passes."""
+        if not hasattr(self, "inner"):
+            return self
+        outer: Any = self
+        return replace(outer, inner=self.inner.continued(passes))  # type: ignore[no-any-return]
 
     def is_done(self, state: S) -> bool:
         """Return whether there is nothing left to do."""

@@ -89,6 +89,11 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
             after, problem.weights, problem.topics, next_update, after.residual
         )
 
+    def continued(self, passes: int) -> "HyperparameterUpdates":
+        """Return the solver that updates at once if the earlier fit has begun to learn."""
+        inner = self.inner.continued(passes)
+        return replace(self, inner=inner, first=max(0, self.first - passes))
+
     def is_done(self, state: HyperparameterState) -> bool:
         """Return whether the inner solver has nothing left to do."""
         return self.inner.is_done(state.inner)

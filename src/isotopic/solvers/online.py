@@ -1,6 +1,6 @@
 """OnlineEM: stochastic updates from mini-batches."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 
 import numpy as np
@@ -12,7 +12,13 @@ from isotopic.problem import Problem, State
 from isotopic.registry import register
 from isotopic.solvers.accelerated import FLOOR
 from isotopic.solvers.base import Solver
-from isotopic.solvers.batches import batches_of, check_batch_size, check_batches, stack_rows
+from isotopic.solvers.batches import (
+    batches_of,
+    check_batch_size,
+    check_batches,
+    number_of_batches,
+    stack_rows,
+)
 from isotopic.solvers.joint import JointEM
 
 # The power of the first update: it goes as far as so many would.
@@ -71,12 +77,15 @@ class OnlineEM(Solver[OnlineState]):
         are those of topics that know nothing yet.
     seed : int, default=0
         Of the batches and of their order.
+    earlier_passes : int, default=0
+        Passes that led to the start: a warm start goes on with small steps.
     """
 
     batch_size: int | None = None
     delay: float = 1.0
     forgetting: float = 0.51
     seed: int = 0
+    earlier_passes: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
         check_batch_size(self.batch_size)
@@ -98,7 +107,13 @@ class OnlineEM(Solver[OnlineState]):
         start = problem.evaluate(weights, topics, passes=0)
         # The first average is over all samples: no batch alone has every feature.
         statistics = start.counts.topics.copy("K")
-        return OnlineState(**vars(start), statistics=statistics, steps=1)
+        n_batches = number_of_batches(problem.X, self.batch_size)
+        steps = 1 + n_batches * (self.earlier_passes // 2)  # two passes visit all batches once
+        return OnlineState(**vars(start), statistics=statistics, steps=steps)
+
+    def continued(self, passes: int) -> "OnlineEM":
+        """Return the solver that goes on with the small steps that such a fit has reached."""
+        return replace(self, earlier_passes=passes)
 
     def step(self, problem: Problem, state: OnlineState) -> OnlineState:
         """Return the state after all batches and a pass."""
