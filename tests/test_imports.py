@@ -30,7 +30,7 @@ LAYERS = [
     {"annotated", "convert", "datasets", "select"},
     {"bootstrap", "plot", "report"},
     {"verify"},
-    {"__init__"},  # the public names
+    {"__init__", "public"},  # the public names
     {"cli", "__main__"},
 ]
 
@@ -124,11 +124,39 @@ def test_importing_loads_nothing_heavy():
     heavy += ("h5py", "zarr", "click")
     # scikit-learn itself loads pandas where it is installed.
     code = (
-        "import sys, sklearn.base; before = set(sys.modules); import isotopic; "
+        "import sys, sklearn.base; before = set(sys.modules); from isotopic import *; "
         f"print([m for m in {heavy!r} if m in set(sys.modules) - before])"
     )
     run = run_python("-c", code)
     assert run.stdout == "[]\n"
+
+
+def test_help_of_the_command_line_loads_no_library():
+    """It starts at once: public names are imported when they are used."""
+    heavy = ("numpy", "scipy", "sklearn", "isotopic.public")
+    code = (
+        "import sys; from isotopic.cli import main; main(['--help']); main(['--version']); "
+        f"main(['fitt']); print([m for m in {heavy!r} if m in sys.modules])"
+    )
+    run = run_python("-c", code)
+    assert run.stdout.splitlines()[-1] == "[]"
+    assert "Did you mean fit?" in run.stderr
+
+
+def test_a_function_is_not_hidden_by_the_module_that_holds_it():
+    code = (
+        "import isotopic.verify, isotopic.convert, isotopic; from isotopic.match import match; "
+        "import isotopic.bootstrap; names = ('verify', 'convert', 'match', 'bootstrap'); "
+        "print([callable(getattr(isotopic, name)) for name in names], "
+        "isotopic.kernels.__name__, hasattr(isotopic, 'nonsense'), 'NMF' in dir(isotopic))"
+    )
+    assert run_python("-c", code).stdout == "[True, True, True, True] isotopic.kernels False True\n"
+
+
+def test_other_modules_are_reached_by_their_names():
+    functions = {name for name in isotopic.__all__ if callable(getattr(isotopic, name))}
+    for name in MODULES - functions - {"__init__", "__main__"}:
+        assert getattr(isotopic, name).__name__ == f"isotopic.{name}"
 
 
 def test_public_names_exist_and_are_documented():

@@ -12,136 +12,42 @@ under different normalizations and priors, with one joint update (Geiger & Park)
 :class:`LDA`, :class:`GammaPoisson` and the others are choices of these parts.
 """
 
+import sys
 from importlib import import_module
-from typing import Any
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from isotopic import datasets, evaluate, generative
-from isotopic.annotated import fit_anndata
-from isotopic.blocks import open_blocks
-from isotopic.bootstrap import Intervals, bootstrap
-from isotopic.convert import convert
-from isotopic.counts import CountMatrix
-from isotopic.divergences import Beta, Divergence, KullbackLeibler, Majorized
-from isotopic.estimators import (
-    ARDNMF,
-    LDA,
-    NMF,
-    PLSA,
-    BetaNMF,
-    Checkpoint,
-    GammaPoisson,
-    PoissonFactorization,
-    SparseNMF,
-    SparsityWarning,
-    TopicModel,
-    load,
-)
-from isotopic.fitted import Fitted
-from isotopic.io import read_counts
-from isotopic.kernels import Counts, expected_counts
-from isotopic.match import match
-from isotopic.objectives import (
-    beta_divergence,
-    gamma_poisson_bound,
-    generalized_kl,
-    lasso_kl,
-    lda_bound,
-    plsa_log_likelihood,
-)
-from isotopic.priors import (
-    Dirichlet,
-    Free,
-    Gamma,
-    Lasso,
-    LogPenalty,
-    Posterior,
-    PowerPenalty,
-    Prior,
-    Simplex,
-    UnitNorm,
-)
-from isotopic.registry import register
-from isotopic.select import Selection, select_components
-from isotopic.solvers import (
-    Accelerated,
-    Alternating,
-    CoordinateDescent,
-    IncrementalEM,
-    JointEM,
-    LeastSquares,
-    OnlineEM,
-    Solver,
-)
-from isotopic.verify import verify
+if TYPE_CHECKING:
+    from isotopic.public import *  # noqa: F403
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import the plots when they are first asked for."""
-    if name == "plot":
-        return import_module("isotopic.plot")
+    """Import a public name when it is first used: `isotopic --help` needs none of them."""
+    if not name.startswith("__") and find_spec(f"isotopic.{name}") is not None:
+        module = import_module(f"isotopic.{name}")
+        return globals().get(name, module)
+    if name == "__all__" or not name.startswith("__"):
+        public = import_module("isotopic.public")
+        if hasattr(public, name):
+            return globals().setdefault(name, getattr(public, name))
     raise AttributeError(f"module 'isotopic' has no attribute {name!r}")
 
 
-__all__ = [
-    "ARDNMF",
-    "LDA",
-    "NMF",
-    "PLSA",
-    "Accelerated",
-    "Alternating",
-    "Beta",
-    "BetaNMF",
-    "Checkpoint",
-    "CoordinateDescent",
-    "CountMatrix",
-    "Counts",
-    "Dirichlet",
-    "Divergence",
-    "Fitted",
-    "Free",
-    "Gamma",
-    "GammaPoisson",
-    "IncrementalEM",
-    "Intervals",
-    "JointEM",
-    "KullbackLeibler",
-    "Lasso",
-    "LeastSquares",
-    "LogPenalty",
-    "Majorized",
-    "OnlineEM",
-    "PoissonFactorization",
-    "Posterior",
-    "PowerPenalty",
-    "Prior",
-    "Selection",
-    "Simplex",
-    "Solver",
-    "SparseNMF",
-    "SparsityWarning",
-    "TopicModel",
-    "UnitNorm",
-    "beta_divergence",
-    "bootstrap",
-    "convert",
-    "datasets",
-    "evaluate",
-    "expected_counts",
-    "fit_anndata",
-    "gamma_poisson_bound",
-    "generalized_kl",
-    "generative",
-    "lasso_kl",
-    "lda_bound",
-    "load",
-    "match",
-    "open_blocks",
-    "plot",
-    "plsa_log_likelihood",
-    "read_counts",
-    "register",
-    "select_components",
-    "verify",
-]
+def __dir__() -> list[str]:
+    """List the public names, too."""
+    return sorted({*globals(), *import_module("isotopic.public").__all__})
+
+
+class _Package(ModuleType):
+    """A package in which ``isotopic.verify`` is the function, not the module that holds it."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        is_submodule = isinstance(value, ModuleType)
+        function = getattr(value, name, None) if is_submodule else None
+        super().__setattr__(name, function if callable(function) else value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,122 @@
+"""The public names of the package, and where they come from."""
+
+from isotopic import datasets, evaluate, generative, plot
+from isotopic.annotated import fit_anndata
+from isotopic.blocks import open_blocks
+from isotopic.bootstrap import Intervals, bootstrap
+from isotopic.convert import convert
+from isotopic.counts import CountMatrix
+from isotopic.divergences import Beta, Divergence, KullbackLeibler, Majorized
+from isotopic.estimators import (
+    ARDNMF,
+    LDA,
+    NMF,
+    PLSA,
+    BetaNMF,
+    Checkpoint,
+    GammaPoisson,
+    PoissonFactorization,
+    SparseNMF,
+    SparsityWarning,
+    TopicModel,
+    load,
+)
+from isotopic.fitted import Fitted
+from isotopic.io import read_counts
+from isotopic.kernels import Counts, expected_counts
+from isotopic.match import match
+from isotopic.objectives import (
+    beta_divergence,
+    gamma_poisson_bound,
+    generalized_kl,
+    lasso_kl,
+    lda_bound,
+    plsa_log_likelihood,
+)
+from isotopic.priors import (
+    Dirichlet,
+    Free,
+    Gamma,
+    Lasso,
+    LogPenalty,
+    Posterior,
+    PowerPenalty,
+    Prior,
+    Simplex,
+    UnitNorm,
+)
+from isotopic.registry import register
+from isotopic.select import Selection, select_components
+from isotopic.solvers import (
+    Accelerated,
+    Alternating,
+    CoordinateDescent,
+    IncrementalEM,
+    JointEM,
+    LeastSquares,
+    OnlineEM,
+    Solver,
+)
+from isotopic.verify import verify
+
+__all__ = [
+    "ARDNMF",
+    "LDA",
+    "NMF",
+    "PLSA",
+    "Accelerated",
+    "Alternating",
+    "Beta",
+    "BetaNMF",
+    "Checkpoint",
+    "CoordinateDescent",
+    "CountMatrix",
+    "Counts",
+    "Dirichlet",
+    "Divergence",
+    "Fitted",
+    "Free",
+    "Gamma",
+    "GammaPoisson",
+    "IncrementalEM",
+    "Intervals",
+    "JointEM",
+    "KullbackLeibler",
+    "Lasso",
+    "LeastSquares",
+    "LogPenalty",
+    "Majorized",
+    "OnlineEM",
+    "PoissonFactorization",
+    "Posterior",
+    "PowerPenalty",
+    "Prior",
+    "Selection",
+    "Simplex",
+    "Solver",
+    "SparseNMF",
+    "SparsityWarning",
+    "TopicModel",
+    "UnitNorm",
+    "beta_divergence",
+    "bootstrap",
+    "convert",
+    "datasets",
+    "evaluate",
+    "expected_counts",
+    "fit_anndata",
+    "gamma_poisson_bound",
+    "generalized_kl",
+    "generative",
+    "lasso_kl",
+    "lda_bound",
+    "load",
+    "match",
+    "open_blocks",
+    "plot",
+    "plsa_log_likelihood",
+    "read_counts",
+    "register",
+    "select_components",
+    "verify",
+]
