@@ -2,10 +2,10 @@
 
 import json
 import os
-import secrets
+import stat
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import metadata
 from typing import IO, Any
 
@@ -15,6 +15,7 @@ from isotopic.archive.arrays import read_array
 from isotopic.archive.nodes import checked, checked_object, distinct
 from isotopic.archive.tree import Decoder, Encoder
 from isotopic.arrays import Array
+from isotopic.atomic import atomic_file
 
 _FORMAT = "isotopic"
 _FORMAT_VERSION = 2
@@ -60,7 +61,7 @@ def write(
         "strings": encoder.strings,
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False)
-    with _replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
+    with atomic_file(path) as file, zipfile.ZipFile(file, "w") as archive:
         # A ZipInfo has a fixed date: the same tree gives the same bytes.
         archive.writestr(zipfile.ZipInfo(_MANIFEST), text)
         for name, array in encoder.arrays.items():
@@ -96,6 +97,9 @@ def read(
         If the file is damaged, is not an isotopic file, is of another kind, contains a class that
         is not in ``types``, or was written by a newer version of isotopic.
     """
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a pipe waits for its writer
+        raise ValueError(f"{os.fspath(path)}: This is a device, a pipe or a socket, not a file.")
     with open(path, "rb") as file:
         try:
             return _read(file, kind, types, upgrade)
@@ -104,24 +108,6 @@ def read(
         except Exception as error:  # zipfile, json and NumPy do not document all they raise
             reason = str(error) if isinstance(error, ValueError) else f"damaged file: {error!r}"
             raise ValueError(f"{os.fspath(path)}: {reason}") from error
-
-
-@contextmanager
-def _replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Yield a new file that replaces the path when it is complete."""
-    target = os.path.realpath(path)  # replaces the target of a link, not the link
-    temporary = os.path.join(os.path.dirname(target), f".isotopic-{secrets.token_hex(8)}.tmp")
-    file = open(temporary, "xb")  # noqa: SIM115  closed below in all cases
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
 
 
 class _Members:

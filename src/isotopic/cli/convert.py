@@ -6,7 +6,7 @@ from typing import Any
 import isotopic
 from isotopic.cli import options
 from isotopic.cli.command import Option, command
-from isotopic.cli.folder import Fit, check_folder, read_folder, write_fit
+from isotopic.cli.folder import FILES, Fit, output_folder, read_folder, write_fit
 from isotopic.cli.output import library_errors_as_messages, print_result
 from isotopic.estimators import MODELS
 
@@ -37,20 +37,21 @@ def convert(given: Namespace) -> int:
 
     If the models are not equivalent, the error explains how to use this fit as a warm start.
     """
-    check_folder(given.output, given.force)
     source = read_folder(given.folder)
     with library_errors_as_messages():
         model: Any = isotopic.convert(source.model, to=MODELS[given.to])
     kept = ("source", "format", "reading")
     facts = {
-        "data": {name: source.facts.get("data", {}).get(name) for name in kept},
+        "data": {name: source.facts["data"].get(name) for name in kept},
         "seconds": source.facts.get("seconds", {}),
         "converted_from": {
             "folder": str(given.folder.absolute()),
             "class": type(source.model).__name__,
         },
     }
-    manifest = write_fit(given.output, Fit(model, source.data, facts), report=not given.no_report)
+    result = Fit(model, source.data, facts)
+    with output_folder(given.output, FILES, given.force):
+        manifest = write_fit(given.output, result, report=not given.no_report)
     line = f"Wrote {given.output}: {type(source.model).__name__} converted to {given.to}"
     print_result({"output": str(given.output), **manifest}, line, json_=given.json)
     return 0

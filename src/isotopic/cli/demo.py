@@ -10,8 +10,8 @@ import numpy as np
 from isotopic._core import native
 from isotopic.cli import options
 from isotopic.cli.command import command
-from isotopic.cli.folder import REPORT, Fit, check_folder, write_fit
-from isotopic.cli.output import as_json, printable
+from isotopic.cli.folder import FILES, REPORT, Fit, output_folder, write_fit
+from isotopic.cli.output import as_json, library_errors_as_messages, printable, warnings_as_messages
 from isotopic.cli.report import open_in_browser
 from isotopic.cli.topic_summary import topic_facts, topic_lines
 from isotopic.datasets import load_kjv
@@ -43,7 +43,6 @@ _HISTORY_LINES = 12
 def demo(given: Namespace) -> int:
     """Fit LDA to the chapters of the King James Bible, print its topics and write a report."""
     output: Path = given.output
-    check_folder(output, given.force)
     corpus = load_kjv()
     data = as_count_data(loaded(corpus.data, corpus.sample_names, corpus.feature_names), "bundled")
     model = LDA(
@@ -56,9 +55,12 @@ def demo(given: Namespace) -> int:
         tol=_TOL,
         random_state=given.seed,
         n_jobs=given.threads,
-    ).fit(data.counts)
-    fit = Fit(model, data, {"data": {"source": "isotopic.datasets.load_kjv"}})
-    manifest = write_fit(output, fit, title="The King James Bible by chapter")
+    )
+    with output_folder(output, FILES, given.force):
+        with library_errors_as_messages(), warnings_as_messages():
+            model.fit(data.counts)
+        fit = Fit(model, data, {"data": {"source": "isotopic.datasets.load_kjv"}})
+        manifest = write_fit(output, fit, title="The King James Bible by chapter")
     if given.json:
         topics = topic_facts(model, data.feature_names)
         print(as_json({"output": str(output), **manifest, "topics": topics}))

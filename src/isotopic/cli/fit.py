@@ -16,7 +16,7 @@ from isotopic import Checkpoint
 from isotopic.blocks import Blocks
 from isotopic.cli import options, reading
 from isotopic.cli.command import CommandExit, Option, UsageError, command
-from isotopic.cli.folder import CHECKPOINT, REPORT, Fit, check_folder, write_fit
+from isotopic.cli.folder import CHECKPOINT, FILES, REPORT, Fit, output_folder, write_fit
 from isotopic.cli.output import (
     as_json,
     library_errors_as_messages,
@@ -87,13 +87,13 @@ def fit(given: Namespace) -> int:
         raise UsageError("--open needs the report, which --memory-limit leaves out.")
     settings = options.reading_settings(given)
     model = options.make_model(given, n_components=given.components, random_state=given.seed)
-    check_folder(output, given.force)
-    with library_errors_as_messages():
-        output.mkdir(parents=True, exist_ok=True)
     checkpoint: Path = given.checkpoint or output / CHECKPOINT
     start = time.perf_counter()
     keep_text = _TEXT_KEPT if limit is None else 0  # only for the report
-    with reading.open_data(data, settings | {"keep_text": keep_text}, limit, output) as (X, counts):
+    with (
+        output_folder(output, FILES, given.force),
+        reading.open_data(data, settings | {"keep_text": keep_text}, limit, output) as (X, counts),
+    ):
         seconds = {"reading": time.perf_counter() - start}
         _print_data(data, reading.describe_data(counts), settings, limit)
         seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given)

@@ -5,6 +5,7 @@ import os
 import platform
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,13 @@ import sklearn
 
 import isotopic
 from isotopic._core import native
+from isotopic.atomic import (
+    atomic_file,
+    atomic_folder,
+    check_replaceable,
+    claimed_folder,
+    settle_folder,
+)
 from isotopic.cli.output import InputError, as_json, library_errors_as_messages, waiting
 from isotopic.cli.reading import LargeData, describe_data
 from isotopic.cli.tables import (
@@ -63,56 +71,81 @@ class Fit:
 
 
 def check_free(paths: Iterable[Path], force: bool) -> None:
-    """Raise if a file exists, unless it may be overwritten."""
-    existing = list(filter(Path.exists, paths))
-    if existing and not force:
-        others = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
-        raise InputError(f"{existing[0]}{others} would be overwritten. Use --force to allow it.")
+    """Raise if a file cannot be written, or if it exists and may not be overwritten."""
+    wanted = list(paths)
+    with library_errors_as_messages():
+        existing = [path for path in wanted if path.exists()]
+        if existing and not force:
+            others = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+            raise InputError(
+                f"{existing[0]}{others} would be overwritten. Use --force to allow it."
+            )
+        for path in wanted:
+            check_replaceable(path)
 
 
-def check_folder(folder: Path, force: bool) -> None:
-    """Raise if a fit cannot be written to the folder."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file, but the output must be a folder.")
-    check_free(map(folder.joinpath, FILES), force)
+@contextmanager
+def output_folder(folder: Path, files: Iterable[str], force: bool) -> Iterator[None]:
+    """Claim a folder for these files until the end of the block; make it if it is missing.
+
+    Raise if another process writes to it, or if a file exists and may not be overwritten. A folder
+    that was made, and into which nothing was written, is deleted again.
+    """
+    names = list(files)
+    _check_output(folder, names, force)
+    with ExitStack() as stack:
+        with library_errors_as_messages():
+            if not folder.exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                stack.callback(_remove_if_empty, folder)
+            stack.enter_context(claimed_folder(folder, names))
+        _check_output(folder, names, force)  # another process may have been faster
+        yield
+
+
+def _check_output(folder: Path, names: list[str], force: bool) -> None:
+    """Raise if the files cannot be written to the folder."""
+    with library_errors_as_messages():
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder} is a file, but the output must be a folder.")
+    check_free(map(folder.joinpath, names), force)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def write_fit(
     folder: Path, fit: Fit, *, report: bool = True, title: str | None = None
 ) -> dict[str, Any]:
-    """Write the folder of a fit and return its manifest, which is written last."""
+    """Write the files of a fit to its folder, all or none, and return the manifest."""
     start = time.perf_counter()
-    with library_errors_as_messages():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / MANIFEST).unlink(missing_ok=True)  # a folder with a manifest is complete
-        fit.model.save(folder / MODEL)
-        (folder / COUNTS).unlink(missing_ok=True)
-        if isinstance(fit.data, CountData):
-            write_counts(folder / COUNTS, fit.data)
-        topics = topic_table("feature", fit.data.feature_names, fit.model.components_.T)
-        for suffix in ("parquet", "csv") if can_write_parquet() else ("csv",):
-            write_tables([topics], folder / f"topics.{suffix}")
-            write_tables(weight_tables(fit), folder / f"weights.{suffix}")
-    written = time.perf_counter()
     manifest = describe_fit(fit)
     manifest["files"] = dict(FILES)
     if not can_write_parquet():
         manifest["left_out"] = dict.fromkeys(PARQUET_FILES, NEEDS_PYARROW)
         for name in PARQUET_FILES:
             del manifest["files"][name]
-            (folder / name).unlink(missing_ok=True)  # of an earlier fit
-    if isinstance(fit.data, LargeData):
-        del manifest["files"][COUNTS]
-    if report and isinstance(fit.data, CountData):
-        write_fit_report(fit, folder / REPORT, title=title)
-    else:
-        del manifest["files"][REPORT]
-    seconds = {"writing": written - start, "report": time.perf_counter() - written}
-    manifest["seconds"] = manifest.get("seconds", {}) | seconds
-    with library_errors_as_messages():  # complete or not at all: written aside, then renamed
-        temporary = folder / f"{MANIFEST}.new"
-        temporary.write_text(as_json(manifest) + "\n", encoding="utf-8")
-        os.replace(temporary, folder / MANIFEST)
+    with library_errors_as_messages(), atomic_folder(folder, list(FILES)) as new:
+        fit.model.save(new / MODEL)
+        if isinstance(fit.data, CountData):
+            write_counts(new / COUNTS, fit.data)
+        else:
+            del manifest["files"][COUNTS]
+        topics = topic_table("feature", fit.data.feature_names, fit.model.components_.T)
+        for suffix in ("parquet", "csv") if can_write_parquet() else ("csv",):
+            write_tables([topics], new / f"topics.{suffix}")
+            write_tables(weight_tables(fit), new / f"weights.{suffix}")
+        written = time.perf_counter()
+        if report and isinstance(fit.data, CountData):
+            write_fit_report(fit, new / REPORT, title=title)
+        else:
+            del manifest["files"][REPORT]
+        seconds = {"writing": written - start, "report": time.perf_counter() - written}
+        manifest["seconds"] = manifest.get("seconds", {}) | seconds
+        with atomic_file(new / MANIFEST) as file:
+            file.write(f"{as_json(manifest)}\n".encode())
     return manifest
 
 
@@ -186,15 +219,33 @@ def weight_tables(fit: Fit) -> Iterator[Any]:
         yield topic_table("sample", fit.data.sample_names[start:stop], weights[start:stop])
 
 
+def is_fit(folder: Path) -> bool:
+    """Return whether this is the folder of a fit, after a fit that was cut off is completed."""
+    with library_errors_as_messages():
+        settle_folder(folder, list(FILES))
+        return (folder / MANIFEST).is_file()
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a fit."""
+    path = folder / MANIFEST
+    try:
+        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is damaged: {error}") from error
+    for name in ("data", "seconds"):
+        if not isinstance(facts, dict) or not isinstance(facts.setdefault(name, {}), dict):
+            raise InputError(f"{path} is not the manifest of a fit: {name} must be a JSON object.")
+    return facts
+
+
 def read_folder(folder: Path) -> Fit:
     """Return the fit in a folder."""
-    if not (folder / MANIFEST).is_file():
+    if not is_fit(folder):
         raise InputError(f"{folder} was not written by isotopic fit: it has no {MANIFEST}.")
     with library_errors_as_messages():
-        facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        facts, before = read_manifest(folder), (folder / MANIFEST).stat()
         model = isotopic.load(folder / MODEL)
-        if not isinstance(facts, dict) or not isinstance(facts.get("data"), dict):
-            raise InputError(f"{folder / MANIFEST} is not a manifest: it must hold a JSON object.")
         if facts["data"].get("is_copied", True):
             data: Any = read_counts(folder / COUNTS, format="isotopic")
             shape = data.counts.shape
@@ -205,6 +256,8 @@ def read_folder(folder: Path) -> Fit:
             kept = ("samples", "features", "nonzeros", "format")
             data = LargeData(features, samples, {name: facts["data"].get(name) for name in kept})
             shape = (len(samples), len(features))
+        if not os.path.samestat(before, (folder / MANIFEST).stat()):
+            raise InputError(f"{folder} was replaced while it was read. Run the command again.")
     if shape != (len(model.weights_), model.components_.shape[1]):
         raise InputError(f"The model and the data in {folder} have different shapes.")
     return Fit(model, data, facts)

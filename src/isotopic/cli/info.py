@@ -6,7 +6,7 @@ from typing import Any
 
 from isotopic.cli import options, reading
 from isotopic.cli.command import command
-from isotopic.cli.folder import MANIFEST, describe_software, read_folder
+from isotopic.cli.folder import describe_software, is_fit, read_folder
 from isotopic.cli.output import align_columns, as_json, printable, short
 from isotopic.io import CountData
 
@@ -29,7 +29,7 @@ def info(given: Namespace) -> int:
     data: str | None = given.data
     if data is None:
         facts: dict[str, Any] = dict(describe_software())
-    elif (Path(data) / MANIFEST).is_file():
+    elif is_fit(Path(data)):
         facts = _fit_facts(Path(data))
     else:
         facts = _data_facts(reading.read_data(data, options.reading_settings(given)))
@@ -54,7 +54,7 @@ def _fit_facts(folder: Path) -> dict[str, Any]:
         "written by": f"isotopic {fit.facts.get('isotopic')}",
         "created": fit.facts.get("created"),
         **_data_facts(fit.data),
-        "format": fit.facts.get("data", {}).get("format"),
+        "format": fit.facts["data"].get("format"),
     }
 
 

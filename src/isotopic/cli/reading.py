@@ -1,15 +1,15 @@
 """How commands read DATA: whole in memory or in row blocks."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.atomic import scratch_folder
 from isotopic.blocks import open_blocks
 from isotopic.cli.output import InputError, library_errors_as_messages, waiting
 from isotopic.io import CountData, Options, Source, open_source, read_counts
@@ -65,7 +65,9 @@ def open_data(
         return
     reading = dict(settings)
     format = reading.pop("format", None)
-    with TemporaryDirectory(prefix="isotopic-", dir=scratch_parent) as scratch:
+    with ExitStack() as stack:
+        with library_errors_as_messages():
+            scratch = stack.enter_context(scratch_folder(scratch_parent))
         with library_errors_as_messages(), waiting(f"opening {path}"):
             source, format = open_source(path, Options(**reading), format)
             names = names_of(source, 1)

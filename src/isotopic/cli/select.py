@@ -2,13 +2,15 @@
 
 import re
 from argparse import Namespace
+from contextlib import ExitStack
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+from isotopic.atomic import atomic_file, atomic_folder
 from isotopic.cli import options, reading
 from isotopic.cli.command import Option, command
-from isotopic.cli.folder import check_free
+from isotopic.cli.folder import output_folder
 from isotopic.cli.output import (
     InputError,
     as_json,
@@ -20,8 +22,8 @@ from isotopic.cli.output import (
 from isotopic.cli.tables import write_tables
 from isotopic.select import Selection, select_components
 
-_TABLE, _PLOT = "selection.csv", "selection.png"
-
+# The files that are written to a folder, the last one always.
+_FILES = _PLOT, _TABLE = ("selection.png", "selection.csv")
 
 _COMPONENTS = replace(
     options.COMPONENTS,
@@ -70,25 +72,26 @@ def select(given: Namespace) -> int:
     """
     numbers = component_numbers(given.components)
     output: Path | None = given.output
-    if output is not None:
-        check_free([output / _TABLE, output / _PLOT], given.force)
     model = options.make_model(given)
     counts = reading.read_data(given.data, options.reading_settings(given)).counts
 
     def print_score(number: int, repeat: int, score: float) -> None:
         print_message(f"{number} components, repetition {repeat + 1}: score {score:.5f}")
 
-    with library_errors_as_messages(), warnings_as_messages():
-        selection = select_components(
-            model,
-            counts,
-            numbers,
-            n_repeats=given.repeats,
-            test_size=given.test_size,
-            random_state=given.seed,
-            callback=print_score,
-        )
-    written = [] if output is None else _write_files(output, selection)
+    with ExitStack() as stack:
+        if output is not None:
+            stack.enter_context(output_folder(output, _FILES, given.force))
+        with library_errors_as_messages(), warnings_as_messages():
+            selection = select_components(
+                model,
+                counts,
+                numbers,
+                n_repeats=given.repeats,
+                test_size=given.test_size,
+                random_state=given.seed,
+                callback=print_score,
+            )
+        written = [] if output is None else _write_files(output, selection)
     _print_result(selection, written, json_=given.json)
     return 0
 
@@ -112,16 +115,18 @@ def component_numbers(text: str) -> list[int]:
 
 
 def _write_files(output: Path, selection: Selection) -> list[Path]:
-    with library_errors_as_messages():
-        output.mkdir(parents=True, exist_ok=True)
-        write_tables([dict(selection.table)], output / _TABLE)
+    files = [_TABLE]
+    with library_errors_as_messages(), atomic_folder(output, _FILES) as new:
+        write_tables([dict(selection.table)], new / _TABLE)
         try:
-            axes = import_module("isotopic.plot").selection(selection)
+            figure = import_module("isotopic.plot").selection(selection).figure
         except ImportError as error:  # matplotlib is an extra
             print_message(f"warning: {_PLOT} is left out. {error}")
-            return [output / _TABLE]
-        axes.figure.savefig(output / _PLOT, dpi=150, bbox_inches="tight")
-    return [output / _TABLE, output / _PLOT]
+        else:
+            files.append(_PLOT)
+            with atomic_file(new / _PLOT) as file:
+                figure.savefig(file, format="png", dpi=150, bbox_inches="tight")
+    return [output / name for name in files]
 
 
 def _print_result(selection: Selection, written: list[Path], *, json_: bool) -> None:

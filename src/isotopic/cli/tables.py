@@ -1,16 +1,18 @@
 """Tables in files: CSV always, Parquet where pyarrow is installed."""
 
 import csv
+import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.atomic import atomic_file
 from isotopic.io.files import as_names
 
 #: The columns of a table by name, all of the same length.
@@ -38,11 +40,11 @@ def topic_table(kind: str, names: Sequence[str] | Array, values: Array) -> Colum
 def write_tables(tables: Iterable[Columns], path: Path) -> None:
     """Write tables, one below the other, to Parquet or CSV: the suffix of the path decides."""
     open_writer = _parquet_writer if path.suffix == ".parquet" else _csv_writer
-    with ExitStack() as stack:
+    with atomic_file(path) as file, ExitStack() as stack:
         write: _Write | None = None
         for table in tables:
             if write is None:
-                write = stack.enter_context(open_writer(path, table))
+                write = stack.enter_context(open_writer(file, table))
             write(table)
 
 
@@ -59,23 +61,26 @@ def read_first_column(path: Path) -> Array:
 
 
 @contextmanager
-def _csv_writer(path: Path, first: Columns) -> Iterator[_Write]:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-        writer.writerow(first)
+def _csv_writer(file: IO[bytes], first: Columns) -> Iterator[_Write]:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    writer.writerow(first)
 
-        def write(table: Columns) -> None:
-            columns = [
-                column.tolist() if isinstance(column, np.ndarray) else column
-                for column in table.values()
-            ]
-            writer.writerows(zip(*columns, strict=True))
+    def write(table: Columns) -> None:
+        columns = [
+            column.tolist() if isinstance(column, np.ndarray) else column
+            for column in table.values()
+        ]
+        writer.writerows(zip(*columns, strict=True))
 
+    try:
         yield write
+    finally:
+        text.detach()  # writes the rest, and leaves the file open
 
 
 @contextmanager
-def _parquet_writer(path: Path, first: Columns) -> Iterator[_Write]:
+def _parquet_writer(file: IO[bytes], first: Columns) -> Iterator[_Write]:
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     # Names are text even in a table without rows.
     types = [
@@ -83,5 +88,5 @@ def _parquet_writer(path: Path, first: Columns) -> Iterator[_Write]:
         for column in first.values()
     ]
     schema = arrow.schema(list(zip(first, types, strict=True)))
-    with parquet.ParquetWriter(path, schema) as writer:
+    with parquet.ParquetWriter(file, schema) as writer:
         yield lambda table: writer.write_table(arrow.table(table, schema=schema))

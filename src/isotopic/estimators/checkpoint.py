@@ -14,6 +14,7 @@ import numpy as np
 
 from isotopic import archive
 from isotopic.arrays import Array
+from isotopic.atomic import check_replaceable, remove_leftovers
 from isotopic.estimators.persistence import read_file
 from isotopic.fitted import Fitted
 from isotopic.kernels import Counts
@@ -85,6 +86,8 @@ class CheckpointWriter:
             raise FileNotFoundError(
                 f"Cannot write the checkpoint: there is no folder {self.path.parent}."
             )
+        check_replaceable(self.path)
+        remove_leftovers(self.path.parent)
 
     def resume(
         self, seeds: Array

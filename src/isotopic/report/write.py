@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from isotopic.atomic import atomic_file, check_replaceable
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.report.limits import Limits
 from isotopic.report.payload import ReportData
@@ -78,7 +79,7 @@ def write_report(
     title : str or None, default=None
         The default names the model and its number of topics.
     overwrite : bool, default=False
-        Whether to replace an existing file.
+        Whether to replace an existing file, once the new one is complete.
 
     Returns
     -------
@@ -107,6 +108,7 @@ def write_report(
         raise FileExistsError(
             f"{target} already exists. Choose another path or use overwrite=True."
         )
+    check_replaceable(target)
     if title is None:
         title = f"{type(model).__name__} with {model.n_components} topics"
     data = ReportData(model, X, feature_names, sample_names, documents)
@@ -115,7 +117,7 @@ def write_report(
     while len(page) > LARGEST and limits != limits.smaller():
         limits = limits.smaller()
         page = render(data.payload(title, limits))
-    with target.open("wb" if overwrite else "xb") as file:
+    with atomic_file(target, overwrite=overwrite) as file:
         file.write(page)
     return target
 
