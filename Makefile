@@ -1,6 +1,7 @@
 # Everything a fresh machine with Python >= 3.11 and a C++ compiler needs:
 #   make demo    set up, fit the bundled corpus, print its topics, write a report (build/demo)
 #   make test    set up, run all tests
+#   make quick   set up, run the first case of each test
 #   make fuzz    build with sanitizers, aside, and look for inputs that break something
 PYTHON ?= python3
 VENV   ?= .venv
@@ -27,13 +28,16 @@ CORE_TESTS   := algorithms convert counts fitted kernel priors special
 OLDEST        = import re, tomllib; print(*(re.sub(">=", "==", name) for name in \
 	tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")
 
-.PHONY: demo test minimum lint format bench fuzz clean
+.PHONY: demo test quick minimum lint format bench fuzz clean
 
 demo: $(VENV)/.built
 	$(BIN)/isotopic demo --output build/demo --force
 
 test: $(VENV)/.test
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto --dist worksteal  # some of scikit-learn's checks wait for it
+
+quick: $(VENV)/.test
+	$(BIN)/python -m pytest -q -n auto --quick --hypothesis-profile quick
 
 minimum: $(MINIMUM)/.built
 	$(MINIMUM)/bin/python -m pytest -q -n auto --dist worksteal $(CORE_TESTS:%=tests/test_%.py)

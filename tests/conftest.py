@@ -1,4 +1,5 @@
 import faulthandler
+import gc
 import os
 import signal
 
@@ -6,7 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("isotopic", deadline=None, derandomize=True)
+# The same examples in every run, so that a failure is that of a change. `--hypothesis-profile
+# thorough` looks further, and so do the fuzzers.
+settings.register_profile("isotopic", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=5)
+settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("isotopic")
 
 # The limit in pyproject.toml raises an exception in the main thread. Compiled code does not see it,
@@ -25,6 +30,33 @@ def pytest_configure(config):
     capture = config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():  # or the stacks would go where nobody sees them
         config.stash[_stderr] = os.dup(2)
+
+
+# What `--quick` leaves out: clusters, browsers, many processes, and the code of the documentation.
+NOT_QUICK = {"test_benchmarks", "test_dask", "test_docs", "test_report_page"}
+
+
+def pytest_addoption(parser):
+    text = "run only the first case of each test, and no tests of " + ", ".join(sorted(NOT_QUICK))
+    parser.addoption("--quick", action="store_true", help=text)
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("quick"):
+        return
+    first = {}
+    for item in items:
+        if item.path.stem not in NOT_QUICK:
+            first.setdefault((item.path, item.originalname), item)
+    chosen = list(first.values())
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
+
+
+def pytest_collection_finish():
+    """Leave what was imported and collected out of every later garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure(config):

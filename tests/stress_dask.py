@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import faulthandler
 import logging
+import math
 import os
 import pathlib
 import signal
@@ -20,6 +21,7 @@ import threading
 import time
 import warnings
 from collections import defaultdict
+from functools import partial
 
 import distributed
 import numpy as np
@@ -61,9 +63,9 @@ def write_shards(folder):
     return fit(folder)
 
 
-def fit(folder, client=None):
+def fit(folder, client=None, callbacks=None):
     """Fit a model in a few passes."""
-    model = NMF(3, max_iter=10, tol=0, random_state=0)
+    model = NMF(3, max_iter=10, tol=0, random_state=0, callbacks=callbacks)
     return model.fit(open_blocks(folder, client=client, block_entries=1))
 
 
@@ -88,24 +90,12 @@ class Processes:
         command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *options]
         return subprocess.Popen(
             [*command, "--scheduler-file", self.file],
+            # Workers are forked from a process that has imported everything: they start at once.
+            env={**os.environ, "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "forkserver"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-
-    def worker_pids(self):
-        """Return the processes of the workers, when both answer."""
-        pids = []
-
-        def both_answer():
-            with contextlib.suppress(OSError):  # the scheduler does not know yet who was killed
-                pids[:] = self.client.sync(
-                    self.client._run, os.getpid, callback_timeout=10
-                ).values()
-            return len(pids) == 2
-
-        wait_until(both_answer)
-        return sorted(pids)
 
     def close(self):
         """Kill everything: the processes of a session are in one group."""
@@ -117,7 +107,20 @@ class Processes:
         self.folder.cleanup()
 
 
-def wait_until(is_true, seconds=60):
+def worker_pids(client, n_workers=2):
+    """Return the processes of the workers, when all of them answer."""
+    pids = []
+
+    def all_answer():
+        with contextlib.suppress(OSError):  # the scheduler does not know yet who was killed
+            pids[:] = client.sync(client._run, os.getpid, callback_timeout=10).values()
+        return len(pids) == n_workers
+
+    wait_until(all_answer)
+    return sorted(pids)
+
+
+def wait_until(is_true, seconds=300):
     """Wait until a condition holds."""
     deadline = time.monotonic() + seconds
     while not is_true():
@@ -146,43 +149,59 @@ def record_losses(replace):
 
 def time_fit(folder, processes):
     """Return the seconds of a fit by workers that have imported everything."""
-    processes.worker_pids()
+    worker_pids(processes.client)
     fit(folder, processes.client)
     start = time.monotonic()
     fit(folder, processes.client)
     return time.monotonic() - start
 
 
-def run_round(kind, seconds, pause, folder, undisturbed, processes):
-    """Disturb a fit after some seconds; return how it ended and how long it took."""
+def run_round(kind, folder, undisturbed, processes, *, seconds=None, pause=None):
+    """Disturb a fit; return how it ended and how long it took.
+
+    It is disturbed after some seconds, or else after its third iteration. What is paused goes on
+    after ``pause()`` returns.
+    """
     verb, _, whom = kind.partition(" ")
-    pids = processes.worker_pids()
+    pids = worker_pids(processes.client)
     victims = {
         "a worker": pids[:1],
         "all workers": pids,
         "the scheduler": [processes.scheduler.pid],
     }[whom]
 
+    def resume():
+        pause()
+        for victim in victims:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGCONT)
+
+    resuming = threading.Thread(target=resume)
+
     def disturb():
         for victim in victims:
             os.kill(victim, signal.SIGKILL if verb == "kill" else signal.SIGSTOP)
         if verb == "pause":
-            time.sleep(pause)
-            for victim in victims:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(victim, signal.SIGCONT)
+            resuming.start()
 
-    timer = threading.Timer(seconds, disturb)
+    def look(at):
+        if seconds is None and at.iteration == 3:
+            disturb()
+
+    timer = threading.Timer(math.inf if seconds is None else seconds, disturb)
     start = time.monotonic()
-    timer.start()
+    if seconds is not None:
+        timer.start()
     try:
-        model = fit(folder, processes.client)
+        model = fit(folder, processes.client, look)
         how = SAME if has_same_bits(model, undisturbed) else "OTHER BITS"
     except ConnectionError:
         how = ERROR
     took = time.monotonic() - start
     timer.cancel()
-    timer.join(timeout=60)
+    for thread in (timer, resuming):
+        if thread.ident is not None:  # it was started
+            thread.join(timeout=60)
     if verb == "stop":
         for victim in victims:  # its nanny starts another
             with contextlib.suppress(ProcessLookupError):
@@ -217,7 +236,14 @@ def main():
                 processes = processes or Processes()
                 seconds = moment * time_fit(folder, processes)
                 lost.clear()
-                how, took = run_round(kind, seconds, pause, folder, undisturbed, processes)
+                how, took = run_round(
+                    kind,
+                    folder,
+                    undisturbed,
+                    processes,
+                    seconds=seconds,
+                    pause=partial(time.sleep, pause),
+                )
                 if "scheduler" in kind:
                     processes = processes.close()
                 faulthandler.cancel_dump_traceback_later()

@@ -261,7 +261,7 @@ def test_size_factors_are_needed_where_a_prior_knows_the_scale(rng):
 def test_transform_finds_the_weights_of_the_fit(model, data, form):
     X, sizes, fixed = data
     known = {"size_factors": sizes, "fixed_weights": fixed}
-    model.set_params(tol=1e-8, max_iter=20000, fixed_topics=np.ones((1, 9)) / 9)
+    model.set_params(tol=1e-5, max_iter=20000, fixed_topics=np.ones((1, 9)) / 9)
     fitted = model.fit(form(X), **known)
     found = fitted.transform(form(X), **known)
     np.testing.assert_allclose(found[:, :1], fixed)
