@@ -25,7 +25,7 @@ from isotopic.cli.output import printable, short
 from isotopic.verify import Claim, VerificationTable
 
 COUNTS = np.random.default_rng(0).poisson(1.0, size=(30, 12))
-COMMANDS = ["fit", "transform", "report", "select", "convert", "verify", "info", "demo"]
+COMMANDS = ["fit", "transform", "report", "topics", "select", "convert", "verify", "info", "demo"]
 
 
 @pytest.fixture
@@ -312,6 +312,26 @@ def test_report_of_a_folder(fitted, tmp_path, capsys):
     assert found["bytes"] == (tmp_path / "x.html").stat().st_size
     assert "A <b>title" not in (tmp_path / "x.html").read_text(encoding="utf-8")
     assert "no manifest.json" in error_of(capsys, "report", tmp_path)
+
+
+def test_topics_are_printed_again(counts, tmp_path, capsys):
+    out = tmp_path / "o"
+    assert main(["fit", counts, "-k", "3", "-o", str(out), "--no-report"]) == 0
+    printed = capsys.readouterr().out
+    assert main(["topics", str(out)]) == 0
+    table = capsys.readouterr().out
+    assert table.count("\n") == 4
+    assert table in printed
+    found = run_json(capsys, "topics", out, "--terms", 9)
+    assert [len(topic["terms"]) for topic in found["topics"]] == [9, 9, 9]
+    assert (
+        found["topics"][1]["terms"][:7]
+        == table.splitlines()[
+            1 + [line.split()[0] for line in table.splitlines()[1:]].index("1")
+        ].split()[2:9]
+    )
+    assert sum(topic["share"] for topic in found["topics"]) == pytest.approx(1)
+    assert "no manifest.json" in error_of(capsys, "topics", tmp_path)
 
 
 def test_transform_finds_features_by_name(fitted, counts, tmp_path, capsys):
@@ -753,6 +773,13 @@ def test_nothing_steers_a_terminal(text, longest):
     assert len(short(text, longest)) <= longest
     plain = "".join(letter for letter in text if letter.isalnum())
     assert printable(plain) == plain
+
+
+def test_names_that_are_cut_keep_both_ends():
+    names = [f"speeches/1994/january/session-{i}.txt" for i in range(20)]
+    assert len({short(name) for name in names}) == 20
+    assert short(names[3]) == "speeches/1…ion-3.txt"
+    assert short("x" * 20) == "x" * 20
 
 
 def test_hostile_names_of_files(tmp_path, capsys):

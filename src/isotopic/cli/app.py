@@ -15,6 +15,7 @@ COMMANDS = {
     "fit": "Fit a model and write the results to a folder.",
     "transform": "Infer the weights of new samples.",
     "report": "Write the HTML report of a fit.",
+    "topics": "Print the topics of a fit.",
     "select": "Choose the number of components.",
     "convert": "Convert a fit to an exactly equivalent model.",
     "verify": "Check the claims of the paper on data.",

@@ -36,9 +36,15 @@ def printable(text: str) -> str:
 
 
 def short(text: str, longest: int = 20) -> str:
-    """Return a printable name, cut with an ellipsis if it is longer than ``longest``."""
-    shown = printable(text[: longest + 1])
-    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+    """Return a printable name; of a longer one than ``longest``, the middle is left out.
+
+    Names of one kind often differ at their ends only: ``2024/speech-1``, ``2024/speech-2``.
+    """
+    if len(text) > 2 * longest:  # only its ends are looked at
+        text = text[:longest] + text[-longest:]
+    shown = printable(text)
+    begin, end = longest // 2, (longest - 1) // 2
+    return shown if len(shown) <= longest else f"{shown[:begin]}…{shown[len(shown) - end :]}"
 
 
 def count_cells(text: str) -> int:

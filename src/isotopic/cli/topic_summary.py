@@ -11,23 +11,27 @@ from isotopic.evaluate import prevalence
 from isotopic.kernels import normalized
 
 # Distinctive terms and main samples that are printed of each topic.
-_TERMS, _SAMPLES = 7, 3
+TERMS, _SAMPLES = 7, 3
 
 
-def distinctive_terms(model: Any, feature_names: Array) -> tuple[Array, Array]:
+def distinctive_terms(
+    model: Any, feature_names: Array, n_terms: int = TERMS
+) -> tuple[Array, Array]:
     """Return the share of each topic, and its terms that are frequent in it and rare elsewhere.
 
     These have the largest terms in the KL divergence of the topic from the mean topic.
     """
     shares, topics = prevalence(model), normalized(model.components_)
     divergences = rel_entr(topics, shares @ topics)
-    order = np.argsort(-divergences, axis=1, kind="stable")[:, :_TERMS]
+    order = np.argsort(-divergences, axis=1, kind="stable")[:, :n_terms]
     return shares, feature_names[order]
 
 
-def topic_lines(model: Any, feature_names: Array, sample_names: Any) -> list[str]:
+def topic_lines(
+    model: Any, feature_names: Array, sample_names: Any, n_terms: int = TERMS
+) -> list[str]:
     """Return a table of the topics, largest first: share, distinctive terms, main samples."""
-    shares, terms = distinctive_terms(model, feature_names)
+    shares, terms = distinctive_terms(model, feature_names, n_terms)
     rows = [("topic", "share", "distinctive terms", "samples with the largest weights")]
     for topic in np.argsort(-shares, kind="stable"):
         samples = sample_names[np.argsort(-model.weights_[:, topic], kind="stable")[:_SAMPLES]]
@@ -39,9 +43,9 @@ def topic_lines(model: Any, feature_names: Array, sample_names: Any) -> list[str
     return align_columns(rows, right=(0, 1))
 
 
-def topic_facts(model: Any, feature_names: Array) -> list[dict[str, Any]]:
+def topic_facts(model: Any, feature_names: Array, n_terms: int = TERMS) -> list[dict[str, Any]]:
     """Return the share and the distinctive terms of each topic, for JSON."""
-    shares, terms = distinctive_terms(model, feature_names)
+    shares, terms = distinctive_terms(model, feature_names, n_terms)
     return [
         {"topic": k, "share": shares[k], "terms": terms[k].tolist()} for k in range(len(shares))
     ]
