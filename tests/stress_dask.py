@@ -84,7 +84,7 @@ class Processes:
         self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard")
         wait_until(lambda: os.path.exists(self.file))
         self.nannies = self._start("worker", "--nworkers", "2", "--nthreads", "1", "--no-dashboard")
-        self.client = distributed.Client(scheduler_file=self.file, set_as_default=False, timeout=10)
+        self.client = connect(self.file)
 
     def _start(self, kind, *options):
         command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *options]
@@ -105,6 +105,13 @@ class Processes:
             process.wait(timeout=30)
         self.client.close(timeout=5)
         self.folder.cleanup()
+
+
+def connect(file):
+    """Return a client, however slow the machine is, that gives up a lost scheduler soon."""
+    client = distributed.Client(scheduler_file=file, set_as_default=False, timeout=120)
+    client._timeout = 10
+    return client
 
 
 def worker_pids(client, n_workers=2):

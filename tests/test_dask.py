@@ -1,6 +1,7 @@
 """A cluster: the same bits for any number of workers, whoever dies."""
 
 import asyncio
+import contextlib
 import math
 import os
 import pickle
@@ -136,7 +137,7 @@ def test_solvers_and_divergences_on_workers(client, shards, settings):
 
 def test_workers_are_reached_or_not(client):
     cluster = calls.Cluster(client)
-    assert all(cluster.can_reach(address) for address in cluster.workers())
+    stress.wait_until(lambda: all(cluster.can_reach(address) for address in cluster.workers()))
     assert not cluster.can_reach("tcp://127.0.0.1:1")
 
 
@@ -169,13 +170,16 @@ def _killing(cluster, client, shards, n_victims):
     undisturbed = copied(model.fit(blocks(shards)))
     cluster.scale(WORKERS)
     victims = stress.worker_pids(client, WORKERS)[:n_victims]
+    timers = [threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)) for victim in victims]
 
     def kill(at):
         if at.iteration == 18:  # a lesson is near
-            for victim in victims:
-                threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
+            for timer in timers:
+                timer.start()
 
     model.set_params(callbacks=kill).fit(blocks(shards, client))
+    for timer in timers:
+        timer.join()
     model.callbacks = None
     assert same_bits(model, undisturbed)
 
@@ -225,18 +229,31 @@ def test_calls_have_a_limit(client, monkeypatch):
 
 def test_a_wait_continues_while_a_worker_works_and_no_longer(client, monkeypatch):
     stress.set_limits(monkeypatch.setattr)
-    monkeypatch.setattr(calls, "ANSWER_SECONDS", 2)
     cluster = calls.Cluster(client)
-    cluster.wait([client.submit(time.sleep, 6, pure=False)])
+    for seconds in (2, 8, 32):  # on a busy machine a worker may be silent for some seconds
+        monkeypatch.setattr(calls, "ANSWER_SECONDS", seconds)
+        with contextlib.suppress(calls.ClusterLost):
+            cluster.wait([client.submit(time.sleep, 3 * seconds, pure=False)])
+            break
+    else:
+        pytest.fail("the wait did not continue while a worker worked")
+    monkeypatch.setattr(calls, "ANSWER_SECONDS", 2)
     nowhere = client.submit(time.sleep, 0, pure=False, resources={"none": 1})
-    with pytest.raises(calls.ClusterLost, match="no worker has worked for 2 seconds"):
+    with pytest.raises(calls.ClusterLost, match=r"no (worker has worked for|answer within) 2 sec"):
         cluster.wait([nowhere])
 
 
 def test_topics_are_sent_to_the_workers_that_are_there(client, monkeypatch):
     cluster = calls.Cluster(client)
     addresses = list(cluster.workers())
-    future = cluster.send(np.arange(3.0), [*addresses, "tcp://127.0.0.1:1"], 24)
+    sent = []
+
+    def was_sent():
+        sent.append(cluster.send(np.arange(3.0), [*addresses, "tcp://127.0.0.1:1"], 24))
+        return sent[-1] is not None
+
+    stress.wait_until(was_sent)
+    future = sent[-1]
     holders = set(client.who_has([future])[future.key])  # Dask drops copies that no task needs yet
     assert holders
     assert holders <= set(addresses)
@@ -299,7 +316,7 @@ def test_a_lost_scheduler_is_survived_by_the_checkpoint(shards, tmp_path, client
     try:
         with (
             dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
-            distributed.Client(scheduler_file=address, set_as_default=False, timeout=6) as doomed,
+            stress.connect(address) as doomed,
         ):
             model.set_params(callbacks=kill)
             with pytest.raises(ConnectionError, match="scheduler does not answer"):

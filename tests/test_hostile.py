@@ -41,6 +41,7 @@ from hostile import (
     objective_of,
 )
 from problems import paper_lda, sparse_counts
+from processes import LIMIT
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -345,7 +346,7 @@ def test_paths_must_be_paths(fitted_models, path):
 # Memory ------------------------------------------------------------------------------------------
 
 
-def in_a_fork(function, timeout=60):
+def in_a_fork(function, timeout=LIMIT):
     """Call in a forked process; give what it returned, or how it died."""
     context = multiprocessing.get_context("fork")
     receive, send = context.Pipe(duplex=False)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import random_counts, random_factors, sparse_counts
-from processes import run_python
+from processes import LIMIT, run_python
 from scipy import sparse
 
 from isotopic import NMF, CountMatrix, expected_counts
@@ -164,7 +164,7 @@ def _fit_in_child(seed):
 def test_works_in_a_forked_child_after_a_fit_in_the_parent():
     expected = _fit_in_child(0)  # starts the pool
     with multiprocessing.get_context("fork").Pool(2) as processes:
-        results = processes.map_async(_fit_in_child, [0, 0, 0]).get(timeout=60)
+        results = processes.map_async(_fit_in_child, [0, 0, 0]).get(timeout=LIMIT)
     for result in results:
         np.testing.assert_array_equal(result, expected)
 
