@@ -1,13 +1,11 @@
 """Arrays of numbers that users give, with errors that name the parameter."""
 
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
-T = TypeVar("T")
 
 
 def as_numbers(name: str, given: Any, *, copy: bool = True) -> Array:
@@ -37,21 +35,19 @@ def as_numbers(name: str, given: Any, *, copy: bool = True) -> Array:
         return array.astype(np.float64, copy=copy)
 
 
+def as_unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the unsigned type of the same size and byte order as a type of whole numbers."""
+    return np.dtype(dtype.str.replace("i", "u"))
+
+
+def in_native_order(array: Array) -> Array:
+    """Return an array with its bytes in the order of this machine."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
 def first_not_finite(array: Array) -> tuple[int, ...] | None:
     """Return the index of the first entry that is negative, NaN or infinite, or ``None``."""
     bad = ~((array >= 0) & (array < np.inf))
     if not bad.any():
         return None
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), array.shape))
-
-
-def read_despite_threads(read: Callable[[], T]) -> T:
-    """Return what a function reads, with a second attempt if the interpreter fails.
-
-    NumPy parses the headers of its files as Python code, and in CPython 3.11 two threads that parse
-    at the same time can, rarely, end in a ``SystemError`` (python/cpython issue 106905).
-    """
-    try:
-        return read()
-    except SystemError:
-        return read()

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, as_unsigned
 
 # Sums of counts, and their products with factors, must stay finite, and shares of them positive.
 LARGEST_TOTAL = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e305}
@@ -84,7 +84,7 @@ def check_indices(X: Any, name: str = "X") -> None:
     else:
         return
     for indices, size in axes:
-        unsigned = indices.view(f"u{indices.dtype.itemsize}")  # negative ones become the largest
+        unsigned = indices.view(as_unsigned(indices.dtype))  # negative ones become the largest
         is_valid = is_valid and len(indices) == len(X.data)
         is_valid = is_valid and (len(indices) == 0 or bool(unsigned.max() < size))
     if not is_valid:

@@ -6,18 +6,13 @@ import zipfile
 from typing import IO, Any
 
 import numpy as np
-from numpy.lib import format as npy
+from numpy.lib import format as numpy_format
 from scipy import sparse
 
+from isotopic import npy
 from isotopic.archive.nodes import Decode, Encode, Place, checked, checked_object, show
 from isotopic.archive.scalars import decode_text, encode_text
 from isotopic.arrays import Array
-
-# NumPy rejects longer headers of .npy files, since parsing them is not safe.
-_LONGEST_HEADER = 10_000
-
-# Bytes that are copied from a file into an array at a time.
-_CHUNK = 2**20
 
 # The arrays of each sparse layout, and the classes of SciPy.
 PARTS = {
@@ -74,11 +69,13 @@ def check_storable(array: Array, place: Place) -> None:
         return
     header = io.BytesIO()
     try:
-        same = npy.descr_to_dtype(npy.dtype_to_descr(dtype)) == dtype
-        npy.write_array_header_1_0(header, npy.header_data_from_array_1_0(array))
+        described = numpy_format.dtype_to_descr(dtype)
+        same = numpy_format.descr_to_dtype(described) == dtype
+        written = numpy_format.header_data_from_array_1_0(array)
+        numpy_format.write_array_header_1_0(header, written)
     except ValueError:  # overlapping fields, names beyond Latin-1, more fields than a header holds
         same = False
-    if not same or header.tell() > _LONGEST_HEADER:
+    if not same or header.tell() > npy.LONGEST_HEADER:
         raise TypeError(
             f"{show(place)}: cannot save dtype {dtype}, which the .npy format does not support."
         )
@@ -95,32 +92,17 @@ def _is_storable(dtype: np.dtype[Any]) -> bool:
 
 def read_array(stream: IO[bytes], size: int, name: str) -> Array:
     """Return the array of a .npy stream of this size; error messages contain the name."""
-    shape, fortran, dtype = _read_header(stream, name)
-    if not _is_storable(dtype):
-        raise ValueError(f"The member {name} has the dtype {dtype}, which is not allowed.")
-    if math.prod(shape) * dtype.itemsize != size - stream.tell():
-        raise ValueError(f"The size of the member {name} does not match its header.")
-    array = np.empty(shape, dtype, order="F" if fortran else "C")
-    memory = array.ravel(order="K").view(np.uint8).data
-    for begin in range(0, len(memory), _CHUNK):
-        part = memory[begin : begin + _CHUNK]
-        part[:] = stream.read(len(part))  # raises ValueError if the lengths differ
-    return array
-
-
-def _read_header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, order and dtype of a .npy stream of version 1.0."""
     try:
-        if npy.read_magic(stream) != (1, 0):
-            raise ValueError("its version is not 1.0.")
-        header = npy.read_array_header_1_0(stream, max_header_size=_LONGEST_HEADER)
+        header = npy.read_header(stream)
     except (zipfile.BadZipFile, EOFError):  # a damaged member, reported as such
         raise
-    except Exception as error:  # NumPy parses Python literals: also MemoryError, RecursionError
+    except ValueError as error:
         raise ValueError(f"The member {name} is not an array: {error}") from error
-    if any(length < 0 for length in header[0]):
-        raise ValueError(f"The member {name} has a negative length.")
-    return header
+    if not _is_storable(header.dtype):
+        raise ValueError(f"The member {name} has the dtype {header.dtype}, which is not allowed.")
+    if header.nbytes != size - stream.tell():
+        raise ValueError(f"The size of the member {name} does not match its header.")
+    return npy.read_values(stream, header)
 
 
 def encode_sparse(matrix: Any, place: Place, encode: Encode) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from isotopic.arrays import Array, read_despite_threads
+from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.io import Source
 from isotopic.io.csr_arrays import CsrArrays
@@ -81,7 +81,7 @@ class SourceRows:
 
     def load(self) -> Any:
         """Return the rows."""
-        return self.source.rows(self.start, self.stop)
+        return self.source.checked_rows(self.start, self.stop)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class BlockError(ValueError):
 def load_raw(block: Block) -> Any:
     """Return the rows of a block as they are stored; errors name the block."""
     with errors_that_name(block.name):
-        loaded = read_despite_threads(block.load)
+        loaded = block.load()
     rows: Any = loaded if sparse.issparse(loaded) else np.asarray(loaded)
     if rows.shape != block.shape:
         raise BlockError(
@@ -165,7 +165,15 @@ def load_in_place(block: Block, dtype: DTypeLike, buffers: Buffers) -> CountMatr
         with errors_that_name(part.name):
             arrays.read_rows_into(part.start, part.stop, own, features[here], values[here])
         own += entries[i]
+    if not is_unchanged(block):
+        return None  # changed while it was read
     return CountMatrix.of_checked(block.shape, starts, features, values)
+
+
+def is_unchanged(block: Block) -> bool:
+    """Whether the files of a block, if it has any, are as they were when they were opened."""
+    parts = block.parts if isinstance(block, Stack) else (block,)
+    return all(part.source.is_unchanged for part in parts if isinstance(part, SourceRows))
 
 
 def can_load_in_place(block: Block) -> bool:
@@ -178,7 +186,7 @@ def _parts_in_place(block: Block) -> list[tuple[SourceRows, CsrArrays]] | None:
     found = []
     for part in block.parts if isinstance(block, Stack) else (block,):
         arrays = part.source.csr_arrays if isinstance(part, SourceRows) else None
-        if not isinstance(part, SourceRows) or arrays is None or not arrays.is_unchanged:
+        if not isinstance(part, SourceRows) or arrays is None or not part.source.is_unchanged:
             return None
         found.append((part, arrays))
     return found

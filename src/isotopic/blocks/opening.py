@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,7 @@ from isotopic.blocks.sources import (
     module_of,
 )
 from isotopic.io import Source
-
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+from isotopic.io.limits import MAX_SIZE, parse_bytes
 
 
 @dataclass(frozen=True)
@@ -77,6 +74,7 @@ def open_blocks(
     key: str | None = None,
     block_entries: int | None = None,
     format: str | None = None,
+    max_size: int | str = MAX_SIZE,
 ) -> Blocks:
     """Open data that is in row blocks, or too large to be read at once.
 
@@ -116,6 +114,9 @@ def open_blocks(
     format : str or None, default=None
         The format of a file or folder, one of :data:`isotopic.io.FORMATS`; by default it is
         recognised.
+    max_size : int or str, default=2**28
+        The memory that a file may take without holding as much, as in
+        :func:`isotopic.read_counts`.
 
     Returns
     -------
@@ -131,11 +132,11 @@ def open_blocks(
     >>> NMF(5, max_iter=20, tol=0).fit(blocks).weights_.shape
     (1189, 5)
     """
-    limit = parse_bytes(memory_limit)
+    limit = None if memory_limit is None else parse_bytes("memory_limit", memory_limit)
     folder = None if scratch is None else os.fspath(scratch)
     if folder is not None and not os.path.isdir(folder):
         raise FileNotFoundError(f"There is no folder {folder} for scratch.")
-    options = BlockOptions(limit, n_features, key, block_entries, folder, format)
+    options = BlockOptions(limit, n_features, key, block_entries, folder, format, max_size)
     found = find_blocks(source, options)
     if not found:
         raise ValueError(f"{source!r:.200} has no row blocks.")
@@ -164,23 +165,3 @@ def is_blocks(X: Any) -> bool:
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(is_part(part) for part in X)
     return module_of(X) in ("h5py", "zarr", "anndata")
-
-
-def parse_bytes(given: Any) -> int | None:
-    """Return an amount of memory such as ``"2 GB"`` in bytes."""
-    if given is None:
-        return None
-    value = given
-    if isinstance(given, str):
-        digits = given.strip().rstrip(ascii_letters)
-        unit = given.strip()[len(digits) :].upper()
-        try:
-            value = float(digits) * _UNITS[unit]
-        except (KeyError, ValueError):
-            raise ValueError(
-                f"memory_limit={given!r} is not an amount of memory such as '2 GB'."
-            ) from None
-    is_number = isinstance(value, (int, float, np.integer)) and not isinstance(value, bool)
-    if not (is_number and 0 < value < np.inf):
-        raise ValueError(f"memory_limit must be a positive number of bytes, not {given!r}.")
-    return int(value)

@@ -12,7 +12,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from isotopic.arrays import Array, read_despite_threads
+from isotopic import npy
+from isotopic.arrays import Array
 from isotopic.blocks.tasks import PlacedBlock
 from isotopic.divergences import Divergence
 from isotopic.registry import register
@@ -64,9 +65,7 @@ class FolderStore:
 
     def get(self, key: str, number: int) -> Array:
         """Return the rows of a block."""
-        path = self._path(key, number)
-        rows: Array = read_despite_threads(lambda: np.load(path))
-        return rows
+        return npy.load(self._path(key, number))
 
     def discard(self, key: str) -> None:
         """Delete all files of a key."""

@@ -17,6 +17,7 @@ from isotopic.arrays import Array
 from isotopic.blocks.block import Block, BlockError, InMemory, SourceRows, Stack, errors_that_name
 from isotopic.io import TEXT_FORMATS, Options, Source, open_source
 from isotopic.io.hdf5 import is_zarr, open_hdf5, stored_source
+from isotopic.io.limits import MAX_SIZE
 from isotopic.io.npy import memory_map_source, open_csr_folder
 from isotopic.io.read import recognise
 from isotopic.io.source import LoadedSource, find_name_files, named
@@ -52,6 +53,7 @@ class BlockOptions:
     block_entries: int | None = None
     scratch: str | None = None
     format: str | None = None
+    max_size: int | str = MAX_SIZE
 
     def target_entries(self, n_features: int) -> int:
         """Return how many entries a block should have."""
@@ -109,9 +111,9 @@ def _stored_source(source: Any) -> Source | None:
         return stored_source(source)
     if library == "anndata" and getattr(source, "isbacked", False):
         with errors_that_name(str(source.filename)):
-            return open_hdf5(Path(source.filename), Options(key="X"))
+            return open_hdf5(Path(source.filename), Options(key="X")).with_status()
     if isinstance(source, np.memmap) and isinstance(source.filename, (str, os.PathLike)):
-        return memory_map_source(source)
+        return memory_map_source(source).with_status()
     return None
 
 
@@ -154,7 +156,7 @@ def _blocks_of_path(
     files = _block_files(path) if path.is_dir() and options.format is None else []
     if files:
         return _blocks_of_folder(path, files, options)
-    reading = Options(key=options.key, n_features=options.n_features)
+    reading = Options(key=options.key, n_features=options.n_features, max_size=options.max_size)
     try:
         format = options.format or recognise(path, reading)
         if options.format is None and format in ("wide", "long") and looks_like_triplets(path):
@@ -201,7 +203,12 @@ def _blocks_of_folder(
     folder: Path, files: Sequence[Path], options: BlockOptions
 ) -> Sequence[Block]:
     format = _BLOCK_FILES[_suffix(files[0])]
-    reading = Options(key=options.key, n_features=options.n_features, has_names_beside=False)
+    reading = Options(
+        key=options.key,
+        n_features=options.n_features,
+        max_size=options.max_size,
+        has_names_beside=False,
+    )
     sources = [_open(file, reading, format) for file in files]
     if format == "triplets" and options.n_features is None:  # a file may lack the last features
         width = max(source.shape[1] for source in sources)

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from zlib import crc32
 
 import numpy as np
+from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.blocks.block import (
@@ -12,10 +14,12 @@ from isotopic.blocks.block import (
     BlockError,
     Buffers,
     can_load_in_place,
+    is_unchanged,
     load_in_place,
     load_raw,
 )
 from isotopic.counts import CountMatrix
+from isotopic.io.limits import CHANGED
 
 
 class BlockFacts(NamedTuple):
@@ -24,6 +28,8 @@ class BlockFacts(NamedTuple):
     dtype: str  # the precision of all blocks
     is_canonical: bool  # whether sparse rows are stored in the form that is worked on
     entries: int
+    total: float  # of the counts as they are stored
+    checksum: int  # of the counts as they are stored
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,12 @@ class PlacedBlock:
         if self.facts is not None and self.facts.is_canonical:
             buffers = Buffers() if buffers is None else buffers
             X = load_in_place(self.block, self.facts.dtype, buffers)
-        return self._counts(load_raw(self.block) if X is None else X)
+        if X is not None:
+            return self._counts(X)
+        raw = load_raw(self.block)
+        if self.facts is not None:
+            self._check_same(raw, self.facts)
+        return self._counts(raw)
 
     def load_and_check(self) -> tuple["PlacedBlock", CountMatrix]:
         """Load the block for the first time; return it with its facts, and its counts."""
@@ -67,7 +78,20 @@ class PlacedBlock:
         is_canonical = getattr(raw, "format", None) == "csr"
         is_canonical = is_canonical and np.array_equal(raw.indices, X.features)
         entries = len(X.values) if X.is_sparse else X.dense.size
-        return replace(self, facts=BlockFacts(str(X.dtype), is_canonical, entries)), X
+        facts = BlockFacts(str(X.dtype), is_canonical, entries, _total(raw), _checksum(raw))
+        return replace(self, facts=facts), X
+
+    def _check_same(self, raw: Any, facts: BlockFacts) -> None:
+        """Raise if the counts are not those of the first loading.
+
+        The sum is compared always, because it takes no time. Files that were touched, but whose
+        size and time are the same, are compared as a whole.
+        """
+        is_same = _total(raw) == facts.total
+        if is_same and not is_unchanged(self.block):
+            is_same = _checksum(raw) == facts.checksum
+        if not is_same:
+            raise BlockError(f"The block {self.block.name} cannot be used: {CHANGED}")
 
     def _counts(self, raw: Any) -> CountMatrix:
         facts = self.facts
@@ -81,10 +105,25 @@ class PlacedBlock:
             else:
                 X = CountMatrix(raw, facts.dtype)
             if facts is not None and facts.is_canonical and len(X.values) != facts.entries:
-                raise ValueError("it has changed since it was checked")
+                raise ValueError(CHANGED)
             return X if self.copies is None else X.repeated(self.copies)
         except (ValueError, TypeError) as error:
             raise BlockError(f"The block {self.block.name} cannot be used: {error}") from error
+
+
+def _total(raw: Any) -> float:
+    """Return the sum of the stored counts; it is the same whenever they are."""
+    is_sparse = sparse.issparse(raw)  # asked in place, it would narrow the type too much
+    return float(np.sum(raw.data if is_sparse else raw))
+
+
+def _checksum(raw: Any) -> int:
+    """Return a checksum of an array, or of the arrays of a sparse matrix."""
+    is_sparse, found = sparse.issparse(raw), 0
+    rows: Any = sparse.csr_array(raw) if is_sparse else raw
+    for part in (rows.indptr, rows.indices, rows.data) if is_sparse else (rows,):
+        found = crc32(np.ascontiguousarray(part).data, found)
+    return found
 
 
 class Addable(Protocol):

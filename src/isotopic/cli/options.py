@@ -13,6 +13,7 @@ from isotopic.cli.output import InputError, library_errors_as_messages
 from isotopic.estimators import MODELS
 from isotopic.init import STRATEGIES
 from isotopic.io import FORMATS
+from isotopic.io.files import open_text
 from isotopic.solvers import SOLVERS
 
 # The named models; TopicModel needs priors, which have no option.
@@ -276,6 +277,12 @@ READING_OPTIONS = tuple(
             "--max-features", "Keep only this many of the most frequent terms.", "N", integer(1)
         ),
         Option("--encoding", "Encoding of text files.", "NAME", default="utf-8"),
+        Option(
+            "--max-size",
+            "Memory that DATA may take without holding as much, such as 2GB.",
+            "SIZE",
+            default="256MiB",
+        ),
     )
 )
 
@@ -287,7 +294,11 @@ def reading_settings(given: Namespace) -> dict[str, Any]:
     if words == "none":
         settings["stop_words"] = None
     elif words != "english":
-        with library_errors_as_messages():
-            text = Path(words).read_text(encoding=given.encoding)
-        settings["stop_words"] = text.split()
+        if not Path(words).is_file():
+            raise InputError(
+                f"--stop-words {words}: there is no file of this name, and no such list; the only "
+                "one is english. Give a FILE with one word per line, or none."
+            )
+        with library_errors_as_messages(), open_text(Path(words), given.encoding) as stream:
+            settings["stop_words"] = stream.read().split()
     return settings

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.io.files import bare, beside, open_text, read_names
+from isotopic.io.limits import check_shape
 from isotopic.io.matrix_market import read_entries
-from isotopic.io.source import LoadedSource, Options, check_plausible, loaded
+from isotopic.io.source import LoadedSource, Options, loaded
 from isotopic.io.tables import is_number
 
 _HEADER = ("documents", "words in the vocabulary", "entries")
@@ -34,6 +35,7 @@ def read_docword(path: Path, options: Options) -> LoadedSource:
     """Read documents x words; the vocabulary is in a file beside it."""
     with open_text(path, options.encoding) as stream:
         documents, words, promised = (_header(stream, i) for i in range(3))
+        check_shape(path, (documents, words), options.max_size)
         counts, found = read_entries(stream, 4, (documents, words), ("document", "word", "count"))
     if found != promised:
         raise ValueError(f"line 3 promises {promised:,} entries; {found:,} follow")
@@ -77,7 +79,7 @@ def read_svmlight(path: Path, options: Options) -> LoadedSource:
     parts = list(_read_pairs(path, options.encoding, comments=True))
     features = np.concatenate([part.features for part in parts] or [np.empty(0)])
     first = 0 if features.size == 0 or features.min() == 0 else 1
-    return _join_pairs(parts, first, _read_vocabulary(path, options.encoding))
+    return _join_pairs(path, parts, first, options)
 
 
 def read_ldac(path: Path, options: Options) -> LoadedSource:
@@ -89,7 +91,7 @@ def read_ldac(path: Path, options: Options) -> LoadedSource:
             line += 1
             if head != str(length):
                 raise ValueError(f"line {line} promises {head[:50]} pairs; {length} follow")
-    return _join_pairs(parts, 0, _read_vocabulary(path, options.encoding))
+    return _join_pairs(path, parts, 0, options)
 
 
 def _read_pairs(path: Path, encoding: str, *, comments: bool) -> Iterator[Pairs]:
@@ -135,18 +137,20 @@ def _raise_for_bad_line(kept: list[tuple[int, str]]) -> None:
                 raise ValueError(f"line {number}: {pair!r:.60} is not feature:count")
 
 
-def _join_pairs(parts: list[Pairs], first: int, names: Array | None) -> LoadedSource:
+def _join_pairs(path: Path, parts: list[Pairs], first: int, options: Options) -> LoadedSource:
     """Return all lines as one matrix; features are numbered from ``first``."""
+    names = _read_vocabulary(path, options.encoding)
     lengths = [length for part in parts for length in part.lengths]
     if not lengths:
         raise ValueError("the file has no samples")
-    features = np.concatenate([part.features for part in parts]).astype(np.int64) - first
+    numbers = np.concatenate([part.features for part in parts])
+    check_shape(path, (len(lengths), int(numbers.max(initial=0))), options.max_size)
+    features = numbers.astype(np.int64) - first
     values = np.concatenate([part.values for part in parts])
     shape = (
         len(lengths),
         max(0 if names is None else len(names), int(features.max(initial=-1)) + 1),
     )
-    check_plausible(shape, len(values))
     counts = sparse.csr_array((values, features, np.cumsum([0, *lengths])), shape=shape)
     return loaded(counts, None, names)
 

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.io.files import as_names
+from isotopic.io.limits import check_shape
 from isotopic.io.source import LoadedSource, Options, Source, loaded
 from isotopic.io.tables import (
     Chunk,
@@ -76,6 +77,7 @@ def open_wide(path: Path, options: Options) -> Source:
         if table.n_rows == 0:
             raise ValueError("the table has no rows below its header")
         shape = (table.n_rows, len(columns))
+        check_shape(path, shape, options.max_size, cell_bytes=8)
         return WideParquetSource(
             os.fspath(path), shape, shape[0] * shape[1], label, tuple(columns), can_read_rows=True
         )

@@ -1,12 +1,12 @@
 """CSR matrices whose arrays are stored as plain numbers, read without copies or decompression."""
 
-import os
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from isotopic.arrays import Array
+from isotopic import npy
+from isotopic.arrays import Array, as_unsigned
 
 #: The arrays of a CSR matrix.
 PARTS = ("data", "indices", "indptr")
@@ -34,12 +34,10 @@ class CsrArrays(NamedTuple):
     indices: StoredArray
     indptr: StoredArray
     n_features: int
-    status: tuple[tuple[int, int], ...]  # of the files when the source was opened
 
-    @property
-    def is_unchanged(self) -> bool:
-        """Whether the files are those that were opened."""
-        return self.status == file_status(self.data.path, self.indices.path, self.indptr.path)
+    def files(self) -> tuple[str, ...]:
+        """Return the files of the arrays."""
+        return tuple(dict.fromkeys(part.path for part in (self.data, self.indices, self.indptr)))
 
     def row_starts(self) -> Array:
         """Return where the entries of each row start."""
@@ -55,7 +53,10 @@ class CsrArrays(NamedTuple):
         first, last = int(starts[0]), int(starts[-1])
         if not 0 <= first <= last <= min(self.data.size, self.indices.size):
             raise ValueError(_DAMAGED.format(self.indptr.path))
-        data, indices = (np.empty(last - first, part.dtype) for part in (self.data, self.indices))
+        data, indices = (
+            np.empty(last - first, part.dtype.newbyteorder("="))
+            for part in (self.data, self.indices)
+        )
         _read(self.data, first, data)
         _read(self.indices, first, indices)
         shape = (stop - start, self.n_features)
@@ -80,31 +81,15 @@ class CsrArrays(NamedTuple):
         _read(self.data, first, values)
 
 
-def file_status(*paths: str) -> tuple[tuple[int, int], ...]:
-    """Return the sizes of files and the times of their last changes."""
-    return tuple((status.st_size, status.st_mtime_ns) for status in map(os.stat, paths))
-
-
 def stored_array(path: str, file: BinaryIO) -> StoredArray | None:
     """Return where the array of NumPy's format at the current position of a file is.
 
-    ``None``: it is not a one-dimensional array of real numbers in this machine's byte order.
+    ``None``: it is not a one-dimensional array of real numbers.
     """
-    shape, _, dtype = read_array_header(file)
-    if len(shape) != 1 or dtype.kind not in "biuf" or not dtype.isnative:
+    shape, _, dtype = npy.read_header(file)
+    if len(shape) != 1 or dtype.kind not in "biuf":
         return None
     return StoredArray(path, file.tell(), dtype, shape[0])
-
-
-def read_array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the header of NumPy's format: shape, whether in Fortran's order, and type."""
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        header = np.lib.format.read_array_header_1_0(file)
-    else:
-        header = np.lib.format.read_array_header_2_0(file)
-    shape, is_fortran, dtype = header
-    return tuple(map(int, shape)), bool(is_fortran), dtype
 
 
 def check_row_starts(starts: Array, *sizes: int) -> None:
@@ -134,6 +119,6 @@ def _read(stored: StoredArray, start: int, to: Array) -> int:
             if not is_same:
                 wanted[:] = numbers
             if stored.dtype.kind in "iu":
-                unsigned = numbers.view(f"u{numbers.dtype.itemsize}")
+                unsigned = numbers.view(as_unsigned(numbers.dtype))
                 largest = max(largest, int(unsigned.max()))
     return largest

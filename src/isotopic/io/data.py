@@ -12,12 +12,35 @@ from scipy import sparse
 from isotopic import archive
 from isotopic.arrays import Array
 from isotopic.io.files import as_names
+from isotopic.io.limits import check_shape
 from isotopic.io.source import LoadedSource, Options, Source, check_structure, loaded
 
 # The file of counts in the folder of a fit.
 COUNTS_IN_FOLDER = "counts.isotopic"
 
 _MEMBERS = {"counts", "sample_names", "feature_names", "documents"}
+
+
+class DeferredNames:
+    """Names of samples (axis 0) or features of :class:`CountData`, made when they are asked for.
+
+    A file may have millions of features without names, of which nobody needs a list.
+    """
+
+    def __init__(self, axis: int) -> None:
+        self.axis, self.kept = axis, f"_names_{axis}"
+
+    def __get__(self, data: Any, owner: Any = None) -> Any:
+        if data is None:
+            return None  # the default
+        names = data.__dict__[self.kept]
+        if names is None:
+            names = made_names(self.axis, 0, data.counts.shape[self.axis])
+            data.__dict__[self.kept] = names
+        return names
+
+    def __set__(self, data: Any, names: Any) -> None:
+        data.__dict__[self.kept] = names
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +61,9 @@ class CountData:
     """
 
     counts: Any
-    sample_names: Array
-    feature_names: Array
-    format: str
+    sample_names: DeferredNames = DeferredNames(0)
+    feature_names: DeferredNames = DeferredNames(1)
+    format: str = ""
     documents: Array | None = None
 
     def fingerprint(self) -> str:
@@ -90,7 +113,13 @@ def as_count_data(source: Source, format: str) -> CountData:
     else:
         counts = counts.astype(np.int32 if largest < 2**31 else np.int64)
     documents = source.documents if isinstance(source, LoadedSource) else None
-    return CountData(counts, names_of(source, 0), names_of(source, 1), format, documents)
+    samples, features = stored_names(source, 0), stored_names(source, 1)
+    return CountData(counts, samples, features, format, documents)
+
+
+def made_names(axis: int, start: int, stop: int) -> Array:
+    """Return the names of samples (axis 0) or features without names: numbers, as text."""
+    return as_names(map(("x{}" if axis else "{}").format, range(start, stop)))
 
 
 def names_of(source: Source, axis: int, start: int = 0, stop: int | None = None) -> Array:
@@ -98,12 +127,18 @@ def names_of(source: Source, axis: int, start: int = 0, stop: int | None = None)
 
     Without names they are ``"0"``, ``"1"``, ... and ``"x0"``, ``"x1"``, ...
     """
-    what, made = ("feature", "x{}") if axis else ("sample", "{}")
+    names: Array | None = stored_names(source, axis, start, stop)
+    if names is not None:
+        return names
+    return made_names(axis, start, source.shape[axis] if stop is None else stop)
+
+
+def stored_names(source: Source, axis: int, start: int = 0, stop: int | None = None) -> Any:
+    """Return the names that a source has, or ``None``; raise if there are too many or too few."""
+    what = "feature" if axis else "sample"
     names = source.feature_names() if axis else source.sample_names(start, stop)
     stop = source.shape[axis] if stop is None else stop
-    if names is None:
-        return as_names(map(made.format, range(start, stop)))
-    if len(names) != stop - start:
+    if names is not None and len(names) != stop - start:
         raise ValueError(
             f"there are {len(names):,} {what} names for {stop - start:,} {what}s; if the rows are "
             "the features, say so with transpose"
@@ -141,5 +176,6 @@ def read_counts_file(path: Path, options: Options) -> LoadedSource:
         strings = isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.ndim == 1
         if not (strings or (given is None and name == "documents")):
             raise ValueError(f"the {name} of the file are not a list of str")
-    names = tree["sample_names"], tree["feature_names"], tree["documents"]
-    return loaded(tree["counts"], *names)
+    counts: Any = tree["counts"]
+    check_shape(path, counts.shape, options.max_size)
+    return loaded(counts, tree["sample_names"], tree["feature_names"], tree["documents"])

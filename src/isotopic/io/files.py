@@ -1,6 +1,7 @@
 """Files: streams of those that may be compressed, names in lines, and libraries to read them."""
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -17,6 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.io.limits import LimitedReader
 
 # The errors of damaged or cut compressed files.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
@@ -46,8 +48,9 @@ _COMPRESSIONS: dict[bytes, Callable[[Path], Any]] = {
 }
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
-# Bytes that are read to recognise a file.
+# Bytes that are read to recognise a file, and that are unpacked at once.
 HEAD_BYTES = 2**16
+_BUFFER = 2**17
 
 
 def is_plain_file(path: Path) -> bool:
@@ -62,15 +65,28 @@ def open_bytes(path: Path) -> IO[bytes]:
         start = file.read(6)
     for magic, opened in _COMPRESSIONS.items():
         if start.startswith(magic):
-            stream: IO[bytes] = opened(path)
-            return stream
+            limited = LimitedReader(opened(path), path.stat().st_size)
+            return io.BufferedReader(limited, _BUFFER)
     return path.open("rb")
+
+
+def check_encoding(encoding: str) -> None:
+    """Raise if there is no text encoding of this name."""
+    try:
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        codecs.lookup(encoding)  # None is that of the machine
+    except (LookupError, ValueError, TypeError):
+        raise ValueError(
+            f"encoding={encoding!r} (--encoding) is not the name of a text encoding such as utf-8, "
+            "latin-1 or cp1252"
+        ) from None
 
 
 @contextmanager
 def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
     """Open a file of text; lines end where the file says, and a byte order mark is no letter."""
-    encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    check_encoding(encoding)
+    encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     with (
         open_bytes(path) as binary,
         io.TextIOWrapper(binary, encoding=encoding, newline="") as stream,

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, in_native_order
 from isotopic.io.csr_arrays import DAMAGED_ROWS, PARTS, check_row_starts
 from isotopic.io.files import as_names, extra, head_of, is_plain_file, open_seekable
-from isotopic.io.source import Options, Source, check_plausible, check_structure
+from isotopic.io.inside import InsideHdf5, check_zarr
+from isotopic.io.limits import check_shape
+from isotopic.io.source import Options, Source, check_structure
 
 #: The first bytes of a file of HDF5.
 HDF5_MAGIC = b"\x89HDF\r\n"
@@ -41,16 +43,16 @@ class Hdf5Source(Source):
         with _opened(self.path) as root:
             node = root[self.key] if self.key else root
             if self.layout == "dense":
-                return np.asarray(node[start:stop])
+                return _slice(node, start, stop)
             if self.layout == "csr":
-                starts = np.asarray(node["indptr"][start : stop + 1]).astype(np.int64, copy=False)
+                starts = _slice(node["indptr"], start, stop + 1).astype(np.int64, copy=False)
                 first, last = int(starts[0]), int(starts[-1])
                 if not 0 <= first <= last <= self.entries:
                     raise ValueError(DAMAGED_ROWS)
-                data, indices = (np.asarray(node[part][first:last]) for part in PARTS[:2])
+                data, indices = (_slice(node[part], first, last) for part in PARTS[:2])
                 shape = (stop - start, self.shape[1])
                 return sparse.csr_array((data, indices, starts - first), shape=shape, copy=False)
-            data, indices, indptr = (np.asarray(node[part][:]) for part in PARTS)
+            data, indices, indptr = (_slice(node[part], 0, None) for part in PARTS)
         whole = sparse.csc_array((data, indices, indptr), shape=self.shape)
         check_structure(whole)
         return whole.tocsr()[start:stop]
@@ -61,7 +63,7 @@ class Hdf5Source(Source):
             return None
         with _opened(self.path) as root:
             node = root[self.key] if self.key else root
-            starts = np.asarray(node["indptr"][:]).astype(np.int64, copy=False)
+            starts = _slice(node["indptr"], 0, None).astype(np.int64, copy=False)
         check_row_starts(starts, self.entries)
         return starts
 
@@ -102,9 +104,8 @@ def open_h5ad(path: Path, options: Options) -> Source:
             key = options.key or "X"
             if key not in root:
                 raise ValueError(f"the file has no {key}; {known}")
-        return _describe(
-            path, root, key, has_names=not key.startswith(("obs", "var", "uns", "raw"))
-        )
+        has_names = not key.startswith(("obs", "var", "uns", "raw"))
+        return _describe(path, root, key, options, has_names=has_names)
 
 
 def open_hdf5(path: Path, options: Options) -> Source:
@@ -116,24 +117,25 @@ def open_hdf5(path: Path, options: Options) -> Source:
         if key and (is_array or key not in root):
             raise ValueError(f"the file has no {key!r}; it has {found}")
         if not key and (is_array or "indptr" in names):
-            return _describe(path, root, "", has_names=False)
+            return _describe(path, root, "", options, has_names=False)
         if not key and "X" not in names and len(names) != 1:
             raise ValueError(f"the file has {found}; say with key= which is the matrix")
         key = key or ("X" if "X" in names else names[0])
-        return _describe(path, root, key, has_names="obs" in names and "var" in names)
+        return _describe(path, root, key, options, has_names="obs" in names and "var" in names)
 
 
 def stored_source(node: Any) -> Source:
     """Return a source for an open object of h5py or zarr, which is opened again to be read."""
     if type(node).__module__.partition(".")[0] == "h5py":
-        return open_hdf5(Path(node.file.filename), Options(key=node.name.strip("/") or None))
+        file, key = Path(node.file.filename), node.name.strip("/") or None
+        return open_hdf5(file, Options(key=key)).with_status()
     root = getattr(node.store, "root", None)
     if root is None:
         raise ValueError("a zarr array must be in a folder, so that it can be opened again")
-    return open_hdf5(Path(root), Options(key=node.path or None))
+    return open_hdf5(Path(root), Options(key=node.path or None)).with_status()
 
 
-def _describe(path: Path, root: Any, key: str, *, has_names: bool) -> Source:
+def _describe(path: Path, root: Any, key: str, options: Options, *, has_names: bool) -> Source:
     """Find out the layout and the shape of a matrix, and whether its parts fit together."""
     node, name = (root[key], key) if key else (root, "the array")
     if hasattr(node, "shape"):
@@ -142,9 +144,11 @@ def _describe(path: Path, root: Any, key: str, *, has_names: bool) -> Source:
             raise ValueError(f"{name} has {len(node.shape)} dimensions, not two")
         layout, shape = "dense", (int(node.shape[0]), int(node.shape[1]))
         entries = shape[0] * shape[1]
+        check_shape(path, shape, options.max_size, cell_bytes=np.dtype(node.dtype).itemsize)
     else:
         layout, shape = _describe_sparse(node, key or "the root")
         entries = int(node["data"].shape[0])
+        check_shape(path, shape, options.max_size)
     can_read_rows = layout != "csc" and (path.is_dir() or is_plain_file(path))
     known = os.fspath(path), shape, entries, key, layout, has_names
     return Hdf5Source(*known, can_read_rows=can_read_rows)
@@ -169,7 +173,6 @@ def _describe_sparse(node: Any, name: str) -> tuple[str, tuple[int, int]]:
     pointers = shape[0] if layout == "csr" else shape[1]
     if node["indices"].shape[0] != entries or node["indptr"].shape[0] != pointers + 1:
         raise ValueError("the parts of the matrix (data, indices, indptr) do not fit its shape")
-    check_plausible(shape, entries)
     return layout, shape
 
 
@@ -177,6 +180,10 @@ def _check_numbers(node: Any, name: str) -> None:
     kind = np.dtype(node.dtype).kind
     if kind not in "biuf" or (name in ("indices", "indptr") and kind not in "iu"):
         raise ValueError(f"{name} holds {node.dtype}, not numbers that count")
+
+
+def _slice(node: Any, start: int, stop: int | None) -> Array:
+    return in_native_order(np.asarray(node[start:stop]))
 
 
 def _strings(node: Any, start: int, stop: int | None) -> list[str]:
@@ -196,15 +203,16 @@ def _opened(given: str | Path) -> Iterator[Any]:
     path = Path(given)
     try:
         if path.is_dir():
+            check_zarr(path)
             yield extra("zarr", "files").open(os.fspath(path), mode="r")
         elif not head_of(path).startswith(HDF5_MAGIC):
             raise ValueError("this is not a file of HDF5")
         elif is_plain_file(path):
             with extra("h5py", "files").File(path, "r") as file:
-                yield file
+                yield InsideHdf5(file)
         else:
             with open_seekable(path) as stream, extra("h5py", "files").File(stream, "r") as file:
-                yield file
+                yield InsideHdf5(file)
     except (ValueError, ImportError, MemoryError):
         raise
     except Exception as error:

@@ -16,7 +16,8 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.io.files import as_names, bare, beside, open_text
-from isotopic.io.source import Options, Source, check_plausible, named, transposed
+from isotopic.io.limits import CHANGED, check_shape
+from isotopic.io.source import Options, Source, named, transposed
 
 # Lines that are held at once.
 _LINES = 2**18
@@ -43,10 +44,11 @@ class MatrixMarketSource(Source):
         with open_text(Path(self.path), self.encoding) as stream:
             header = _header(stream)
             read = _read_array if header.layout == "array" else _read_coordinates
+            if tuple(header.sizes[:2]) != self.shape:
+                raise ValueError(CHANGED)
             counts = read(stream, header)
         if header.symmetry == "symmetric":
-            lower = sparse.csr_array(counts)
-            counts = lower + sparse.csr_array(sparse.tril(lower, k=-1).T)
+            counts = _mirrored(sparse.csr_array(counts))
         return counts if (start, stop) == (0, self.shape[0]) else counts[start:stop]
 
 
@@ -66,7 +68,25 @@ def _open_matrix(path: Path, options: Options) -> Source:
         if rows != columns:
             raise ValueError(f"a symmetric matrix must be square, not {rows} x {columns}")
         entries *= 2  # at most
+    check_shape(path, (rows, columns), options.max_size)
     return MatrixMarketSource(os.fspath(path), (rows, columns), entries, encoding=options.encoding)
+
+
+def _mirrored(stored: Any) -> Any:
+    """Return a symmetric matrix of which each pair of entries is stored once, in either triangle.
+
+    An entry that is stored in both triangles would count twice, unless both are the same number.
+    """
+    lower: Any = sparse.csr_array(sparse.tril(stored, -1))
+    upper: Any = sparse.csr_array(sparse.triu(stored, 1).T)
+    both = lower.astype(bool).multiply(upper.astype(bool))
+    if (lower.multiply(both) != upper.multiply(both)).nnz:
+        raise ValueError(
+            "line 1 says 'symmetric', but entries of the two triangles differ; write 'general' if "
+            "the matrix is not symmetric"
+        )
+    half = lower.maximum(upper)
+    return sparse.csr_array(half + half.T + sparse.diags_array(stored.diagonal()))
 
 
 def find_10x(folder: Path) -> Path | None:
@@ -178,7 +198,6 @@ def read_entries(
         parts[1].append((part[:, 1] - 1).astype(small))
         parts[2].append(part[:, 2].copy() if len(names) == 3 else np.ones(len(part)))
     rows, columns, values = (np.concatenate(parts.pop(0)) for _ in range(3))
-    check_plausible(shape, len(values))
     return sparse.coo_array((values, (rows, columns)), shape=shape).tocsr(), len(values)
 
 

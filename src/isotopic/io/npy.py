@@ -7,16 +7,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from isotopic import npy
 from isotopic.io.csr_arrays import (
     PARTS,
     CsrArrays,
     StoredArray,
-    file_status,
-    read_array_header,
     stored_array,
 )
 from isotopic.io.files import is_plain_file
-from isotopic.io.source import Options, Source, check_plausible, find_name_files, named
+from isotopic.io.limits import check_shape
+from isotopic.io.source import Options, Source, find_name_files, named
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ def open_npy(path: Path, options: Options) -> Source:
     if not is_plain_file(path):
         raise ValueError("arrays of NumPy are mapped into memory: decompress the file first")
     with path.open("rb") as file:
-        shape, is_fortran, dtype = read_array_header(file)
+        shape, is_fortran, dtype = npy.read_header(file)
         offset = file.tell()
         held = os.fstat(file.fileno()).st_size - offset
     if len(shape) != 2 or dtype.kind not in "biuf":
@@ -90,10 +90,9 @@ def open_csr_folder(path: Path, options: Options) -> Source:
         raise ValueError("indices.npy and indptr.npy must hold whole numbers")
     if data.size != indices.size:
         raise ValueError(f"data.npy has {data.size:,} numbers, indices.npy {indices.size:,}")
-    shape = (indptr.size - 1, _n_features(path, indices, options))
-    check_plausible(shape, data.size)
-    status = file_status(data.path, indices.path, indptr.path)
-    arrays = CsrArrays(data, indices, indptr, shape[1], status)
+    shape = (indptr.size - 1, _n_features(path, indptr.size - 1, indices, options))
+    check_shape(path, shape, options.max_size)
+    arrays = CsrArrays(data, indices, indptr, shape[1])
     source = Source(os.fspath(path), shape, data.size, can_read_rows=True, csr_arrays=arrays)
     return named(source, *find_name_files(path / "-", shape, options), options.encoding)
 
@@ -109,13 +108,17 @@ def _array(path: Path) -> StoredArray:
     return found
 
 
-def _n_features(path: Path, indices: StoredArray, options: Options) -> int:
+def _n_features(path: Path, n_rows: int, indices: StoredArray, options: Options) -> int:
     if (path / "shape.npy").is_file():
-        shape = np.load(path / "shape.npy", allow_pickle=False)
-        if shape.shape != (2,) or shape.dtype.kind not in "iu":
+        shape = npy.load(path / "shape.npy")
+        if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:
             raise ValueError(f"shape.npy must hold two whole numbers, not {shape!r:.60}")
+        if int(shape[0]) != n_rows:
+            raise ValueError(f"shape.npy says {shape[0]:,} rows; indptr.npy has {n_rows:,}")
         return int(shape[1])
     if options.n_features is not None:
         return options.n_features
-    mapped: Any = np.load(path / "indices.npy", mmap_mode="r", allow_pickle=False)
-    return int(mapped.max()) + 1 if indices.size else 0
+    if indices.size == 0:
+        return 0
+    place = indices.offset, (indices.size,)
+    return int(np.memmap(indices.path, indices.dtype, "r", *place).max()) + 1

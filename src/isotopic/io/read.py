@@ -25,8 +25,17 @@ from isotopic.io.count_tables import (
     read_long,
 )
 from isotopic.io.data import COUNTS_IN_FOLDER, CountData, as_count_data, read_counts_file
-from isotopic.io.files import DAMAGED, HEAD_BYTES, as_names, bare, head_of, open_seekable
+from isotopic.io.files import (
+    DAMAGED,
+    HEAD_BYTES,
+    as_names,
+    bare,
+    check_encoding,
+    head_of,
+    open_seekable,
+)
 from isotopic.io.hdf5 import HDF5_MAGIC, has_annotations, is_zarr, open_h5ad, open_hdf5
+from isotopic.io.limits import MAX_SIZE
 from isotopic.io.matrix_market import find_10x, open_10x, open_mtx
 from isotopic.io.npy import is_csr_folder, open_csr_folder, open_npy
 from isotopic.io.npz import open_npz
@@ -117,6 +126,7 @@ def read_counts(
     vocabulary: Sequence[str] | None = None,
     encoding: str = "utf-8",
     keep_text: int = 0,
+    max_size: int | str = MAX_SIZE,
 ) -> CountData:
     r"""Read counts and their names from a file or folder.
 
@@ -148,6 +158,9 @@ def read_counts(
         The encoding of text files.
     keep_text : int, default=0
         How many characters of each document to keep in ``documents``.
+    max_size : int or str, default=2**28
+        The memory that a file may take without holding as much, such as ``"2 GB"``. A file that
+        claims more samples or features than this, and more than 200 times its own size, is refused.
 
     Returns
     -------
@@ -189,6 +202,7 @@ def read_counts(
         vocabulary=vocabulary,
         encoding=encoding,
         keep_text=keep_text,
+        max_size=max_size,
     )
     source, found = open_source(path, options, format)
     with errors_that_name(Path(path)):
@@ -215,6 +229,7 @@ def open_source(
     """
     file, options = Path(path), options or Options()
     with errors_that_name(file):
+        check_encoding(options.encoding)
         format = recognise(file, options) if format is None else format
         if format not in _OPENERS:
             raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
@@ -228,6 +243,8 @@ def open_source(
         source = _OPENERS[format](file, options)
         if isinstance(source, LoadedSource):
             source = replace(source, path=os.fspath(file))
+        else:
+            source = source.with_status()
         if options.transpose:
             source = transposed(source)
         samples, features = map(_given_names, (options.sample_names, options.feature_names))

@@ -12,11 +12,7 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.io.csr_arrays import PARTS, CsrArrays
 from isotopic.io.files import as_names, beside, read_names
-
-# A header may promise any number of rows. Each of them takes memory, even if it is empty, so a file
-# with few entries must not promise many more rows (or features) than this.
-_EMPTY_ROWS = 10**6
-_ROWS_PER_ENTRY = 1000
+from isotopic.io.limits import CHANGED, MAX_SIZE, Status, is_touched, status_of
 
 # Names of samples or features, or the path of a file with a name in each line.
 Names: TypeAlias = str | Array | None
@@ -42,6 +38,7 @@ class Options:
     vocabulary: Sequence[str] | None = None
     encoding: str = "utf-8"
     keep_text: int = 0
+    max_size: int | str = MAX_SIZE
     key: str | None = None
     n_features: int | None = None
     has_names_beside: bool = True
@@ -71,6 +68,8 @@ class Source:
         those that are stored with the matrix.
     encoding : str, default="utf-8"
         Of files of text.
+    status : tuple
+        The sizes and times of the files when the source was opened; empty: not known.
     """
 
     path: str
@@ -80,6 +79,32 @@ class Source:
     csr_arrays: CsrArrays | None = field(default=None, kw_only=True)
     names: tuple[Names, Names] = field(default=(None, None), kw_only=True)
     encoding: str = field(default="utf-8", kw_only=True)
+    status: Status = field(default=(), kw_only=True)
+
+    def files(self) -> Sequence[str]:
+        """Return the files that hold the counts."""
+        return (self.path,) if self.csr_arrays is None else self.csr_arrays.files()
+
+    def with_status(self) -> "Source":
+        """Return the source with the present status of its files, so that it notices changes."""
+        return replace(self, status=status_of(*self.files()))
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the files are as they were when the source was opened."""
+        return not self.status or status_of(*self.files()) == self.status
+
+    def checked_rows(self, start: int, stop: int) -> Any:
+        """Return the rows ``start:stop``; raise if the files have changed, also meanwhile."""
+        self._check_status()
+        rows = self.rows(start, stop)
+        self._check_status()
+        return rows
+
+    def _check_status(self) -> None:
+        now = status_of(*self.files()) if self.status else ()
+        if now != self.status and not is_touched(self.status, now):
+            raise ValueError(CHANGED)
 
     @property
     def name(self) -> str:
@@ -133,6 +158,10 @@ class LoadedSource(Source):
     counts: Any = None
     documents: Array | None = None  # the beginning of each document, if text was kept
 
+    def files(self) -> Sequence[str]:
+        """Return nothing: the counts are in memory."""
+        return ()
+
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop``."""
         return self.counts if (start, stop) == (0, self.shape[0]) else self.counts[start:stop]
@@ -176,6 +205,10 @@ class TransposedSource(Source):
     def name(self) -> str:
         """What errors call the source."""
         return self.inner.name
+
+    def files(self) -> Sequence[str]:
+        """Return the files of the other source."""
+        return self.inner.files()
 
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop`` of the transposed matrix."""
@@ -228,13 +261,3 @@ def check_structure(matrix: Any) -> None:
     """Raise if a sparse matrix points outside itself: SciPy's conversions would follow it."""
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)
-
-
-def check_plausible(shape: tuple[int, int], entries: int) -> None:
-    """Raise if a header promises far more rows or columns than its entries can fill."""
-    most = _EMPTY_ROWS + _ROWS_PER_ENTRY * entries
-    if max(shape) > most:
-        raise ValueError(
-            f"the file promises {shape[0]:,} x {shape[1]:,} counts but holds only {entries:,} "
-            "entries; it is damaged, or its numbers are names rather than indices"
-        )

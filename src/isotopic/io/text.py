@@ -2,12 +2,17 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from isotopic.io.files import as_names, bare, open_text
 from isotopic.io.source import LoadedSource, Options, Source, loaded, named
 from isotopic.io.tables import NAME_COLUMNS, TEXT_COLUMNS, open_table, text_columns
+
+_NO_TERMS = (
+    "no term can occur in at least min_df={} and at most max_df={} documents (--min-df, --max-df)"
+)
 
 
 def count_words(
@@ -16,15 +21,7 @@ def count_words(
     """Return the counts of the words of documents, which are read one by one."""
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - slow to load
 
-    limits: dict[str, Any] = {}
-    if options.vocabulary is None:  # it replaces the limits on the terms that are counted
-        words = options.stop_words
-        limits = {
-            "stop_words": words if words is None or isinstance(words, str) else list(words),
-            "min_df": options.min_df,
-            "max_df": options.max_df,
-            "max_features": options.max_features,
-        }
+    limits = _limits(options) if options.vocabulary is None else {}
     vectorizer = CountVectorizer(vocabulary=options.vocabulary, **limits)
     kept: list[str] = []
 
@@ -33,9 +30,62 @@ def count_words(
             kept.append(document[: options.keep_text])
             yield document
 
-    counts = vectorizer.fit_transform(keep_beginnings() if options.keep_text else documents)
+    try:
+        counts = vectorizer.fit_transform(keep_beginnings() if options.keep_text else documents)
+    except UnicodeDecodeError:  # of a document; the file says in which line
+        raise
+    except ValueError as error:
+        raise ValueError(_in_own_words(str(error), options)) from error
     features = vectorizer.get_feature_names_out()
     return loaded(counts, names, features, kept if options.keep_text else None)
+
+
+def _limits(options: Options) -> dict[str, Any]:
+    """Return the limits on the terms that are counted; raise if they make no sense."""
+    words = options.stop_words
+    if isinstance(words, str) and words != "english":
+        raise ValueError(
+            f"there is no list of stop words called {words!r}, only 'english'. Give the words "
+            "themselves (stop_words=[...], or --stop-words FILE with one word per line), or None "
+            "(--stop-words none)"
+        )
+    for name, value in (("min_df", options.min_df), ("max_df", options.max_df)):
+        is_count = isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
+        if not (is_count or (isinstance(value, float) and 0 <= value <= 1)):
+            raise ValueError(
+                f"{name}={value!r} is neither a number of documents (1, 2, ...) nor a fraction "
+                "from 0.0 to 1.0"
+            )
+    is_same_kind = isinstance(options.min_df, float) == isinstance(options.max_df, float)
+    if is_same_kind and options.max_df < options.min_df:
+        raise ValueError(_NO_TERMS.format(options.min_df, options.max_df))
+    most = options.max_features
+    if most is not None and not (isinstance(most, Integral) and most >= 1):
+        raise ValueError(f"max_features={most!r} is not a positive whole number")
+    return {
+        "stop_words": words if words is None or isinstance(words, str) else list(words),
+        "min_df": options.min_df,
+        "max_df": options.max_df,
+        "max_features": most,
+    }
+
+
+def _in_own_words(message: str, options: Options) -> str:
+    """Return what an error of scikit-learn about the terms means."""
+    if message.startswith("max_df corresponds to"):
+        return _NO_TERMS.format(options.min_df, options.max_df)
+    if message.startswith("empty vocabulary"):
+        return (
+            "the documents have no words of two or more letters or digits besides stop words; "
+            "stop_words=None (--stop-words none) counts these too"
+        )
+    if message.startswith("After pruning"):
+        return (
+            f"no terms remain that occur in at least min_df={options.min_df} and at most "
+            f"max_df={options.max_df} documents (--min-df, --max-df). Lower the first or raise the "
+            "second"
+        )
+    return message
 
 
 def text_files(folder: Path) -> list[Path]:
@@ -107,6 +157,8 @@ def _objects(stream: Iterable[str], options: Options, names: list[str]) -> Itera
             continue
         try:
             found = json.loads(line)
+        except RecursionError:
+            raise ValueError(f"line {number} is JSON that is nested too deeply") from None
         except ValueError as error:
             raise ValueError(f"line {number} is not JSON: {error}") from error
         if isinstance(found, str):

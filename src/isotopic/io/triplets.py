@@ -10,7 +10,8 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.io.files import head_of
-from isotopic.io.source import Options, Source, check_plausible
+from isotopic.io.limits import check_shape
+from isotopic.io.source import Options, Source
 from isotopic.io.tables import open_parquet
 
 
@@ -83,7 +84,7 @@ def open_triplets(path: Path, options: Options) -> Source:
                 f"n_features={options.n_features}, but there is a feature {features - 1}"
             )
         features = options.n_features
-    check_plausible((rows, largest[1] + 1), entries)
+    check_shape(path, (rows, largest[1] + 1), options.max_size)
     return TripletsSource(os.fspath(path), (rows, features), entries, can_read_rows=True)
 
 
