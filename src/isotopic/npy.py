@@ -62,8 +62,10 @@ def read_header(stream: Any) -> Header:
     if next(tokens) != "" or not isinstance(found, dict) or found.keys() != _KEYS:
         raise ValueError(f"the header of the array is damaged: {text.strip()!r:.100}")
     shape, is_fortran = found["shape"], found["fortran_order"]
-    if not (isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)):
-        raise ValueError(f"the shape of the array is {shape!r:.60}")
+    if not (isinstance(shape, tuple) and all(type(n) is int for n in shape)):
+        raise ValueError(f"the shape of the array is {shape!r:.60}, not a tuple of whole numbers")
+    if min(shape, default=0) < 0:
+        raise ValueError(f"the shape of the array, {shape!r:.60}, has a negative length")
     if not isinstance(is_fortran, bool):
         raise ValueError(f"fortran_order of the array is {is_fortran!r:.60}")
     try:
