@@ -1,5 +1,6 @@
 """Saved models, and fits that survive their process."""
 
+import copy
 import dataclasses
 import io
 import pathlib
@@ -9,6 +10,8 @@ import zipfile
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from problems import paper_lda, random_counts, sparse_counts
 from processes import LIMIT, started_python
 from scipy import sparse
@@ -31,6 +34,7 @@ from isotopic import (
     SparseNMF,
     TopicModel,
 )
+from isotopic.estimators.digest import digest
 from isotopic.problem import Problem
 
 MODELS = [
@@ -286,6 +290,87 @@ def test_settings_are_compared_by_what_they_say(rng, tmp_path):
     wider = sparse.csr_array((sparse_X.data, sparse_X.indices, sparse_X.indptr), shape=(12, 11))
     with pytest.raises(ValueError, match="other data"):
         NMF(2, max_iter=1, tol=0).fit(wider, checkpoint=path)
+
+
+def large_seeds(changed=0):
+    """Give pseudo-counts of which NumPy prints only a part."""
+    seeds = np.full((3, 2000), 0.5)
+    seeds[1, 1000] += changed
+    return seeds
+
+
+def other_topics(changed=0.0):
+    topics = np.full((1, 2000), 1.0)
+    topics[0, 1000] += changed
+    return topics / topics.sum()
+
+
+DIFFERENT = {
+    "seeds": ({"seeds": large_seeds()}, {"seeds": large_seeds(1)}),
+    "seeds as a dict": ({"seeds": {0: list(range(1500))}}, {"seeds": {0: list(range(1501))}}),
+    "fixed_topics": (
+        {"fixed_topics": other_topics()},
+        {"fixed_topics": other_topics(1.0)},
+    ),
+    "fixed_topics of objects": (
+        {"fixed_topics": other_topics().astype(object)},
+        {"fixed_topics": other_topics(1.0).astype(object)},
+    ),
+    "forbidden": ({"forbidden": large_seeds(-0.5) == 0}, {"forbidden": large_seeds() == 0}),
+    "alpha": ({"alpha": [0.1, 0.2, 0.3]}, {"alpha": [0.1, 0.2, 0.4]}),
+    "eta": ({"eta": large_seeds()}, {"eta": large_seeds(1e-6)}),
+    "random_state: no seed, a seed": ({"random_state": None}, {"random_state": 1}),
+    "random_state: a seed, no seed": ({"random_state": 1}, {"random_state": None}),
+    "random_state": (
+        {"random_state": np.random.default_rng(1)},
+        {"random_state": np.random.default_rng(2)},
+    ),
+    "random_state: RandomState": (
+        {"random_state": np.random.RandomState(1)},
+        {"random_state": np.random.RandomState(2)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_a_checkpoint_of_other_settings_is_refused(rng, tmp_path, name):
+    """Settings are compared by their whole content; NumPy's repr leaves out most of it."""
+    X, path = rng.poisson(1.0, (12, 2000)) + 0.0, tmp_path / "fit"
+    first, second = DIFFERENT[name]
+    settings = {"alpha": 0.1, "eta": 0.1, "max_iter": 2, "tol": 0, "random_state": 0}
+    fresh = copy.deepcopy(first)
+    LDA(3, **(settings | first)).fit(X, checkpoint=path)
+    with pytest.raises(ValueError, match=f"another {name.split()[0].rstrip(':')}"):
+        LDA(3, **(settings | second)).fit(X, checkpoint=path)
+    again = LDA(3, **(settings | fresh | {"max_iter": 3})).fit(X, checkpoint=path)
+    assert again.n_iter_ == 3
+
+
+def test_a_checkpoint_of_other_samples_is_refused(rng, tmp_path):
+    X, path = random_counts(rng), tmp_path / "fit"
+    ones = {"sample_weight": np.ones(12), "size_factors": np.ones(12)}
+    for name, values in ones.items():
+        other = values.copy()
+        other[5] = 1.5
+        model = NMF(2, max_iter=1, tol=0, random_state=0)
+        model.fit(X, checkpoint=path, **{name: values})
+        with pytest.raises(ValueError, match=r"other data|sample weights"):
+            model.fit(X, checkpoint=path, **{name: other})
+        path.unlink()
+
+
+@given(st.data())
+def test_a_digest_sees_every_entry(data):
+    """Two values have the same digest if and only if they have the same content."""
+    arrays = st.lists(st.floats(0, 1), min_size=2, max_size=2).map(np.array)
+    values = st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), arrays
+    )
+    value = data.draw(st.dictionaries(st.text(), st.lists(values), max_size=3))
+    assert digest(value) == digest(copy.deepcopy(value))
+    changed = copy.deepcopy(value)
+    changed[data.draw(st.text())] = data.draw(st.lists(values))
+    assert (digest(changed) == digest(value)) == (repr(changed) == repr(value))
 
 
 def test_fewer_iterations_than_were_made_are_refused(rng, tmp_path):

@@ -3,10 +3,8 @@
 import os
 import time
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from hashlib import blake2b
-from numbers import Integral, Real
+from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import numpy as np
 from isotopic import archive
 from isotopic.arrays import Array
 from isotopic.atomic import check_replaceable, remove_leftovers
+from isotopic.estimators.digest import describe_random_state, digest
 from isotopic.estimators.persistence import read_file
 from isotopic.fitted import Fitted
 from isotopic.kernels import Counts
@@ -37,7 +36,10 @@ class Checkpoint:
     ----------
     path : str or path-like
         If the file exists, the fit continues from it. The file stays when the fit ends; the same
-        fit again then gives the same model at once.
+        fit again then gives the same model at once. The checkpoint of another fit is refused: data,
+        start, priors and all parameters that change the result must be the same. So must be
+        ``random_state``: the same seed, a generator in the same state, or ``None`` for a fit that
+        had none. Then the random numbers of the interrupted fit are used again.
     seconds : float, default=60.0
         Time between two writes.
     """
@@ -68,19 +70,16 @@ class CheckpointWriter:
         self.problem, self.max_iter = problem, model.max_iter
         left_out = _NOT_COMPARED | (_ENDS if model.n_init == 1 else set())
         parameters = model.get_params(deep=False)
-        settings = {name: _digest(v) for name, v in parameters.items() if name not in left_out}
-        seed = model.random_state
-        if isinstance(seed, Integral):
-            settings["random_state"] = _digest(int(seed))
+        settings = {name: digest(v) for name, v in parameters.items() if name not in left_out}
+        settings["random_state"] = digest(describe_random_state(model.random_state))
+        if isinstance(start, Fitted):  # without its history, which holds times
+            start = [start.weights, start.topics, start.weights_prior, start.topics_prior]
         self.fit: dict[str, Any] = {
             "model": type(model).__name__,
             "settings": settings,
-            "start": _digest(
-                [start.weights.mean, start.topics.mean] if isinstance(start, Fitted) else start
-            ),
-            "data": _digest(
-                [problem.X.shape, problem.X.copies, problem.weights, *problem.X.identity()]
-            ),
+            "start": digest(start),
+            "data": digest([problem.X.shape, problem.X.copies, *problem.X.identity()]),
+            "priors": digest([problem.weights, problem.topics, problem.divergence]),
         }
         if not self.path.parent.is_dir():
             raise FileNotFoundError(
@@ -148,13 +147,18 @@ class CheckpointWriter:
     def _check(self, saved: dict[str, Any]) -> None:
         """Raise if the file belongs to another fit."""
         theirs, ours = saved["fit"], self.fit
-        settings = theirs["settings"]
-        changed = [name for name, v in ours["settings"].items() if settings.get(name, v) != v]
+        settings = ours["settings"] | theirs["settings"]
+        before = {name: ours["settings"].get(name) for name in settings}
+        changed = [name for name, value in settings.items() if before[name] != value]
         differences = (
             (theirs["model"] != ours["model"], f"of a {theirs['model']}"),
             (bool(changed), f"of a fit with another {', '.join(changed)}"),
             (theirs["data"] != ours["data"], "of a fit to other data"),
             (theirs["start"] != ours["start"], "of a fit from another start"),
+            (
+                theirs["priors"] != ours["priors"],
+                "of a fit with other priors, size factors, fixed weights or sample weights",
+            ),
         )
         for differs, what in differences:
             if differs:
@@ -168,30 +172,3 @@ def _with_counts(state: Any, counts: Counts) -> Any:
     if isinstance(state, HyperparameterState):
         return replace(state, inner=_with_counts(state.inner, counts))
     return replace(state, counts=counts)
-
-
-def _digest(value: Any) -> str:
-    digest = blake2b(digest_size=16)
-    _feed(digest, value)
-    return digest.hexdigest()
-
-
-def _feed(digest: Any, value: Any) -> None:
-    """Add a setting to a digest, by its content rather than by its type."""
-    if is_dataclass(value):
-        value = [type(value).__name__, *(getattr(value, item.name) for item in fields(value))]
-    elif isinstance(value, Mapping):
-        value = sorted(value.items(), key=repr)
-    elif isinstance(value, (set, frozenset)):
-        value = sorted(value, key=repr)
-    elif hasattr(value, "columns"):  # a data frame
-        value = [list(value.columns), np.asarray(value)]
-    if isinstance(value, (list, tuple)):
-        digest.update(f"{len(value)} [".encode())
-        for item in value:
-            _feed(digest, item)
-    elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O":
-        digest.update(f"{value.dtype} {value.shape} ".encode())
-        digest.update(np.ascontiguousarray(value).data)
-    else:
-        digest.update(f"{value!r} ".encode())

@@ -37,12 +37,13 @@ def best_solution(
     that the problem has, or ``None`` for all.
     """
     solver = choose_solver(model.solver, problem)
+    writer: CheckpointWriter | None = None
+    if checkpoint is not None:  # before random numbers are drawn: the state is compared
+        writer = CheckpointWriter(checkpoint, model, problem, read_init(model))
     seeds, first = generator(model.random_state).integers(2**63, size=(model.n_init, 2)), 0
     best: Solution[State] | None = None
     resumed: Solution[State] | None = None
-    writer: CheckpointWriter | None = None
-    if checkpoint is not None:
-        writer = CheckpointWriter(checkpoint, model, problem, read_init(model))
+    if writer is not None:
         seeds, first, best, resumed = writer.resume(seeds)
         callbacks = [*callbacks, writer]
     init = read_init(model)
