@@ -19,6 +19,7 @@ LAYERS = [
     {"count_checks", "io", "missing"},
     {"counts"},
     {"kernels"},
+    {"row_inference"},
     {"divergences", "priors"},
     {"problem"},
     {"blocks", "dask"},

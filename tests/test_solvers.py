@@ -17,7 +17,15 @@ from isotopic._core import in_numpy, native
 from isotopic.counts import CountMatrix
 from isotopic.init import random_start, start_from_arrays, uniform_start
 from isotopic.kernels import descended, extrapolated, row_pass
-from isotopic.priors import DirichletMean, Fixed, Posterior, SampleWeighted, WithSizeFactors
+from isotopic.priors import (
+    DirichletMean,
+    DirichletMode,
+    Fixed,
+    LogPenalty,
+    Posterior,
+    SampleWeighted,
+    WithSizeFactors,
+)
 from isotopic.problem import Problem, State
 from isotopic.solvers import (
     Accelerated,
@@ -501,7 +509,7 @@ def test_descent_gives_a_sample_up_that_does_not_settle(rng):
 
 def test_weights_that_descent_does_not_know_are_found_by_em(rng):
     X = sparse_counts(rng, 20, 15, 0.3)
-    for prior in (Dirichlet(0.3), Gamma(0.4, 0.7), WithSizeFactors(Free(), np.full(20, 2.0))):
+    for prior in (LogPenalty(0.3), DirichletMode(1.5), WithSizeFactors(Free(), np.full(20, 2.0))):
         assert choose_fold_in(with_topics(rng, X, prior)[0], 1e-6) == FoldIn(1e-6)
     single = with_topics(rng, X.astype(np.float32), Free())[0]
     assert choose_fold_in(single, 1e-6) == FoldIn(1e-6)

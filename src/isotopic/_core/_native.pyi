@@ -104,6 +104,26 @@ def descend(
     to: NDArray[Any],
     threads: int,
 ) -> None: ...
+def infer(
+    row_starts: NDArray[np.int64],
+    row_ends: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: NDArray[Any],
+    topics: NDArray[Any],
+    prior: _Doubles,
+    others: NDArray[Any] | None,
+    scale: _Doubles | None,
+    is_variational: bool,
+    tol: float,
+    max_updates: int,
+    schedule: _Doubles,
+    counts: NDArray[Any],
+    squares: NDArray[Any] | None,
+    log_likelihoods: _Doubles,
+    residuals: _Doubles,
+    updates: NDArray[np.int64],
+    threads: int,
+) -> None: ...
 def gamma_functions(x: _Doubles, digamma: _Doubles, log_gamma: _Doubles) -> None: ...
 def level() -> str: ...
 def levels() -> list[str]: ...

@@ -273,6 +273,93 @@ def descend(
     to[:] = weights / scale[:, np.newaxis]
 
 
+def infer(
+    row_starts: Array,
+    row_ends: Array,
+    features: Array,
+    values: Array,
+    topics: Array,
+    prior: Array,
+    others: Array | None,
+    scale: Array | None,
+    is_variational: bool,
+    tol: float,
+    max_updates: int,
+    schedule: Array,
+    counts: Array,
+    squares: Array | None,
+    log_likelihoods: Array,
+    residuals: Array,
+    updates: Array,
+    threads: int,
+) -> None:
+    """Run accelerated EM on the weights of each sample; ``inference.hpp`` has the rule."""
+    rows = row_starts, row_ends, features, values
+    ends = zip(row_starts, row_ends, strict=True)
+    totals = np.array([values[first:end].sum(dtype=np.float64) for first, end in ends])
+    first, least, most, growth, first_floor, shrinkage, to_residual = schedule
+    part: Any = 1.0 if others is None else others.astype(np.float64)
+    sums = (totals + prior.sum(axis=1))[:, np.newaxis]
+
+    def share_out(absorbed: Array, latest: Array) -> tuple[Array, Array]:
+        """Return the effective weights and objectives, and fill counts and log-likelihoods."""
+        parameters = absorbed * part + prior
+        if is_variational:
+            offset = 0.0 if scale is not None else special.digamma(sums)
+            effective = np.exp(special.digamma(parameters) - offset)
+            terms = absorbed * special.digamma(parameters) - special.gammaln(parameters)
+        else:
+            effective = parameters / (1.0 if scale is not None else sums)
+            terms = -prior / part * np.log(parameters)
+        effective = (effective * (1.0 if scale is None else scale)).astype(counts.dtype)
+        row_pass(*rows, effective, topics, latest, log_likelihoods, threads)
+        return effective, terms.sum(axis=1) - log_likelihoods
+
+    latest, previous = np.empty_like(counts), np.empty_like(counts)
+    n_components = counts.shape[1]
+    share_out(np.repeat(totals[:, np.newaxis] / n_components, n_components, 1), latest)
+    absorbed, best = latest.astype(np.float64), np.full(len(counts), np.inf)
+    momentum, floor = np.full(len(counts), first), np.ones(len(counts))
+    residuals[:], updates[:] = np.where(totals > 0, np.inf, 0.0), 0
+    is_plain, counts[:] = np.ones(len(counts), bool), 0
+    effective, weights = np.zeros_like(counts), np.zeros_like(counts)
+    found = np.zeros(len(counts))
+    for _ in range(max_updates):
+        moving = residuals > tol
+        if not moving.any():
+            break
+        previous, latest = latest, np.empty_like(counts)
+        effective, objectives = share_out(absorbed, latest)
+        moved = np.abs(latest - absorbed).sum(axis=1) / np.where(totals > 0, totals, 1)
+        failed = ~is_plain & (objectives > best) & (moved > tol)
+        latest[failed] = previous[failed]
+        kept = np.where(failed, best, objectives)
+        counts[moving], weights[moving] = latest[moving], effective[moving]
+        residuals[moving], found[moving] = moved[moving], log_likelihoods[moving]
+        updates[moving] += 1
+        floor = np.where(failed, floor / 2, np.minimum(shrinkage * floor, to_residual * moved))
+        momentum = np.where(
+            failed, np.maximum(momentum / 2, least), np.minimum(momentum * growth, most)
+        )
+        absorbed = np.empty(counts.shape)
+        by = np.where(failed, 0.0, momentum), np.where(failed, 0.0, first_floor * floor)
+        both = latest.astype(np.float64), previous.astype(np.float64)
+        extrapolate(*both, totals, *by, absorbed, threads)
+        best, is_plain = kept, failed
+    log_likelihoods[:] = found
+    if squares is not None:
+        _square_shares(rows, weights, topics, squares)
+
+
+def _square_shares(rows: Any, weights: Array, topics: Array, squares: Array) -> None:
+    """Sum the squared responsibilities of each sample and component."""
+    row_starts, row_ends, features, values = rows
+    for row, (first, end) in enumerate(zip(row_starts, row_ends, strict=True)):
+        x, factors = values[first:end], topics[features[first:end], : weights.shape[1]]
+        shares = weights[row] * factors * _ratios(x, factors @ weights[row])[:, np.newaxis]
+        squares[row] = np.square(shares).T @ np.where(x < 1, 1.0, 1 / np.maximum(x, 1))
+
+
 def _explain_all(
     x: Array, products: Array, weights: Array, rows: Array, others: Array, slopes: Array
 ) -> None:

@@ -120,6 +120,38 @@ template <class T> struct Descent {
     T* to = nullptr;                  // samples x components
 };
 
+// Accelerated EM on the weights of each sample on its own, next to known topics.
+//
+// From absorbed counts the prior makes the parameters counts * others + prior. The effective
+// weights are exp(digamma(parameters)) if it is variational, else the parameters themselves, times
+// a scale; without a scale they are those of a row that sums to one.
+template <class T> struct Inference {
+    int64_t components = 0;
+    int64_t padded = 0;
+    const int64_t* row_starts = nullptr;
+    const int64_t* row_ends = nullptr;
+    const int32_t* features = nullptr;
+    const T* values = nullptr;
+    const T* topics = nullptr;  // features x padded components
+    // The prior.
+    const double* prior = nullptr;  // by component, or samples x components
+    bool one_prior = true;          // the same for all samples
+    const T* others = nullptr;      // samples x components; null means 1
+    const double* scale = nullptr;  // by component; null: rows sum to one
+    bool is_variational = false;
+    // When to stop, and how far to extrapolate.
+    double tol = 0;
+    int64_t max_updates = 0;
+    double first_momentum = 0, least_momentum = 0, most_momentum = 0, growth = 0;
+    double first_floor = 0, shrinkage = 0, floor_to_residual = 0;
+    // Results by sample.
+    T* counts = nullptr;   // samples x components
+    T* squares = nullptr;  // samples x components: sum x min(x, 1) phi^2; may be null
+    double* log_likelihoods = nullptr;
+    double* residuals = nullptr;
+    int64_t* updates = nullptr;
+};
+
 // Functions that take `begin` and `end` work on those rows (samples, features) only.
 template <class T> struct Kernels {
     int lanes;  // numbers in a vector
@@ -145,6 +177,9 @@ template <class T> struct Kernels {
     // `memory`: (padded components + 2) times the entries of the longest row, in whole vectors.
     void (*descend)(const Descent<T>&, int64_t begin, int64_t end, T* memory);
     void (*squared_shares)(const SquaredShares<T>&, int64_t begin, int64_t end);
+    // `memory`: six rows of doubles, of components rounded up to a multiple of eight; then as for
+    // `descend`.
+    void (*infer)(const Inference<T>&, int64_t begin, int64_t end, void* memory);
 };
 
 struct Level {

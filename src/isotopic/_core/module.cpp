@@ -272,6 +272,73 @@ template <class T> void bind_row_pass(nb::module_& m) {
         "weight_counts"_a.noconvert(), "log_likelihoods"_a.noconvert(), "threads"_a);
 }
 
+template <class T> void bind_infer(nb::module_& m) {
+    m.def(
+        "infer",
+        [](In<int64_t> row_starts, In<int64_t> row_ends, In<int32_t> features, In<T> values,
+           In2<T> topics, In2<double> prior, std::optional<In2<T>> others,
+           std::optional<In<double>> scale, bool is_variational, double tol, int max_updates,
+           In<double> schedule, Out2<T> counts, std::optional<Out2<T>> squares,
+           Out<double> log_likelihoods, Out<double> residuals, Out<int64_t> updates, int threads) {
+            const size_t rows = counts.shape(0), components = counts.shape(1);
+            require(components > 0 &&
+                        int64_t(topics.shape(1)) == padded_components<T>(int64_t(components)) &&
+                        reinterpret_cast<uintptr_t>(topics.data()) % 64 == 0,
+                    "topics are not padded for the components of the counts");
+            require(row_starts.size() == rows && row_ends.size() == rows &&
+                        features.size() == values.size() &&
+                        lie_within(row_starts, row_ends, values.size()),
+                    "row_starts, row_ends, features and values do not fit");
+            require(prior.shape(1) == components && (prior.shape(0) == 1 || prior.shape(0) == rows),
+                    "prior has a wrong shape");
+            require(!others || has_shape(*others, rows, components), "others have a wrong shape");
+            require(!scale || scale->size() == components, "scale has a wrong length");
+            require(!squares || has_shape(*squares, rows, components),
+                    "squares have a wrong shape");
+            require(log_likelihoods.size() == rows && residuals.size() == rows &&
+                        updates.size() == rows,
+                    "log_likelihoods, residuals or updates have a wrong length");
+            require(schedule.size() == 7, "schedule must have seven numbers");
+            const double* by = schedule.data();
+            const Inference<T> inference{
+                .components = int64_t(components),
+                .padded = int64_t(topics.shape(1)),
+                .row_starts = row_starts.data(),
+                .row_ends = row_ends.data(),
+                .features = features.data(),
+                .values = values.data(),
+                .topics = topics.data(),
+                .prior = prior.data(),
+                .one_prior = prior.shape(0) == 1,
+                .others = data_or_null(others),
+                .scale = data_or_null(scale),
+                .is_variational = is_variational,
+                .tol = tol,
+                .max_updates = max_updates,
+                .first_momentum = by[0],
+                .least_momentum = by[1],
+                .most_momentum = by[2],
+                .growth = by[3],
+                .first_floor = by[4],
+                .shrinkage = by[5],
+                .floor_to_residual = by[6],
+                .counts = counts.data(),
+                .squares = squares ? squares->data() : nullptr,
+                .log_likelihoods = log_likelihoods.data(),
+                .residuals = residuals.data(),
+                .updates = updates.data(),
+            };
+            run(threads, [&](const Execution& execution) {
+                return infer<T>(inference, int64_t(rows), execution);
+            });
+        },
+        "row_starts"_a.noconvert(), "row_ends"_a.noconvert(), "features"_a.noconvert(),
+        "values"_a.noconvert(), "topics"_a.noconvert(), "prior"_a.noconvert(), "others"_a.none(),
+        "scale"_a.none(), "is_variational"_a, "tol"_a, "max_updates"_a, "schedule"_a.noconvert(),
+        "counts"_a.noconvert(), "squares"_a.none(), "log_likelihoods"_a.noconvert(),
+        "residuals"_a.noconvert(), "updates"_a.noconvert(), "threads"_a);
+}
+
 template <class T> void bind_descend(nb::module_& m) {
     m.def(
         "descend",
@@ -465,6 +532,8 @@ NB_MODULE(_native, m) {
     bind_row_pass<double>(m);
     bind_descend<float>(m);
     bind_descend<double>(m);
+    bind_infer<float>(m);
+    bind_infer<double>(m);
     bind_elementwise<float>(m);
     bind_elementwise<double>(m);
     m.def("release_memory", &release_memory);

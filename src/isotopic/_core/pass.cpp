@@ -434,6 +434,22 @@ bool descend(Descent<T> descent, int64_t rows, int64_t n_features, const Executi
     });
 }
 
+template <class T>
+bool infer(const Inference<T>& inference, int64_t rows, const Execution& execution) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    int64_t longest = 1;
+    for (int64_t d = 0; d < rows; ++d)
+        longest = std::max(longest, inference.row_ends[d] - inference.row_starts[d]);
+    const int64_t stride = ceil_div(longest, kernels.lanes) * kernels.lanes;
+    Buffers buffers(size_t(6 * ceil_div(inference.components, 8) * 8) * sizeof(double) +
+                    size_t(stride * (inference.padded + 2)) * sizeof(T));
+    return run_in_chunks(rows, chunk_rows, execution, [&](int64_t begin, int64_t end) {
+        void* memory = buffers.take();
+        kernels.infer(inference, begin, end, memory);
+        buffers.give_back(memory);
+    });
+}
+
 #define ISOTOPIC_INSTANTIATE(T)                                                                  \
     template bool expected_counts(const Matrix<T>&, const Factors<T>&, const ExpectedCounts<T>&, \
                                   Workspace&, const Execution&);                                 \
@@ -449,7 +465,8 @@ bool descend(Descent<T> descent, int64_t rows, int64_t n_features, const Executi
     template void normalize(const Table<const T>&, bool, const double*, T*, int);                \
     template void extrapolate(const Extrapolation<T>&, int64_t, int);                            \
     template bool squared_shares(const SquaredShares<T>&, int64_t, const Execution&);            \
-    template bool descend(Descent<T>, int64_t, int64_t, const Execution&);
+    template bool descend(Descent<T>, int64_t, int64_t, const Execution&);                       \
+    template bool infer(const Inference<T>&, int64_t, const Execution&);
 ISOTOPIC_INSTANTIATE(float)
 ISOTOPIC_INSTANTIATE(double)
 

@@ -125,4 +125,8 @@ bool squared_shares(const SquaredShares<T>& shares, int64_t rows, const Executio
 template <class T>
 bool descend(Descent<T> descent, int64_t rows, int64_t n_features, const Execution& execution);
 
+// Here `padded` is that of the padded topics.
+template <class T>
+bool infer(const Inference<T>& inference, int64_t rows, const Execution& execution);
+
 }  // namespace isotopic

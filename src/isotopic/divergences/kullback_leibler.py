@@ -16,7 +16,6 @@ from isotopic.kernels import (
     extrapolated,
     normalized,
     one_pass,
-    ready,
     row_distances,
     row_pass,
     row_sums,
@@ -60,7 +59,7 @@ class KullbackLeibler(Divergence):
         self, problem: Any, X: CountMatrix, topics: Posterior
     ) -> Callable[[Array], RowsPass]:
         """Return the function that selects samples for passes next to known topics."""
-        table = ready(topics.effective)
+        table = topics.prepared
         topics = replace(topics, effective=table.topics)
         if X.missing is not None:  # computed once, for all passes over some rows
             has_scale = not (problem.weights.is_normalized or problem.topics.is_normalized)

@@ -47,10 +47,7 @@ def infer(
     if not offsets.is_empty:
         check_likelihood(fitted, "size_factors and fixed_weights")
     prior = fitted.weights_prior if rows is None else fitted.weights_prior.rows(rows)
-    topics = Posterior(
-        fitted.topics.mean.astype(X.dtype, copy=False),
-        fitted.topics.effective.astype(X.dtype, copy=False),
-    )
+    topics = fitted.known_topics(X.dtype)
     fixed = Fixed(topics, is_normalized=fitted.topics_prior.is_normalized)
     problem = Problem(offsets.wrap(prior), fixed, X, fitted.n_components, fitted.divergence)
     start = uniform_start(X, problem, topics)

@@ -107,6 +107,20 @@ class Fitted:
         """Both priors."""
         return Pair(self.weights_prior, self.topics_prior)
 
+    def known_topics(self, dtype: Any) -> Posterior:
+        """Return the topics in the precision of new samples, prepared for them only once."""
+        caches = vars(self).setdefault("_known_topics", {})
+        if dtype not in caches:
+            mean, effective = self.topics.mean, self.topics.effective
+            caches[dtype] = Posterior(
+                mean.astype(dtype, copy=False), effective.astype(dtype, copy=False)
+            )
+        known: Posterior = caches[dtype]
+        return known
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}  # no caches
+
     @property
     def n_components(self) -> int:
         """The number of topics."""

@@ -1,13 +1,14 @@
 """Warm-up: solve an easier problem first, and start from the counts that it explains."""
 
 from dataclasses import replace
-
-import numpy as np
+from typing import Any
 
 from isotopic.arrays import Array
 from isotopic.init.start import Start, absorbed
+from isotopic.priors import Evidence
 from isotopic.problem import Problem
-from isotopic.solvers import Accelerated, BlockUpdate, solve
+from isotopic.row_inference import infer_rows
+from isotopic.solvers import Accelerated, BlockUpdate, row_rule, solve
 
 # Enough to tell the topics apart; the rest is for the problem itself.
 _PASSES = 50
@@ -39,11 +40,20 @@ def warm_up(problem: Problem, weight_counts: Array, topic_counts: Array) -> tupl
 def with_self_contribution_estimate(problem: Problem, start: Start) -> Problem:
     """Return the problem with the self-contribution of new samples' counts, estimated quickly.
 
-    A few passes from ``start`` are enough. All other hyperparameters stay as they are, and the
+    A few updates from ``start`` are enough. All other hyperparameters stay as they are, and the
     estimate of a sample does not depend on the others.
     """
-    X = problem.X.only_features(np.any(start[1].effective, axis=0))  # others do not matter
+    topics = start[1]
+    X = problem.X.only_features(topics.explains)  # others do not matter
     known = replace(problem, weights=problem.weights.with_learned(problem.weights), X=X)
+    rule = row_rule(known)
+    if rule is not None:
+        passes = _SELF_CONTRIBUTION_PASSES
+        rows = infer_rows(X.view(), topics.prepared, rule, max_updates=passes, with_squares=True)
+        evidence = Evidence(rows.counts, rows.squares, problem.topics_totals(topics))
+        own: Any = problem.weights
+        entries = own.self_contribution_of(evidence)
+        return replace(problem, weights=own.with_self_contribution(entries))
     found = solve(known, BlockUpdate(), start, max_iter=_SELF_CONTRIBUTION_PASSES)
     if found.interrupted:
         raise KeyboardInterrupt

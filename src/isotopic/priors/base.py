@@ -1,13 +1,15 @@
 """Prior, the base class of all priors, and Posterior, the factor that a prior returns."""
 
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.kernels import distance, normalized, row_sums
+from isotopic.kernels import ReadyTopics, distance, normalized, ready, row_sums
 from isotopic.registry import register
+from isotopic.row_inference import RowRule
 
 # The sums of the other factor: one number, or an array that broadcasts over this factor.
 Totals: TypeAlias = Array | float
@@ -41,6 +43,19 @@ class Posterior:
     rates: Array | None = None
     explained: Array | None = None
     scale: Array | None = None
+
+    @cached_property
+    def prepared(self) -> ReadyTopics:
+        """The effective factor, as topics that the core reads."""
+        return ready(self.effective)
+
+    @cached_property
+    def explains(self) -> Array:
+        """Which columns have any positive entry."""
+        return np.asarray(np.any(self.effective, axis=0))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}  # no caches
 
     @property
     def term(self) -> float:
@@ -145,6 +160,13 @@ class Prior:
     def initial_totals(self, counts: Array) -> Totals:
         """Return row sums that this factor can have, before it has absorbed its counts."""
         return 1.0
+
+    def row_rule(self, n_components: int, totals: Totals) -> RowRule | None:
+        """Return how the core makes weights from counts; ``None`` if it does not know this prior.
+
+        It is only a shortcut for :meth:`absorb`, for inference next to known topics.
+        """
+        return None
 
     def predictive_factor(self, posterior: Posterior) -> Array:
         """Return the effective factor for samples that it was not fitted to."""

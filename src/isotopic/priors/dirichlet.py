@@ -28,6 +28,7 @@ from isotopic.priors.hyperparameters import (
     uncertain,
 )
 from isotopic.registry import register
+from isotopic.row_inference import RowRule
 
 # The largest share of a count that is its self-contribution: beyond it only rounding changes.
 _LARGEST_CONTRIBUTION = 0.999
@@ -111,6 +112,14 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
         """Return the prior's parameter of each entry; zero where it is forbidden."""
         prior = np.broadcast_to(np.asarray(self.prior_counts, np.float64), shape)
         return prior if self.forbidden is None else np.where(self.forbidden, 0.0, prior)
+
+    def row_rule(self, n_components: int, totals: Totals) -> RowRule | None:
+        """Return how the core makes weights from counts."""
+        if self.forbidden is not None:
+            return None
+        prior = np.atleast_2d(np.asarray(self.prior_counts, np.float64))
+        whole = np.broadcast_to(prior, (len(prior), n_components))
+        return RowRule(whole, is_variational=self.is_variational)
 
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Draw rows from the prior."""
@@ -274,6 +283,9 @@ class DirichletMode(Dirichlet):
         """Return the prior itself: its effective factor is a point already."""
         return self
 
+    def row_rule(self, n_components: int, totals: Totals) -> None:
+        """Return ``None``: the core does not know modes."""
+
     def merged(self, groups: Array) -> Any:
         """Raise: modes of several components do not add up to a mode."""
         return Bayesian.merged(self, groups)
@@ -328,6 +340,14 @@ class CollapsedDirichlet(DirichletMean):
         share = np.divide(squares, counts, out=np.zeros_like(counts), where=positive)
         share = np.minimum(share, _LARGEST_CONTRIBUTION * counts)  # before a quotient overflows
         return np.divide(share, counts, out=share, where=positive)
+
+    def row_rule(self, n_components: int, totals: Totals) -> RowRule | None:
+        """Return how the core makes weights from counts."""
+        rule = super().row_rule(n_components, totals)
+        own = self.self_contribution
+        if rule is None or own is None:
+            return rule
+        return replace(rule, self_contribution=own) if isinstance(own, np.ndarray) else None
 
     def with_self_contribution(self, entries: Any) -> Self:
         """Return the prior with this self-contribution: an array, or what returns its rows."""

@@ -21,6 +21,7 @@ from isotopic.priors.bayesian import (
 from isotopic.priors.dirichlet import DirichletMean
 from isotopic.priors.hyperparameters import LEAST, Evidence, LearnsHyperparameters
 from isotopic.registry import register
+from isotopic.row_inference import RowRule
 
 
 @register
@@ -93,6 +94,16 @@ class Gamma(Bayesian, LearnsHyperparameters):
     def prior_rate(self) -> Any:
         """The rate."""
         return self.rate
+
+    def row_rule(self, n_components: int, totals: Totals) -> RowRule | None:
+        """Return how the core makes weights from counts."""
+        rates = np.atleast_2d(np.asarray(self.rate, np.float64) + totals)
+        if self.forbidden is not None or len(rates) > 1:
+            return None
+        prior = np.atleast_2d(np.asarray(self.shape, np.float64))
+        whole = np.broadcast_to(prior, (len(prior), n_components))
+        scale = np.ascontiguousarray(np.broadcast_to(1 / rates[0], n_components))
+        return RowRule(whole, scale=scale, is_variational=True)
 
     def draw(self, like: Array, rng: np.random.Generator) -> Array:
         """Draw entries from the prior."""

@@ -28,6 +28,9 @@ class Wrapper(Prior):
         """Return the same change of another prior."""
         return self._with({"prior": prior})
 
+    def row_rule(self, n_components: int, totals: Totals) -> None:
+        """Return ``None``: the core knows no wrappers."""
+
     # --- Members that return a prior: the result is wrapped again -----------------------------
 
     def rows(self, which: Array) -> Self:

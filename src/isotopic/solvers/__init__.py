@@ -5,6 +5,7 @@ from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
 from isotopic.solvers.choose import SOLVERS, choose_fold_in, choose_solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent, TwoPhase
+from isotopic.solvers.core_fold_in import CoreFoldIn, row_rule
 from isotopic.solvers.descent_fold_in import DescentFoldIn
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.hyperparameters import HyperparameterState, HyperparameterUpdates
@@ -23,6 +24,7 @@ __all__ = [
     "Alternating",
     "BlockUpdate",
     "CoordinateDescent",
+    "CoreFoldIn",
     "DescentFoldIn",
     "FoldIn",
     "HyperparameterState",
@@ -41,5 +43,6 @@ __all__ = [
     "TwoPhase",
     "choose_fold_in",
     "choose_solver",
+    "row_rule",
     "solve",
 ]

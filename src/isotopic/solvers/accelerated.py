@@ -9,6 +9,7 @@ from isotopic.kernels import Counts
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.registry import register
+from isotopic.row_inference import Steps
 from isotopic.solvers.base import Solver
 from isotopic.solvers.joint import BlockUpdate
 
@@ -43,6 +44,18 @@ class Schedule:
 
     max_momentum: float
     floor_to_residual: float
+
+    def steps(self, first_momentum: float, first_floor: float) -> Steps:
+        """Return the same rule in the form that the core reads."""
+        return Steps(
+            first_momentum,
+            _MIN_MOMENTUM,
+            self.max_momentum,
+            _GROWTH,
+            first_floor,
+            _SHRINKAGE,
+            self.floor_to_residual,
+        )
 
     def next(self, momentum: Any, floor: Any, residual: Any, failed: Any) -> tuple[Any, Any]:
         """Return momentum and floor for the next step, numbers or arrays with one for each row."""

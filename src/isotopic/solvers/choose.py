@@ -10,6 +10,7 @@ from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent, TwoPhase, why_no_descent
+from isotopic.solvers.core_fold_in import CoreFoldIn, row_rule
 from isotopic.solvers.descent_fold_in import DescentFoldIn
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.hyperparameters import HyperparameterUpdates
@@ -71,12 +72,14 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
     return HyperparameterUpdates(chosen)
 
 
-def choose_fold_in(problem: Problem, tol: float) -> FoldIn | DescentFoldIn:
+def choose_fold_in(problem: Problem, tol: float) -> CoreFoldIn | DescentFoldIn | FoldIn:
     """Return the faster solver for the weights of samples next to known topics."""
     X = problem.X
     is_exact = X.dtype == np.float64 and not X.has_tiny_samples
     if is_exact and not why_no_descent(problem, sides=("weights",)):
         return DescentFoldIn(_DESCENT_TOL * tol)
+    if row_rule(problem) is not None:
+        return CoreFoldIn(tol)
     return FoldIn(tol)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.kernels import ReadyTopics, descended, ready, row_distances, rows_pass
+from isotopic.kernels import ReadyTopics, descended, row_distances, rows_pass
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
 from isotopic.solvers.base import Solver
@@ -63,7 +63,7 @@ class DescentFoldIn(Solver[DescentFoldInState]):
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> DescentFoldInState:
         """Return the state at the start; counts that no topic can explain are left out."""
-        X = problem.X.as_sparse().only_features(np.any(topics.effective, axis=0))
+        X = problem.X.as_sparse().only_features(topics.explains)
         slopes = np.ones(problem.n_components)
         if not problem.weights.is_normalized:  # else all cost the same: their sum is given
             slopes *= problem.topics_totals(topics) + (problem.weights.linear_penalty or 0.0)
@@ -72,7 +72,7 @@ class DescentFoldIn(Solver[DescentFoldInState]):
         begin[nothing] = 0
         return DescentFoldInState(
             X,
-            ready(topics.effective),
+            topics.prepared,
             slopes,
             weights=rescale(begin, slopes, X.sample_totals),
             counts=np.zeros_like(begin),

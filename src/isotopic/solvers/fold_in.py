@@ -13,7 +13,7 @@ from isotopic.solvers.accelerated import Schedule
 from isotopic.solvers.base import Solver
 from isotopic.threads import current_threads
 
-_MAX_MOMENTUM = 0.9
+MAX_MOMENTUM = 0.9
 
 # The samples that are updated together, for each thread: so few that their arrays stay in the
 # caches, and so many that Python's own time is small beside that of the pass.
@@ -94,7 +94,7 @@ class FoldIn(Solver[FoldInState]):
         """
         X = problem.X.as_sparse()
         if problem.divergence.is_likelihood:
-            X = X.only_features(np.any(topics.effective, axis=0))
+            X = X.only_features(topics.explains)
         select = problem.divergence.prepare_rows(problem, X, topics)
         n_samples, n_components = weights.effective.shape
         entries = max(n_components, len(X.values) // max(1, n_samples))
@@ -137,7 +137,7 @@ class FoldIn(Solver[FoldInState]):
         objectives[has_failed] = active.objectives[has_failed]
         ended = np.flatnonzero(has_converged | has_given_up)
         state.converged[active.rows[ended]] = counts[ended]
-        schedule = Schedule(_MAX_MOMENTUM, problem.divergence.row_floor_to_residual)
+        schedule = Schedule(MAX_MOMENTUM, problem.divergence.row_floor_to_residual)
         momentum, floor = schedule.next(active.momentum, active.floor, residuals, has_failed)
         first_floor = problem.divergence.row_floor / counts.shape[1]
         absorbed = selected.extrapolate(

@@ -1,0 +1,48 @@
+// Ratios of counts to products, and the log-likelihood of the products.
+#pragma once
+#include "special.hpp"
+
+namespace isotopic {
+namespace ISOTOPIC_LEVEL {
+
+// sum x log(product). The exponents and the logarithms of the mantissas are summed separately, in
+// double, so that in float the sum is as accurate as the products are.
+template <class T> struct LogLikelihood {
+    vec<double> exponents = vec<double>{}, mantissas = vec<double>{};
+    ints<T> impossible = ints<T>{};
+
+    void add(vec<T> x, vec<T> product) {
+        vec<T> mantissa, exponent;
+        split<T>(product, mantissa, exponent);
+        accumulate(x * exponent, x * log1p_reduced(mantissa - T(1)));
+    }
+    void accumulate(vec<double> e, vec<double> m) {
+        exponents += e;
+        mantissas += m;
+    }
+    void accumulate(vec<float> e, vec<float> m) {
+        accumulate(lower_half(e), lower_half(m));
+        accumulate(upper_half(e), upper_half(m));
+    }
+    double value() const {
+        if (any(impossible)) return -__builtin_inf();
+        return sum<double>(exponents) * 0.69314718055994530942 + sum<double>(mantissas);
+    }
+};
+
+// Returns x / product and adds to the log-likelihood. A product of zero, or so small that the ratio
+// would overflow, can only explain a count of zero. For any other count the likelihood is zero, and
+// the ratio is set to zero so that the count goes to no component.
+template <class T> inline vec<T> divide(vec<T> x, vec<T> product,
+                                        LogLikelihood<T>& log_likelihood) {
+    const vec<T> most = T(4) * x;
+    const auto empty = product < T(simd<T>::smallest_normal) * (most > T(1) ? most : fill<T>(1));
+    log_likelihood.impossible |= empty & (x > T(0));
+    x = empty ? vec<T>{} : x;
+    product = empty ? fill<T>(1) : product;
+    log_likelihood.add(x, product);
+    return x * reciprocal(product);
+}
+
+}  // namespace ISOTOPIC_LEVEL
+}  // namespace isotopic
