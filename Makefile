@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 export ISOTOPIC_ALL_EXTRAS = 1  # tests that need an extra must find it
+unexport PYTHONDONTWRITEBYTECODE  # or each of many processes would compile everything again
 CPP    := $(wildcard src/isotopic/_core/*.cpp src/isotopic/_core/*.hpp)
 CORE   := CMakeLists.txt pyproject.toml $(CPP)
 
@@ -14,6 +15,9 @@ CORE   := CMakeLists.txt pyproject.toml $(CPP)
 # share a build: $(call install,environment,extras).
 install = $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.$(if $(2),[$(2)])' \
 	--config-settings=build-dir=$(abspath $(1))/core
+
+# What an extra needs, for a package that is installed already: nothing is built again.
+extra = $(BIN)/python -m pip install --quiet --disable-pip-version-check 'isotopic[$(1)]'
 
 # The sanitized build has an environment of its own. The sanitizers' library must come first in the
 # process, and the C++ library before the first exception. Python itself never frees everything.
@@ -86,16 +90,16 @@ $(MINIMUM)/.built: $(MINIMUM)/.created $(CORE)
 	touch $@
 
 $(VENV)/.test: $(VENV)/.built
-	$(call install,$(VENV),test)
+	$(call extra,test)
 	touch $@
 
 # A peer that cannot be installed is left out of the comparison, which says so.
 $(VENV)/.bench: $(VENV)/.test
-	-$(call install,$(VENV),bench)
+	-$(call extra,bench)
 	-$(PYTHON) -m venv $(VENV)/peers/salamander
 	-$(VENV)/peers/salamander/bin/python -m pip install --quiet --disable-pip-version-check salamander-learn
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.built
-	$(call install,$(VENV),lint)
+	$(call extra,lint)
 	touch $@
