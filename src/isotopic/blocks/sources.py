@@ -158,9 +158,10 @@ def _blocks_of_path(
         return _blocks_of_folder(path, files, options)
     reading = Options(key=options.key, n_features=options.n_features, max_size=options.max_size)
     try:
-        format = options.format or recognise(path, reading)
-        if options.format is None and format in ("wide", "long") and looks_like_triplets(path):
-            format = "triplets"
+        format = options.format
+        if format is None:
+            is_triplets = path.is_file() and looks_like_triplets(path)
+            format = "triplets" if is_triplets else recognise(path, reading)
         if format in TEXT_FORMATS:
             raise ValueError(
                 "this is text. Count its words first, with isotopic.read_counts or scikit-learn's "

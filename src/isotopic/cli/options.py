@@ -254,6 +254,17 @@ READING_OPTIONS = tuple(
         Option("--text-column", "Column or JSON key that holds the documents.", "NAME"),
         Option("--name-column", "Column or JSON key that holds the sample names.", "NAME"),
         Option(
+            "--drop-columns",
+            "A column of a wide table that is not one of counts.",
+            "NAME",
+            is_repeatable=True,
+        ),
+        Option(
+            "--header",
+            "Whether the first line of a table names its columns.",
+            choices=("yes", "no"),
+        ),
+        Option(
             "--stop-words",
             "Words of documents to ignore. A FILE has one word per line.",
             "english|none|FILE",
@@ -290,6 +301,9 @@ READING_OPTIONS = tuple(
 def reading_settings(given: Namespace) -> dict[str, Any]:
     """Return the arguments of :func:`isotopic.read_counts` that the options stand for."""
     settings = {option.key: getattr(given, option.key) for option in READING_OPTIONS}
+    settings["drop_columns"] = tuple(settings["drop_columns"] or ())
+    header = settings["header"]
+    settings["header"] = None if header is None else header == "yes"
     words = settings["stop_words"]
     if words == "none":
         settings["stop_words"] = None

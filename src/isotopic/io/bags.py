@@ -71,7 +71,15 @@ def looks_like_pairs(lines: list[str]) -> bool:
 def looks_like_ldac(lines: list[str]) -> bool:
     """Whether every line begins with the number of its pairs."""
     rows = [line.split() for line in lines]
-    return looks_like_pairs(lines) and all(row and row[0] == str(len(row) - 1) for row in rows)
+    fits = looks_like_pairs(lines) and all(row and row[0] == str(len(row) - 1) for row in rows)
+    has_zero = any(pair.startswith("0:") for row in rows for pair in row)
+    if fits and not has_zero and len({row[0] for row in rows}) < 3:
+        raise ValueError(
+            f"the first numbers of the lines, such as {lines[0].strip()[:40]!r}, may be numbers of "
+            "pairs or labels. Say format='ldac' (--format ldac), whose features are numbered from "
+            "0, or format='svmlight' (--format svmlight), whose are numbered from 1"
+        )
+    return fits
 
 
 def read_svmlight(path: Path, options: Options) -> LoadedSource:

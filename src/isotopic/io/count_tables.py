@@ -18,6 +18,7 @@ from isotopic.io.tables import (
     Chunk,
     ParquetTable,
     Table,
+    count_columns,
     is_numeric,
     label_column,
     open_table,
@@ -70,7 +71,7 @@ def open_wide(path: Path, options: Options) -> Source:
     """Open a table whose first column may name the rows; CSV and TSV are read as a whole."""
     table = open_table(path, options)
     label = label_column(table, options)
-    columns = [i for i in range(len(table.names)) if i != label]
+    columns = count_columns(table, label, options)
     if not columns:
         raise ValueError("the table has no column of counts")
     if isinstance(table, ParquetTable):
@@ -95,15 +96,8 @@ def open_wide(path: Path, options: Options) -> Source:
 
 def is_called_long(table: Table) -> bool:
     """Whether there are three columns whose names say it."""
-    columns = _find_columns(table) if table.has_header and len(table.names) == 3 else None
+    columns = find_long_columns(table) if table.has_header and len(table.names) == 3 else None
     return columns is not None and is_numeric(table, columns[2])
-
-
-def looks_long(table: Table) -> bool:
-    """Whether there are two columns of names and one of numbers."""
-    if len(table.names) != 3 or not table.has_header:
-        return False
-    return [is_numeric(table, column) for column in range(3)] == [False, False, True]
 
 
 def read_long(path: Path, options: Options) -> LoadedSource:
@@ -111,7 +105,7 @@ def read_long(path: Path, options: Options) -> LoadedSource:
     table = open_table(path, options)
     if len(table.names) < 3:
         raise ValueError(f"a long table has three columns; this one has {len(table.names)}")
-    columns = _find_columns(table) or (0, 1, 2)
+    columns = find_long_columns(table) or (0, 1, 2)
     samples: dict[str, int] = {}
     features: dict[str, int] = {}
     parts: list[tuple[Array, Array, Array]] = []
@@ -124,6 +118,13 @@ def read_long(path: Path, options: Options) -> LoadedSource:
     rows, places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     shape = (len(samples), len(features))
     counts: Any = sparse.coo_array((values, (rows, places)), shape=shape).tocsr()
+    if options.is_guessed and len(rows) > 1 and len(samples) == len(rows):
+        raise ValueError(
+            f"read as a long table, each of the {len(rows):,} samples has a single feature. If the "
+            f"columns {', '.join(map(repr, table.names[:3]))} are sample, feature and count, say "
+            "format='long' (--format long); if one holds documents, text_column= (--text-column "
+            "NAME); otherwise leave it out with drop_columns= (--drop-columns NAME)"
+        )
     return loaded(counts, samples, features)
 
 
@@ -132,7 +133,8 @@ def _number(names: Iterable[str], known: dict[str, int]) -> Array:
     return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
 
 
-def _find_columns(table: Table) -> tuple[int, int, int] | None:
+def find_long_columns(table: Table) -> tuple[int, int, int] | None:
+    """Return the columns of samples, features and counts, if their names say which they are."""
     sample, feature, count = (usual_column(table, usual) for usual in (_SAMPLE, _FEATURE, _COUNT))
     if sample is None or feature is None or count is None:
         return None

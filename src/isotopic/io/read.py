@@ -17,9 +17,7 @@ from isotopic.io.bags import (
     read_svmlight,
 )
 from isotopic.io.count_tables import (
-    is_called_long,
     looks_like_catalogue,
-    looks_long,
     open_wide,
     read_catalogue,
     read_long,
@@ -40,7 +38,8 @@ from isotopic.io.matrix_market import find_10x, open_10x, open_mtx
 from isotopic.io.npy import is_csr_folder, open_csr_folder, open_npy
 from isotopic.io.npz import open_npz
 from isotopic.io.source import LoadedSource, Names, Options, Source, named, transposed
-from isotopic.io.tables import open_table, text_columns
+from isotopic.io.table_kinds import check_lines, recognise_table
+from isotopic.io.tables import open_table
 from isotopic.io.text import (
     read_jsonl,
     read_text_folder,
@@ -119,6 +118,8 @@ def read_counts(
     layer: str | None = None,
     text_column: str | None = None,
     name_column: str | None = None,
+    drop_columns: Sequence[str] = (),
+    header: bool | None = None,
     stop_words: str | Sequence[str] | None = "english",
     min_df: int | float = 2,
     max_df: int | float = 1.0,
@@ -145,6 +146,11 @@ def read_counts(
         The layer of an AnnData file; ``None`` is its ``X``.
     text_column, name_column : str or None, default=None
         The columns (of JSON: the keys) that hold the documents and the names of the rows.
+    drop_columns : sequence of str, default=()
+        Columns of a wide table that are not counts, such as labels and years.
+    header : bool or None, default=None
+        Whether the first line of a CSV or TSV table names its columns; without names they are
+        called ``"x0"``, ``"x1"``, ... ``None`` looks at the line, and raises if it may be either.
     stop_words : {"english"}, sequence of str or None, default="english"
         Words of documents to ignore.
     min_df, max_df : int or float, default=2, 1.0
@@ -195,6 +201,8 @@ def read_counts(
         layer=layer,
         text_column=text_column,
         name_column=name_column,
+        drop_columns=drop_columns,
+        header=header,
         stop_words=stop_words,
         min_df=min_df,
         max_df=max_df,
@@ -230,7 +238,8 @@ def open_source(
     file, options = Path(path), options or Options()
     with errors_that_name(file):
         check_encoding(options.encoding)
-        format = recognise(file, options) if format is None else format
+        if format is None:
+            format, options = recognise(file, options), replace(options, is_guessed=True)
         if format not in _OPENERS:
             raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
         if options.transpose and format not in _EITHER_WAY:
@@ -240,6 +249,8 @@ def open_source(
             )
         if options.layer is not None and format != "h5ad":
             raise ValueError(f"layer is for h5ad; this is {format}")
+        if options.drop_columns and format != "wide":
+            raise ValueError(f"drop_columns is for wide tables; this is {format}")
         source = _OPENERS[format](file, options)
         if isinstance(source, LoadedSource):
             source = replace(source, path=os.fspath(file))
@@ -292,7 +303,7 @@ def recognise(path: Path, options: Options) -> str:
     if known or suffix in _BY_SUFFIX:
         return known[0] if known else _BY_SUFFIX[suffix]
     if suffix in _TABLES or head.startswith(b"PAR1"):
-        return _recognise_table(path, options)
+        return recognise_table(open_table(path, options), options)
     return _recognise_lines(path, head, options)
 
 
@@ -313,20 +324,6 @@ def _recognise_folder(path: Path) -> str:
     )
 
 
-def _recognise_table(path: Path, options: Options) -> str:
-    table = open_table(path, options)
-    if options.text_column is not None:
-        return "text-table"
-    if looks_like_catalogue(table):
-        return "catalogue"
-    if is_called_long(table):
-        return "long"
-    text, _ = text_columns(table, options)
-    if text is not None and any(len(row) > text and " " in row[text].strip() for row in table.head):
-        return "text-table"
-    return "long" if looks_long(table) else "wide"
-
-
 def _recognise_lines(path: Path, head: bytes, options: Options) -> str:
     text = head.decode(options.encoding, errors="replace")
     if "\0" in text:
@@ -344,8 +341,11 @@ def _recognise_lines(path: Path, head: bytes, options: Options) -> str:
         return "svmlight"
     if lines and lines[0].startswith("{"):
         return "jsonl"
-    if lines and "\t" in lines[0] and looks_like_catalogue(open_table(path, options)):
-        return "catalogue"
+    if lines and "\t" in lines[0]:
+        table = open_table(path, replace(options, header=options.header is not False))
+        if looks_like_catalogue(table):
+            return "catalogue"
     if bare(path).suffix.lower() == ".txt":
+        check_lines(lines)
         return "text-lines"
     raise ValueError("neither the name nor the content says which format this is; name the format")

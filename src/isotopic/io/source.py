@@ -31,6 +31,8 @@ class Options:
     layer: str | None = None
     text_column: str | None = None
     name_column: str | None = None
+    drop_columns: Sequence[str] = ()
+    header: bool | None = None
     stop_words: str | Sequence[str] | None = "english"
     min_df: int | float = 2
     max_df: int | float = 1.0
@@ -42,6 +44,7 @@ class Options:
     key: str | None = None
     n_features: int | None = None
     has_names_beside: bool = True
+    is_guessed: bool = False  # whether the format was recognised, not given
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,12 @@
 """Tables of CSV, TSV or Parquet, and the meaning of their columns."""
 
 import csv
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,6 +19,16 @@ from isotopic.io.source import Options
 # Cells that are held at once, and rows that are read to recognise the table.
 _TEXT_CELLS, _PARQUET_CELLS = 2**16, 2**20
 _HEAD = 20
+
+# Sentences have at least so many words, on average.
+_PROSE_WORDS = 4
+
+# So many ascending numbers in a first row are names, such as years.
+_ASCENDING_NAMES = 6
+
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d{2}")
+_SEPARATED = re.compile(r"\d{1,3}([,. ']\d{3})+([.,]\d+)?|\d+,\d+")
+_LEADING_ZERO = re.compile(r"0\d")  # 007 is a name
 
 # What pandas calls an index without a name.
 _INDEX = ("", "index", "__index_level_0__", "Unnamed: 0")
@@ -53,34 +64,58 @@ class DelimitedChunk:
             cells = list(chain.from_iterable(row[first:last] for row in self.rows))
         else:
             cells = [row[column] for row in self.rows for column in columns]
+        together = "".join(cells)  # looked at as a whole, because cells are many
         try:
+            if "_" in together or not together.isascii():
+                raise ValueError
             return np.array(cells, dtype=np.float64).reshape(len(self), len(columns))
         except ValueError:
             for number, row in enumerate(self.rows):
                 for column in columns:
                     if not is_number(row[column]):
-                        what = repr(row[column][:50]) if row[column].strip() else "an empty cell"
                         where = self.where(number, column)
-                        raise ValueError(f"{where}: {what} is not a number") from None
+                        raise ValueError(f"{where}: {_not_a_number(row[column])}") from None
             raise
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """Return the mark that every line has as often as the first; or the first line's most frequent.
+
+    Cells in quotes may contain any mark.
+    """
+    rows, marks = [line for line in lines if line.strip()], ",\t;"
+    regular = [m for m in marks if rows[0].count(m) and len({row.count(m) for row in rows}) == 1]
+    return max(regular or marks, key=rows[0].count)
 
 
 class DelimitedTable:
     """A file of rows, the first of which names the columns (unless it has numbers alone)."""
 
-    def __init__(self, path: Path, encoding: str) -> None:
-        self.path, self.encoding = path, encoding
-        with open_text(path, encoding) as stream:
-            first = stream.readline()
-        if not first.strip():
+    def __init__(self, path: Path, options: Options) -> None:
+        self.path, self.encoding = path, options.encoding
+        with open_text(path, self.encoding) as stream:
+            lines = list(islice(stream, _HEAD))
+        if not lines or not lines[0].strip():
             raise ValueError("line 1 is empty; a table begins with the names of its columns")
         has_tabs = bare(path).suffix.lower() in (".tsv", ".tab")
-        self.delimiter = "\t" if has_tabs else max(",\t;", key=first.count)
+        self.delimiter = "\t" if has_tabs else _delimiter(lines)
         with self._reader() as reader:
             rows = list(islice(reader, _HEAD + 1))
-        self.has_header = not _is_data(rows[0])
+        self.has_header = not _is_data(rows[0]) if options.header is None else options.header
+        if options.header is None and self.has_header and _looks_like_data(rows[0], rows[1:]):
+            shown = self.delimiter.join(rows[0])
+            raise ValueError(
+                f"line 1, {shown[:60]!r}, may be data or the names of columns. Say header=False "
+                "(--header no) if it is data, and columns are called x0, x1, ...; header=True "
+                "(--header yes) if it names the columns"
+            )
         self.names = rows[0] if self.has_header else [f"x{i}" for i in range(len(rows[0]))]
-        self.head = rows[1:] if self.has_header else rows[:_HEAD]
+        self.head = [row for row in (rows[1:] if self.has_header else rows[:_HEAD]) if row]
+        self.kinds = [column_kind(self.cells(i)) for i in range(len(self.names))]
+
+    def cells(self, column: int) -> list[str]:
+        """Return the first cells of a column."""
+        return [row[column] for row in self.head if len(row) > column]
 
     def chunks(self) -> Iterator[DelimitedChunk]:
         """Yield the rows, some at a time; empty lines are ignored."""
@@ -120,18 +155,59 @@ class DelimitedTable:
 
 
 def is_number(text: str) -> bool:
-    """Whether NumPy reads the text as a number."""
+    """Whether text is a number in digits; Python reads 1_000 and other scripts' digits too."""
     try:
         float(text)
     except ValueError:
         return False
-    return "_" not in text  # Python allows it in numbers, NumPy does not
+    return "_" not in text and text.isascii()
+
+
+def column_kind(cells: Sequence[str]) -> str:
+    """Return what cells are: number, mixed (some are), date, prose (sentences), name or empty."""
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    if not filled:
+        return "empty"
+    numbers = sum(is_number(cell) and not _LEADING_ZERO.match(cell) for cell in filled)
+    if numbers:
+        return "number" if numbers == len(filled) else "mixed"
+    if all(map(_DATE.match, filled)):
+        return "date"
+    words = sum(len(cell.split()) for cell in filled) / len(filled)
+    return "prose" if words >= _PROSE_WORDS else "name"
+
+
+def _not_a_number(cell: str) -> str:
+    """Return what is wrong with a cell that should be a number."""
+    if not cell.strip():
+        return "an empty cell is not a number"
+    hint = ""
+    if "_" in cell or _SEPARATED.fullmatch(cell.strip()):
+        hint = "; write numbers without separators, and fractions with a point"
+    return f"{cell[:50]!r} is not a number{hint}"
 
 
 def _is_data(row: list[str]) -> bool:
     """Whether the first row holds numbers, not the names of columns (or their numbers)."""
-    counting = [str(i) for i in range(len(row))]
-    return all(map(is_number, row)) and not (len(row) > 1 and row == counting)
+    return all(map(is_number, row)) and not _is_counting(row)
+
+
+def _is_counting(row: Sequence[str]) -> bool:
+    """Whether cells are 0, 1, 2, ... as pandas names columns."""
+    return len(row) > 1 and list(row) == [str(i) for i in range(len(row))]
+
+
+def _looks_like_data(first: list[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row may be data: numbers above numbers, or a sentence."""
+    if any(len(cell.split()) > _PROSE_WORDS for cell in first):
+        return True
+    below = [[row[i] for row in rows if len(row) > i] for i in range(len(first))]
+    cells = [first[i] for i, column in enumerate(below) if column_kind(column) == "number"]
+    if not cells or not all(map(is_number, cells)) or first[0] in _INDEX or _is_counting(first):
+        return False
+    values = [float(cell) for cell in cells]
+    ascends = all(a < b for a, b in pairwise(values))
+    return not (ascends and len(values) >= _ASCENDING_NAMES)
 
 
 @dataclass(frozen=True)
@@ -164,12 +240,9 @@ class ParquetChunk:
             if cells.null_count:
                 row = int(np.argmax(cells.is_null().to_numpy(zero_copy_only=False)))
                 raise ValueError(f"{self.where(row, column)} is missing; counts are at least 0")
-            try:
-                found[:, place] = cells.to_numpy(zero_copy_only=False)
-            except (TypeError, ValueError) as error:
-                raise ValueError(
-                    f"column {self.names[column]!r} holds {cells.type}, not numbers"
-                ) from error
+            if _typed_kind(cells.type, ()) not in ("number", "boolean"):
+                raise ValueError(f"column {self.names[column]!r} holds {cells.type}, not numbers")
+            found[:, place] = cells.to_numpy(zero_copy_only=False)
         return found
 
 
@@ -183,9 +256,15 @@ class ParquetTable:
         with open_parquet(path) as file:
             self.names: list[str] = [str(name) for name in file.schema_arrow.names]
             self.n_rows: int = file.metadata.num_rows
+            types = list(file.schema_arrow.types)
             batch = next(file.iter_batches(batch_size=_HEAD), None)
         rows = [] if batch is None else zip(*batch.to_pydict().values(), strict=True)
         self.head = [["" if cell is None else str(cell) for cell in row] for row in rows]
+        self.kinds = [_typed_kind(type_, self.cells(i)) for i, type_ in enumerate(types)]
+
+    def cells(self, column: int) -> list[str]:
+        """Return the first cells of a column."""
+        return [row[column] for row in self.head]
 
     def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[ParquetChunk]:
         """Yield the rows ``start:stop``, some at a time, from the row groups that have them."""
@@ -203,6 +282,24 @@ class ParquetTable:
                 if begin < end:
                     yield ParquetChunk(batch.slice(begin, end - begin), first + begin, self.names)
                 first += batch.num_rows
+
+
+def _typed_kind(arrow_type: Any, cells: Sequence[str]) -> str:
+    """Return what a column of this type is; text is never a number, whatever it looks like."""
+    types = extra("pyarrow", "parquet").types
+    if types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    kinds = {
+        "number": (types.is_integer, types.is_floating, types.is_decimal),
+        "boolean": (types.is_boolean,),
+        "date": (types.is_temporal,),
+        "empty": (types.is_null,),
+        "text": (types.is_string, types.is_large_string, types.is_string_view),
+    }
+    kind = next((k for k, tests in kinds.items() if any(t(arrow_type) for t in tests)), "other")
+    if kind != "text":
+        return kind
+    return "prose" if column_kind(cells) == "prose" else "name"
 
 
 @contextmanager
@@ -225,7 +322,7 @@ def open_table(path: Path, options: Options) -> Table:
     """Open CSV, TSV or Parquet, whichever it is."""
     if head_of(path)[:4] == b"PAR1":
         return ParquetTable(path)
-    return DelimitedTable(path, options.encoding)
+    return DelimitedTable(path, options)
 
 
 def read_chunk_counts(chunk: Chunk, columns: Sequence[int]) -> Array:
@@ -251,7 +348,7 @@ def _column_of(table: Table, name: str) -> int:
 
 def is_numeric(table: Table, column: int) -> bool:
     """Whether the first cells of a column are numbers."""
-    return all(len(row) > column and is_number(row[column]) for row in table.head)
+    return table.kinds[column] in ("number", "boolean", "empty")
 
 
 def label_column(table: Table, options: Options) -> int | None:
@@ -262,6 +359,12 @@ def label_column(table: Table, options: Options) -> int | None:
         if table.has_header and name in table.names:
             return table.names.index(name)
     return 0 if table.names and not is_numeric(table, 0) else None
+
+
+def count_columns(table: Table, label: int | None, options: Options) -> list[int]:
+    """Return the columns of counts: those that do not name the rows and are not to be dropped."""
+    dropped = {_column_of(table, name) for name in options.drop_columns}
+    return [i for i in range(len(table.names)) if i != label and i not in dropped]
 
 
 def text_columns(table: Table, options: Options) -> tuple[int | None, int | None]:

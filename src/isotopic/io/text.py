@@ -165,6 +165,12 @@ def _objects(stream: Iterable[str], options: Options, names: list[str]) -> Itera
             found = {"text": found}
         if not isinstance(found, dict):
             raise ValueError(f"line {number} is neither an object nor a string")
+        several = [key for key in text_keys if isinstance(found.get(key), str)]
+        if len(several) > 1:
+            raise ValueError(
+                f"line {number} has text in {' and '.join(map(repr, several))}. Say which to count "
+                f"with text_column={several[0]!r} (--text-column {several[0]})"
+            )
         text = next((found[key] for key in text_keys if key in found), None)
         if not isinstance(text, str):
             wanted = " or ".join(map(repr, text_keys))
