@@ -133,7 +133,7 @@ def test_fit_to_texts(tmp_path, capsys):
         (texts / f"{i}.txt").write_text(f"The {word} {word}, of <script>alert({i})</script>")
     found = run_json(capsys, "fit", texts, "-k", 2, "-o", tmp_path / "o", "--min-df", "3")
     assert found["data"]["format"] == "text-folder"
-    assert found["data"]["features"] == 6
+    assert found["data"]["features"] == 4  # the script is no text
     page = (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
     assert "sailing ships" in page  # the documents are shown
     assert "<script>alert" not in page
@@ -143,6 +143,31 @@ def test_fit_to_texts(tmp_path, capsys):
     weights = pd.read_csv(tmp_path / "w.csv")
     assert weights["sample"].tolist() == ["line 1", "line 2"]
     assert weights.iloc[0, 1:].argmax() != weights.iloc[1, 1:].argmax()
+
+
+def test_new_documents_are_split_as_those_of_the_fit(tmp_path, capsys):
+    (tmp_path / "old.txt").write_text("The New York\nNew York Times\nThe Times")
+    (tmp_path / "new.txt").write_text("new york of New York\nThe Times of York")
+    splitting = ["--ngrams", "1,2", "--keep-case", "--stop-words", "none", "--min-df", 1]
+    out, weights = tmp_path / "o", tmp_path / "w.csv"
+    run_json(capsys, "fit", tmp_path / "old.txt", "-k", 1, "-o", out, "--no-report", *splitting)
+    terms = isotopic.read_counts(out).feature_names.tolist()
+    assert terms == [
+        "New",
+        "New York",
+        "The",
+        "The New",
+        "The Times",
+        "Times",
+        "York",
+        "York Times",
+    ]
+    run_json(capsys, "transform", out, tmp_path / "new.txt", "-o", weights)
+    found = pd.read_csv(weights)["topic_0"]
+    np.testing.assert_allclose(found, [3, 4])  # New, York, New York; The, Times, York, The Times
+    error = error_of(capsys, "info", tmp_path / "old.txt", "--keep-case", "--lowercase")
+    assert "exclude each other" in error
+    assert "'x' is not a list" in error_of(capsys, "info", tmp_path / "old.txt", "--ngrams", "x")
 
 
 @pytest.mark.parametrize("form", ["csv", "npz", "parquet", "h5ad", "mtx"])
@@ -584,7 +609,7 @@ import sys
 class Absent:
     names = {
         "click", "rich", "pyarrow", "pandas", "polars", "matplotlib", "h5py", "zarr", "anndata",
-        "dask", "distributed", "stopwordsiso",
+        "dask", "distributed", "stop_words",
     }
 
     def find_spec(self, name, path=None, target=None):

@@ -536,7 +536,12 @@ def test_unknown_encodings_are_named(tmp_path, name, encoding):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"stop_words": "italian"}, "no list of stop words called 'italian', only 'english'"),
+        ({"ngrams": 0}, "ngrams=0 must be the lengths"),
+        ({"ngrams": ()}, "must be the lengths"),
+        ({"ngrams": "12"}, "must be the lengths"),
+        ({"token_pattern": "("}, "is not a regular expression"),
+        ({"token_pattern": "(a)(b)"}, "has 2 groups"),
+        ({"token_pattern": "a*"}, "also matches nothing"),
         ({"min_df": 0.9, "max_df": 0.1}, "at least min_df=0.9 and at most max_df=0.1 documents"),
         ({"min_df": 3, "max_df": 2}, "at least min_df=3 and at most max_df=2 documents"),
         ({"min_df": 2, "max_df": 0.5}, "at least min_df=2 and at most max_df=0.5 documents"),

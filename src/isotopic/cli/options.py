@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from isotopic.cli.command import Option
+from isotopic.cli.command import Option, UsageError
 from isotopic.cli.output import InputError, library_errors_as_messages
 from isotopic.estimators import MODELS
 from isotopic.init import STRATEGIES
-from isotopic.io import FORMATS
+from isotopic.io import FORMATS, Options
 from isotopic.io.files import open_text
 from isotopic.solvers import SOLVERS
 
@@ -86,6 +86,14 @@ def parse_frequency(text: str) -> int | float:
             f"{text!r} is neither a number of documents (such as 5) nor a fraction from 0.0 to 1.0."
         )
     return value
+
+
+def parse_lengths(text: str) -> tuple[int, ...]:
+    """Return the positive whole numbers of a comma-separated list."""
+    try:
+        return tuple(integer(1)(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"{text!r} is not a list of lengths such as 1 or 1,2.") from None
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:
@@ -266,10 +274,27 @@ READING_OPTIONS = tuple(
         ),
         Option(
             "--stop-words",
-            "Words of documents to ignore. A FILE has one word per line.",
-            "english|none|FILE",
+            "Words of documents to ignore: those of a language, or a FILE with one word per line. "
+            "Languages other than English need isotopic[text].",
+            "LANGUAGE|none|FILE",
             default="english",
         ),
+        Option(
+            "--ngrams",
+            "Lengths of terms in words: 1,2 counts words and pairs of neighbouring words.",
+            "N[,N...]",
+            parse_lengths,
+            default=1,
+        ),
+        Option(
+            "--token-pattern",
+            "Regular expression for words.",
+            "REGEX",
+            default_text="two or more letters or digits, contractions whole",
+        ),
+        Option("--lowercase", "Count upper and lower case as the same: the default.", is_flag=True),
+        Option("--keep-case", "Count upper and lower case as different.", is_flag=True),
+        Option("--keep-html", "Count tags and entities of HTML as text.", is_flag=True),
         Option(
             "--min-df",
             "Ignore terms in fewer than N documents. With a decimal point, N is a fraction.",
@@ -304,15 +329,30 @@ def reading_settings(given: Namespace) -> dict[str, Any]:
     settings["drop_columns"] = tuple(settings["drop_columns"] or ())
     header = settings["header"]
     settings["header"] = None if header is None else header == "yes"
+    if given.lowercase and given.keep_case:
+        raise UsageError("--lowercase and --keep-case exclude each other.")
+    settings["lowercase"] = not settings.pop("keep_case")
     words = settings["stop_words"]
     if words == "none":
         settings["stop_words"] = None
-    elif words != "english":
-        if not Path(words).is_file():
-            raise InputError(
-                f"--stop-words {words}: there is no file of this name, and no such list; the only "
-                "one is english. Give a FILE with one word per line, or none."
-            )
+    elif Path(words).is_file():
         with library_errors_as_messages(), open_text(Path(words), given.encoding) as stream:
             settings["stop_words"] = stream.read().split()
+    return settings
+
+
+# How documents are split into terms: the same for new documents as for those of the fit.
+_SPLITTING = ("stop_words", "ngrams", "token_pattern", "lowercase", "keep_html")
+
+
+def settings_for_new_data(given: Namespace, fit_facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``read_counts``; splitting is as in the fit, unless options say else.
+
+    ``fit_facts`` is the manifest of the fit.
+    """
+    settings, defaults = reading_settings(given), Options()
+    of_fit = fit_facts["data"].get("reading")
+    for name in _SPLITTING if isinstance(of_fit, dict) else ():
+        if settings[name] == getattr(defaults, name):
+            settings[name] = of_fit.get(name, settings[name])
     return settings

@@ -67,7 +67,8 @@ def transform(given: Namespace) -> int:
         raise InputError(f"{NEEDS_PYARROW}. Or write a .csv file.")
     fit = read_folder(given.folder)
     fit.model.n_jobs = given.threads
-    settings = options.reading_settings(given) | {"vocabulary": list(fit.data.feature_names)}
+    settings = options.settings_for_new_data(given, fit.facts)
+    settings["vocabulary"] = list(fit.data.feature_names)
     ignored: list[float] = []
     with (
         reading.open_data(given.data, settings, given.memory_limit, output.parent) as (X, new),

@@ -121,6 +121,10 @@ def read_counts(
     drop_columns: Sequence[str] = (),
     header: bool | None = None,
     stop_words: str | Sequence[str] | None = "english",
+    ngrams: int | Sequence[int] = 1,
+    token_pattern: str | None = None,
+    lowercase: bool = True,
+    keep_html: bool = False,
     min_df: int | float = 2,
     max_df: int | float = 1.0,
     max_features: int | None = None,
@@ -151,15 +155,27 @@ def read_counts(
     header : bool or None, default=None
         Whether the first line of a CSV or TSV table names its columns; without names they are
         called ``"x0"``, ``"x1"``, ... ``None`` looks at the line, and raises if it may be either.
-    stop_words : {"english"}, sequence of str or None, default="english"
-        Words of documents to ignore.
+    stop_words : str, sequence of str or None, default="english"
+        Words of documents to ignore: those of a language, given by its English name or ISO 639-1
+        code (other languages than English need ``isotopic[text]``), or the words themselves.
+    ngrams : int or sequence of int, default=1
+        The lengths of terms in words: ``(1, 2)`` counts words and pairs of neighbouring words.
+        Stop words are left out first.
+    token_pattern : str or None, default=None
+        A regular expression for words. By default they have two or more letters or digits, and
+        contractions are kept whole (``don't``), without a possessive ``'s``.
+    lowercase : bool, default=True
+        Whether upper and lower case are the same.
+    keep_html : bool, default=False
+        Whether tags, comments, scripts and entities of HTML are text.
     min_df, max_df : int or float, default=2, 1.0
         Ignore terms in fewer, or in more, documents: a number of documents, or a fraction of them
         if it is a float.
     max_features : int or None, default=None
         Keep only this many of the most frequent terms.
     vocabulary : sequence of str or None, default=None
-        Count only these terms of documents; the four limits above do not apply.
+        Count only these terms of documents; ``min_df``, ``max_df`` and ``max_features`` do not
+        apply.
     encoding : str, default="utf-8"
         The encoding of text files.
     keep_text : int, default=0
@@ -204,6 +220,10 @@ def read_counts(
         drop_columns=drop_columns,
         header=header,
         stop_words=stop_words,
+        ngrams=ngrams,
+        token_pattern=token_pattern,
+        lowercase=lowercase,
+        keep_html=keep_html,
         min_df=min_df,
         max_df=max_df,
         max_features=max_features,

@@ -34,6 +34,10 @@ class Options:
     drop_columns: Sequence[str] = ()
     header: bool | None = None
     stop_words: str | Sequence[str] | None = "english"
+    ngrams: int | Sequence[int] = 1
+    token_pattern: str | None = None
+    lowercase: bool = True
+    keep_html: bool = False
     min_df: int | float = 2
     max_df: int | float = 1.0
     max_features: int | None = None

@@ -9,6 +9,7 @@ from typing import Any
 from isotopic.io.files import as_names, bare, open_text
 from isotopic.io.source import LoadedSource, Options, Source, loaded, named
 from isotopic.io.tables import NAME_COLUMNS, TEXT_COLUMNS, open_table, text_columns
+from isotopic.io.words import Analyzer
 
 _NO_TERMS = (
     "no term can occur in at least min_df={} and at most max_df={} documents (--min-df, --max-df)"
@@ -22,7 +23,13 @@ def count_words(
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - slow to load
 
     limits = _limits(options) if options.vocabulary is None else {}
-    vectorizer = CountVectorizer(vocabulary=options.vocabulary, **limits)
+    analyzer = Analyzer(options)
+    vectorizer = CountVectorizer(
+        analyzer=analyzer,
+        lowercase=options.lowercase,  # only for its warning about the vocabulary
+        vocabulary=options.vocabulary,
+        **limits,
+    )
     kept: list[str] = []
 
     def keep_beginnings() -> Iterator[str]:
@@ -35,20 +42,15 @@ def count_words(
     except UnicodeDecodeError:  # of a document; the file says in which line
         raise
     except ValueError as error:
+        analyzer.check()  # says it better
         raise ValueError(_in_own_words(str(error), options)) from error
+    analyzer.check()
     features = vectorizer.get_feature_names_out()
     return loaded(counts, names, features, kept if options.keep_text else None)
 
 
 def _limits(options: Options) -> dict[str, Any]:
     """Return the limits on the terms that are counted; raise if they make no sense."""
-    words = options.stop_words
-    if isinstance(words, str) and words != "english":
-        raise ValueError(
-            f"there is no list of stop words called {words!r}, only 'english'. Give the words "
-            "themselves (stop_words=[...], or --stop-words FILE with one word per line), or None "
-            "(--stop-words none)"
-        )
     for name, value in (("min_df", options.min_df), ("max_df", options.max_df)):
         is_count = isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
         if not (is_count or (isinstance(value, float) and 0 <= value <= 1)):
@@ -63,7 +65,6 @@ def _limits(options: Options) -> dict[str, Any]:
     if most is not None and not (isinstance(most, Integral) and most >= 1):
         raise ValueError(f"max_features={most!r} is not a positive whole number")
     return {
-        "stop_words": words if words is None or isinstance(words, str) else list(words),
         "min_df": options.min_df,
         "max_df": options.max_df,
         "max_features": most,

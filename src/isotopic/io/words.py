@@ -1,0 +1,232 @@
+"""Words of documents: how a text is split into the terms that are counted."""
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from numbers import Integral
+from typing import Any
+
+from isotopic.io.source import Options
+
+# Endings of English contractions. A word keeps its ending (don't, we've), so that don, ve and ll
+# are no terms; the possessive 's is left out, so that dog and dog's are the same term.
+_ENDINGS = "(?:'(?:t|ve|ll|re|d|m)\\b)"
+
+_ENGLISH = ("english", "en")
+
+# The typographic one, which is read as the plain one.
+_APOSTROPHE = "\u2019"
+
+# A tag begins with a letter right after the bracket, so that "a < b" and "<name@example.org>" are
+# text. Comments, scripts and styles are left out with their content.
+_TAG = re.compile(r"</?[a-z][a-z0-9]*(?:[\s/][^<>]*)?>|<!doctype[^<>]*>", re.IGNORECASE)
+_HIDDEN = re.compile(r"<(?:(!--)|(script|style)\b[^<>]*>)", re.IGNORECASE)
+_END_OF_HIDDEN = {
+    "!--": re.compile("-->"),
+    "script": re.compile(r"</script\s*>", re.IGNORECASE),
+    "style": re.compile(r"</style\s*>", re.IGNORECASE),
+}
+
+# Scripts that put no spaces between words: Thai, Lao, Myanmar, Khmer; kana and Chinese characters.
+_LONG_WORDS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_SHORT_WORDS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+
+# Words of these scripts have fewer letters than this on average; unsplit texts have many more.
+_LONGEST_MEAN = {_LONG_WORDS: 9.0, _SHORT_WORDS: 5.0}
+
+# Unsplit text is refused if it makes more than this share of all letters.
+_UNSPLIT_SHARE = 0.2
+
+
+_UNSPLIT = (
+    "the text is written without spaces between its words, so that words cannot be counted: {:.0%} "
+    "of it are unsplit, such as {!r}. Put spaces between the words first (with jieba, MeCab, "
+    "PyThaiNLP or another library for the language), or count single characters with "
+    "token_pattern=r'\\w' (--token-pattern '\\w')"
+)
+
+
+@cache
+def default_pattern() -> str:
+    """Return the pattern of words: two or more letters or digits, and endings of contractions.
+
+    Marks belong to the letters before them, as in Hindi and in letters with combining accents.
+    """
+    codes = range(0x300, 0x10000)
+    marks = "".join(chr(code) for code in codes if unicodedata.category(chr(code)) in ("Mn", "Mc"))
+    return rf"\b\w[\w{marks}]+{_ENDINGS}*|\b\w{_ENDINGS}+"
+
+
+def strip_html(text: str) -> str:
+    """Return a text without tags, comments, scripts and styles; entities become characters."""
+    if "<" in text:
+        text = _TAG.sub(" ", _drop_hidden(text))
+    return html.unescape(text) if "&" in text else text
+
+
+def _drop_hidden(text: str) -> str:
+    """Return a text without comments, scripts and styles, in time that grows with its length."""
+    parts, kept, at = [], 0, 0
+    unclosed: set[str] = set()
+    while (begin := _HIDDEN.search(text, at)) is not None:
+        kind, at = (begin[1] or begin[2]).lower(), begin.end()
+        end = None if kind in unclosed else _END_OF_HIDDEN[kind].search(text, at)
+        if end is None:
+            unclosed.add(kind)  # nor is there an end for the next one
+            continue
+        parts.append(text[kept : begin.start()])
+        kept = at = end.end()
+    return " ".join([*parts, text[kept:]])
+
+
+class Analyzer:
+    """Split documents into the terms that the options ask for.
+
+    Parameters
+    ----------
+    options : Options
+        Of these: ``stop_words``, ``ngrams``, ``token_pattern``, ``lowercase``, ``keep_html`` and
+        ``vocabulary``.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.lengths = _ngram_lengths(options.ngrams)
+        self.find = _word_finder(options.token_pattern)
+        needs_stop_words = options.vocabulary is None or self.lengths != (1,)
+        self.is_stop_word = _stop_word_test(options.stop_words if needs_stop_words else None)
+        self._unsplit = _Unsplit()
+
+    def __call__(self, document: str) -> list[str]:
+        """Return the terms of a document in their order."""
+        text = document if self.options.keep_html else strip_html(document)
+        if self.options.lowercase:
+            text = text.lower()
+        if self.options.token_pattern is None:
+            self._unsplit.add(text)
+            text = text.replace(_APOSTROPHE, "'")
+        words = self.find(text)
+        if self.is_stop_word is not None:
+            words = [word for word in words if not self.is_stop_word(word)]
+        if self.lengths == (1,):
+            return words
+        return [
+            " ".join(words[i : i + length])
+            for length in self.lengths
+            for i in range(len(words) - length + 1)
+        ]
+
+    def check(self) -> None:
+        """Raise if the documents were written without spaces between words."""
+        self._unsplit.check()
+
+
+def _ngram_lengths(given: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the lengths of the n-grams in ascending order."""
+    lengths: tuple[Any, ...] = tuple(given) if isinstance(given, Sequence) else (given,)
+    if not lengths or not all(isinstance(n, Integral) and int(n) >= 1 for n in lengths):
+        raise ValueError(
+            f"ngrams={given!r} must be the lengths of the terms in words, such as 2 or (1, 2)"
+        )
+    return tuple(sorted({int(n) for n in lengths}))
+
+
+def _word_finder(pattern: str | None) -> Callable[[str], list[str]]:
+    """Return the function that finds the words of a text."""
+    try:
+        compiled = re.compile(default_pattern() if pattern is None else pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(
+            f"token_pattern={pattern!r} is not a regular expression: {error}"
+        ) from error
+    if compiled.groups > 1:
+        raise ValueError(
+            f"token_pattern={pattern!r} has {compiled.groups} groups; a word is what one group "
+            "matches, or the whole pattern without groups. Write the others as (?:...)"
+        )
+    if compiled.match("") is not None:
+        raise ValueError(f"token_pattern={pattern!r} also matches nothing, which is no word")
+    return compiled.findall
+
+
+def _stop_word_test(given: str | Sequence[str] | None) -> Callable[[str], bool] | None:
+    """Return a function that says whether a word is ignored."""
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        chosen = {word.lower().replace(_APOSTROPHE, "'") for word in given}
+        return lambda word: word.lower() in chosen
+    listed = stop_word_list(given)
+    is_english = given.lower() in _ENGLISH
+
+    def is_ignored(word: str) -> bool:
+        word = word.lower()
+        if word in listed or "'" not in word:
+            return word in listed
+        # Contractions of stop words (we've), and of verbs that have no other use (don't, isn't).
+        return word.partition("'")[0] in listed or (is_english and word.endswith("n't"))
+
+    return is_ignored
+
+
+def stop_word_list(language: str) -> frozenset[str]:
+    """Return the stop words of a language, which is given by its English name or ISO 639-1 code."""
+    if language.lower() in _ENGLISH:
+        text = import_module("sklearn.feature_extraction.text")  # slow to load
+        return frozenset(text.ENGLISH_STOP_WORDS)
+    try:
+        library = import_module("stop_words")
+    except ImportError as error:
+        raise ImportError(
+            f"stop words for {language!r} need stop-words: pip install 'isotopic[text]'. Without "
+            "it there are 'english', none (None) and lists of your own"
+        ) from error
+    names = library.LANGUAGE_MAPPING | {name: name for name in library.AVAILABLE_LANGUAGES}
+    if language.lower() not in names:
+        raise ValueError(
+            f"there are no stop words for {language!r}, only for "
+            f"{', '.join(sorted(library.AVAILABLE_LANGUAGES))}. Give the words themselves "
+            "(stop_words=[...], or --stop-words FILE with one word per line)"
+        )
+    words = library.get_stop_words(names[language.lower()])
+    # The lists also have forms that are split here, such as qu'il.
+    parts = {part for word in words for part in re.split(f"['{_APOSTROPHE}]", word.lower())}
+    return frozenset(parts) | {word.lower() for word in words}
+
+
+class _Unsplit:
+    """Notice text of scripts that put no spaces between words, unless it has been split."""
+
+    def __init__(self) -> None:
+        self.letters = 0
+        self.runs: dict[str, list[int]] = {scripts: [0, 0] for scripts in _LONGEST_MEAN}
+        self.example = ""
+
+    def add(self, text: str) -> None:
+        """Take note of a document."""
+        self.letters += len(text)
+        if text.isascii():
+            return
+        for scripts, sums in self.runs.items():
+            found = _runs_of(scripts).findall(text)
+            sums[0] += len(found)
+            sums[1] += sum(map(len, found))
+            self.example = max(found[:20], key=len, default=self.example)
+
+    def check(self) -> None:
+        """Raise if much of the text is unsplit."""
+        unsplit = sum(
+            letters
+            for scripts, (n_runs, letters) in self.runs.items()
+            if letters > _LONGEST_MEAN[scripts] * n_runs
+        )
+        if unsplit > _UNSPLIT_SHARE * self.letters:
+            raise ValueError(_UNSPLIT.format(unsplit / self.letters, self.example[:20]))
+
+
+@cache
+def _runs_of(scripts: str) -> re.Pattern[str]:
+    return re.compile(f"[{scripts}]+")

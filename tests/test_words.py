@@ -1,0 +1,137 @@
+"""Words of documents: contractions, HTML, stop words, n-grams, and scripts without spaces."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isotopic import read_counts
+from isotopic.io import Options
+from isotopic.io.words import Analyzer, strip_html
+
+
+def terms(text, **options):
+    return Analyzer(Options(**options))(text)
+
+
+def read(tmp_path, *documents, **options):
+    (tmp_path / "x.txt").write_text("\n".join(documents), encoding="utf-8")
+    return read_counts(tmp_path / "x.txt", **{"min_df": 1, **options}).feature_names.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We don't, I've, they'll", ["we", "don't", "i've", "they'll"]),
+        ("We don\u2019t", ["we", "don't"]),
+        ("the dog's bone", ["the", "dog", "bone"]),
+        ("shouldn't've", ["shouldn't've"]),
+        ("l'homme aujourd'hui", ["homme", "aujourd", "hui"]),
+        ("dell'arte, O'Brien", ["dell", "arte", "brien"]),
+        ("'quoted' words'", ["quoted", "words"]),
+        ("x 1 22 b2b", ["22", "b2b"]),
+        ("हिन्दी में लिखा", ["हिन्दी", "में", "लिखा"]),
+        ("cafe\u0301 re\u0301sume\u0301", ["cafe\u0301", "re\u0301sume\u0301"]),
+    ],
+)
+def test_words_are_whole(text, expected):
+    assert terms(text, stop_words=None) == expected
+
+
+def test_contractions_of_stop_words_are_stop_words():
+    assert terms("I don't think we've seen what can't be, john'd") == ["think", "seen", "john'd"]
+    assert terms("don't stop", stop_words=["Don\u2019t"]) == ["stop"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Good.<br /><br />Bad", "Good.  Bad"),
+        ("<p class='x'>A &amp; B&nbsp;C</p>", " A & B\xa0C "),
+        ("a <script>var b='<i>'</script>c<!-- d --><STYLE>e{}</style >f", "a  c  f"),
+        ("a < b, c > d, <me@example.org>, i <3 you", "a < b, c > d, <me@example.org>, i <3 you"),
+        ("<!-- open", "<!-- open"),
+        ("<script>open", " open"),
+        ("x</div>y<h1>z", "x y z"),
+    ],
+)
+def test_html_is_stripped(text, expected):
+    assert strip_html(text) == expected
+
+
+def test_html_is_stripped_unless_it_is_kept(tmp_path):
+    documents = ["fine film<br /><br />fine cast", "<b>film</b> &quot;cast&quot;"]
+    assert read(tmp_path, *documents) == ["cast", "film", "fine"]
+    assert "br" in read(tmp_path, *documents, keep_html=True)
+
+
+@given(st.text(alphabet="<>!-/ascript&;#x \n", max_size=200))
+def test_text_outside_of_markup_is_left(text):
+    plain = text.replace("<", " ").replace("&", " ")
+    assert strip_html(plain) == plain
+    assert strip_html(f"<p>{plain}</p>") == f" {plain} "
+
+
+@pytest.mark.parametrize("part", ["<!--", "<script>", "<", "</script ", "<a ", "&", "<style><!--"])
+def test_stripping_takes_time_that_grows_with_the_text(part):
+    start = time.process_time()
+    strip_html(part * 200_000)
+    assert time.process_time() - start < 10  # a quadratic one takes hours
+
+
+def test_ngrams_are_of_words_that_are_counted():
+    assert terms("the city of New York", ngrams=2) == ["city new", "new york"]
+    assert terms("red red wine", ngrams=(1, 2)) == ["red", "red", "wine", "red red", "red wine"]
+    assert terms("red", ngrams=(3,)) == []
+
+
+def test_ngrams_of_a_vocabulary_are_counted_as_in_the_fit(tmp_path):
+    (tmp_path / "x.txt").write_text("the city of new york\nnew york")
+    found = read_counts(tmp_path / "x.txt", ngrams=(1, 2), vocabulary=["city new", "the", "york"])
+    assert found.counts.toarray().tolist() == [[1, 0, 1], [0, 0, 1]]
+    found = read_counts(tmp_path / "x.txt", vocabulary=["the", "york"])
+    assert found.counts.toarray().tolist() == [[1, 1], [0, 1]]
+
+
+def test_case_and_patterns(tmp_path):
+    assert terms("The Cat sat", lowercase=False) == ["Cat", "sat"]
+    assert terms("a-b c-d x", token_pattern=r"\w-\w", stop_words=None) == ["a-b", "c-d"]
+    assert terms("#red #blue", token_pattern=r"#(\w+)", stop_words=None) == ["red", "blue"]
+
+
+def test_stop_words_of_other_languages():
+    pytest.importorskip("stop_words")
+    assert terms("Der Hund und die Katze", stop_words="german") == ["hund", "katze"]
+    assert terms("Der Hund und die Katze", stop_words="DE") == ["hund", "katze"]
+    assert terms("ce qu'il est de l'homme", stop_words="french") == ["homme"]
+    assert terms("the cat", stop_words="en") == ["cat"]
+    with pytest.raises(ValueError, match="no stop words for 'klingon', only for arabic"):
+        terms("x", stop_words="klingon")
+
+
+CHINESE = "机器学习是人工智能的一个分支\uff0c它使用统计方法让计算机系统从数据中学习。"
+JAPANESE = "機械学習とは、経験からの学習により自動で改善するコンピューターアルゴリズムである。"
+THAI = "ภาษาไทยเป็นภาษาที่มีระดับเสียงของคำแน่นอนหรือวรรณยุกต์เช่นเดียวกับภาษาจีน"
+
+
+@pytest.mark.parametrize("text", [CHINESE, JAPANESE, THAI])
+def test_text_without_spaces_is_refused(tmp_path, text):
+    with pytest.raises(ValueError, match=r"without spaces between its words.*--token-pattern"):
+        read(tmp_path, text, text)
+    letters = read(tmp_path, text, text, token_pattern=r"\w")
+    assert all(len(letter) == 1 for letter in letters)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "机器 学习 是 人工 智能 的 一个 分支 \uff0c 它 使用 统计 方法 让 计算机 从 数据 中 学习",
+        "ภาษา ไทย เป็น ภาษา ที่ มี ระดับ เสียง ของ คำ แน่นอน หรือ วรรณยุกต์",
+        "한국어 문장은 띄어쓰기를 한다",
+        "Русский текст между пробелами",
+        "an English text that quotes 机器学习是人工智能 once, and goes on in English after that",
+    ],
+)
+def test_text_with_spaces_is_counted(tmp_path, text):
+    assert len(read(tmp_path, text, text)) > 2
