@@ -98,6 +98,8 @@ $(VENV)/.bench: $(VENV)/.test
 	-$(call extra,bench)
 	-$(PYTHON) -m venv $(VENV)/peers/salamander
 	-$(VENV)/peers/salamander/bin/python -m pip install --quiet --disable-pip-version-check salamander-learn
+	-$(PYTHON) -m venv $(VENV)/peers/sigprofiler
+	-$(VENV)/peers/sigprofiler/bin/python -m pip install --quiet --disable-pip-version-check SigProfilerAssignment
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.built

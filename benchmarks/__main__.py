@@ -28,6 +28,7 @@ from benchmarks import (
     outofcore,
     real,
     recovery,
+    refit,
     scaling,
     solvers,
     sparsity,
@@ -57,6 +58,7 @@ MODULES = (
     real,
     sparsity,
     coverage,
+    refit,
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 # Those that take minutes and gigabytes, and are measured only when asked for.

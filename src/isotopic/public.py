@@ -6,6 +6,7 @@ from isotopic.blocks import open_blocks
 from isotopic.bootstrap import Intervals, bootstrap
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
+from isotopic.decompose import Decomposition, decompose
 from isotopic.divergences import Beta, Divergence, KullbackLeibler, Majorized
 from isotopic.estimators import (
     ARDNMF,
@@ -45,6 +46,7 @@ from isotopic.priors import (
     Simplex,
     UnitNorm,
 )
+from isotopic.refit import Refit, refit
 from isotopic.registry import register
 from isotopic.select import Selection, select_components
 from isotopic.solvers import (
@@ -72,6 +74,7 @@ __all__ = [
     "CoordinateDescent",
     "CountMatrix",
     "Counts",
+    "Decomposition",
     "Dirichlet",
     "Divergence",
     "Fitted",
@@ -91,6 +94,7 @@ __all__ = [
     "Posterior",
     "PowerPenalty",
     "Prior",
+    "Refit",
     "Selection",
     "Simplex",
     "Solver",
@@ -102,6 +106,7 @@ __all__ = [
     "bootstrap",
     "convert",
     "datasets",
+    "decompose",
     "evaluate",
     "expected_counts",
     "fit_anndata",
@@ -116,6 +121,7 @@ __all__ = [
     "plot",
     "plsa_log_likelihood",
     "read_counts",
+    "refit",
     "register",
     "select_components",
     "verify",

@@ -124,6 +124,22 @@ def infer(
     updates: NDArray[np.int64],
     threads: int,
 ) -> None: ...
+def select_topics(
+    row_starts: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: _Doubles,
+    topics: _Doubles,
+    penalty: float,
+    background: float,
+    fall: float,
+    estimates_dispersion: bool,
+    weights: _Doubles,
+    losses: _Doubles,
+    lower: _Doubles,
+    upper: _Doubles,
+    dispersions: _Doubles,
+    threads: int,
+) -> None: ...
 def gamma_functions(x: _Doubles, digamma: _Doubles, log_gamma: _Doubles) -> None: ...
 def level() -> str: ...
 def levels() -> list[str]: ...

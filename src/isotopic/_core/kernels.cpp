@@ -1,6 +1,7 @@
 // Compiled once for each instruction-set level; see kernels.hpp for what each function does.
 #include "descent.hpp"
 #include "inference.hpp"
+#include "selection.hpp"
 #include "kernels.hpp"
 #include "likelihood.hpp"
 #include "tables.hpp"
@@ -325,6 +326,7 @@ const Level level = {
     .float_kernels = table<float>,
     .double_kernels = table<double>,
     .gamma_functions = gamma_functions_of,
+    .select_topics = select_topics,
 };
 
 }  // namespace ISOTOPIC_LEVEL

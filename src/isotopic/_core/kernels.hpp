@@ -152,6 +152,26 @@ template <class T> struct Inference {
     int64_t* updates = nullptr;
 };
 
+// Stepwise selection of reference topics for each sample; see selection.hpp.
+struct Selection {
+    int64_t components = 0;
+    int64_t n_features = 0;
+    const int64_t* row_starts = nullptr;
+    const int32_t* features = nullptr;
+    const double* values = nullptr;
+    const double* topics = nullptr;  // features x components; each component sums to one
+    double penalty = 0;              // of each topic
+    double background = 0;           // the part of each topic that is uniform, while selecting
+    double fall = 0;                 // of the log-likelihood, at the ends of an interval
+    bool estimates_dispersion = false;
+    // Results, samples x components: zeros for topics that are absent.
+    double* weights = nullptr;
+    double* losses = nullptr;  // of log-likelihood, without the topic
+    double* lower = nullptr;
+    double* upper = nullptr;
+    double* dispersions = nullptr;  // by sample
+};
+
 // Functions that take `begin` and `end` work on those rows (samples, features) only.
 template <class T> struct Kernels {
     int lanes;  // numbers in a vector
@@ -187,6 +207,8 @@ struct Level {
     Kernels<float> float_kernels;
     Kernels<double> double_kernels;
     void (*gamma_functions)(const double* x, double* digamma, double* log_gamma, int64_t n);
+    // `memory`: see `select_topics` in pass.cpp.
+    void (*select_topics)(const Selection&, int64_t begin, int64_t end, double* memory);
 };
 
 template <class T> const Kernels<T>& kernels_of(const Level& level);

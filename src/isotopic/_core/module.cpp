@@ -375,6 +375,51 @@ template <class T> void bind_descend(nb::module_& m) {
         "from_"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
 }
 
+void bind_select_topics(nb::module_& m) {
+    m.def(
+        "select_topics",
+        [](In<int64_t> row_starts, In<int32_t> features, In<double> values, In2<double> topics,
+           double penalty, double background, double fall, bool estimates_dispersion,
+           Out2<double> weights, Out2<double> losses, Out2<double> lower, Out2<double> upper,
+           Out<double> dispersions, int threads) {
+            const size_t rows = weights.shape(0), components = weights.shape(1);
+            require(components > 0 && topics.shape(1) == components,
+                    "weights and topics differ in components");
+            require(row_starts.size() == rows + 1 && ascends(row_starts, values.size()) &&
+                        features.size() == values.size(),
+                    "row_starts, features and values do not fit");
+            require(are_features(features, int64_t(topics.shape(0))),
+                    "a feature is not among those of the topics");
+            require(has_shape(losses, rows, components) && has_shape(lower, rows, components) &&
+                        has_shape(upper, rows, components) && dispersions.size() == rows,
+                    "the results differ in shape");
+            const Selection selection{
+                .components = int64_t(components),
+                .n_features = int64_t(topics.shape(0)),
+                .row_starts = row_starts.data(),
+                .features = features.data(),
+                .values = values.data(),
+                .topics = topics.data(),
+                .penalty = penalty,
+                .background = background,
+                .fall = fall,
+                .estimates_dispersion = estimates_dispersion,
+                .weights = weights.data(),
+                .losses = losses.data(),
+                .lower = lower.data(),
+                .upper = upper.data(),
+                .dispersions = dispersions.data(),
+            };
+            run(threads, [&](const Execution& execution) {
+                return select_topics(selection, int64_t(rows), execution);
+            });
+        },
+        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+        "topics"_a.noconvert(), "penalty"_a, "background"_a, "fall"_a, "estimates_dispersion"_a,
+        "weights"_a.noconvert(), "losses"_a.noconvert(), "lower"_a.noconvert(),
+        "upper"_a.noconvert(), "dispersions"_a.noconvert(), "threads"_a);
+}
+
 template <class T> void bind_elementwise(nb::module_& m) {
     m.def(
         "divide",
@@ -536,6 +581,7 @@ NB_MODULE(_native, m) {
     bind_infer<double>(m);
     bind_elementwise<float>(m);
     bind_elementwise<double>(m);
+    bind_select_topics(m);
     m.def("release_memory", &release_memory);
     m.def("column_index", &column_index_of, "n_features"_a, "block_rows"_a.noconvert(),
           "row_starts"_a.noconvert(), "features"_a.noconvert(), "threads"_a);

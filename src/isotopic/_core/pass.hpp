@@ -129,4 +129,6 @@ bool descend(Descent<T> descent, int64_t rows, int64_t n_features, const Executi
 template <class T>
 bool infer(const Inference<T>& inference, int64_t rows, const Execution& execution);
 
+bool select_topics(const Selection& selection, int64_t rows, const Execution& execution);
+
 }  // namespace isotopic
