@@ -60,10 +60,10 @@ def by_backward_selection(X, topics, loss: float = 0.01):
     return found
 
 
-def by_sigprofiler(X, topics):
+def by_sigprofiler(X, topics, types):
     """Run SigProfilerAssignment; give exposures and processor seconds, or why there are none."""
     with tempfile.TemporaryDirectory() as folder:
-        np.savez(Path(folder) / "given.npz", X=X, topics=topics)
+        np.savez(Path(folder) / "given.npz", X=X, topics=topics, types=types)
         python = python_for("sigprofiler")
         problem = run_alone(python, PEER, Path(folder), threads=1, timeout=3600)
         if problem is not None:
@@ -107,7 +107,7 @@ def measure(settings: Settings) -> Iterator[Row]:
     yield from rows("refit, the peer's tumours", found[:n_peer], ours * n_peer / n_samples, n_peer)
     for name, fit in (("NNLS, 1 %", by_nnls), ("backward selection", by_backward_selection)):
         yield from rows(name, *timed(fit, X[:n_peer], topics), n_peer)
-    peer = by_sigprofiler(X[:n_peer], topics)
+    peer = by_sigprofiler(X[:n_peer], topics, known.feature_names.astype(str))
     if isinstance(peer, str):
         yield Row("SigProfilerAssignment", detail=peer)
     else:

@@ -8,19 +8,11 @@ import numpy as np
 import pandas as pd
 from SigProfilerAssignment import Analyzer
 
-# The order of mutation types does not matter, but their names must be those of SBS96.
-TYPES = [
-    f"{before}[{change}]{after}"
-    for change in ("C>A", "C>G", "C>T", "T>A", "T>C", "T>G")
-    for before in "ACGT"
-    for after in "ACGT"
-]
-
 
 def main() -> None:
     folder = Path(sys.argv[1])
     given = np.load(folder / "given.npz")
-    index = pd.Index(TYPES, name="MutationType")
+    index = pd.Index(given["types"], name="MutationType")
     samples = pd.DataFrame(given["X"].T, index, [f"S{i}" for i in range(len(given["X"]))])
     names = [f"R{k}" for k in range(len(given["topics"]))]
     for name, table in (("X", samples), ("topics", pd.DataFrame(given["topics"].T, index, names))):
