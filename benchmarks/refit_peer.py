@@ -16,7 +16,8 @@ def main() -> None:
     samples = pd.DataFrame(given["X"].T, index, [f"S{i}" for i in range(len(given["X"]))])
     names = [f"R{k}" for k in range(len(given["topics"]))]
     for name, table in (("X", samples), ("topics", pd.DataFrame(given["topics"].T, index, names))):
-        table.to_csv(folder / f"{name}.txt", sep="\t")
+        # It sorts the mutation types of samples, but not those of a signature database.
+        table.sort_index().to_csv(folder / f"{name}.txt", sep="\t")
     began = time.process_time()
     Analyzer.cosmic_fit(
         str(folder / "X.txt"),
