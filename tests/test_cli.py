@@ -1,5 +1,6 @@
 """The command line: what it prints and writes, what it refuses, and how it is interrupted."""
 
+import io
 import json
 import os
 import pty
@@ -168,6 +169,83 @@ def test_new_documents_are_split_as_those_of_the_fit(tmp_path, capsys):
     error = error_of(capsys, "info", tmp_path / "old.txt", "--keep-case", "--lowercase")
     assert "exclude each other" in error
     assert "'x' is not a list" in error_of(capsys, "info", tmp_path / "old.txt", "--ngrams", "x")
+
+
+@pytest.mark.parametrize("limit", [[], ["--memory-limit", "1GB"]])
+def test_data_from_standard_input(tmp_path, capsys, monkeypatch, limit):
+    def run(*arguments):
+        text = "red wine\nred fish\nblue fish\n"
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return main(list(map(str, arguments)))
+
+    lines = ["--format", "text-lines", *limit]
+    assert run("fit", "-", "-k", 1, "-o", tmp_path / "o", "--no-report", *lines) == 0
+    assert "standard input: 3 samples x 2 features" in capsys.readouterr().err
+    manifest = json.loads((tmp_path / "o" / "manifest.json").read_text())
+    assert manifest["data"]["source"] == "standard input"
+    assert run("transform", tmp_path / "o", "-", "-o", tmp_path / "w.csv", *lines) == 0
+    assert len(pd.read_csv(tmp_path / "w.csv")) == 3
+    capsys.readouterr()
+    assert run("info", "-") == 2
+    err = capsys.readouterr().err
+    assert err.startswith("isotopic: error: standard input: ")
+
+
+@pytest.fixture
+def documents(tmp_path):
+    file = tmp_path / "documents.txt"
+    file.write_text("red wine red wine\nfish sea\nblue sea water fish\nwine bread\n" * 3)
+    return file
+
+
+def test_seed_words_from_a_file(documents, tmp_path, capsys):
+    (tmp_path / "seeds.txt").write_text("# two of three topics\n1: Fish, sea, sushi\n\nwine bread")
+    fit = ["fit", documents, "-k", 3, "--model", "LDA", "--no-report"]
+    found = run_json(capsys, *fit, "-o", tmp_path / "o", "--seed-words", tmp_path / "seeds.txt")
+    names = isotopic.read_counts(documents).feature_names.tolist()
+    expected = {"1": ["fish", "sea"], "2": ["wine", "bread"]}
+    seeds = found["model"]["parameters"]["seeds"]
+    assert {topic: [names[i] for i in words] for topic, words in seeds.items()} == expected
+    (tmp_path / "seeds.json").write_text('{"0": {"fish": 5.5}}')
+    assert main([*map(str, fit), "-o", str(tmp_path / "p"), "--seed-words",
+                 str(tmp_path / "seeds.json")]) == 0  # fmt: skip
+    assert isotopic.load(tmp_path / "p" / "model.isotopic").seeds == {0: {names.index("fish"): 5.5}}
+    capsys.readouterr()
+    for text, message in [
+        ("", "holds no seed words"),
+        ("sushi", "None of the seed words is a feature of the data: sushi."),
+        ("0: a\n0: b", "topic 0 has two lines"),
+        ('{"x": ["fish"]}', "does not hold seed words"),
+        ('{"0": "fish"}', "must be a list of words"),
+        ("7: fish", "topic 7 is not an integer between 0 and n_components - 1"),
+    ]:
+        (tmp_path / "bad").write_text(text)
+        assert main([*map(str, fit), "-o", str(tmp_path / "q"), "--seed-words",
+                     str(tmp_path / "bad")]) == 2  # fmt: skip
+        assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("form", ["folder", "table"])
+def test_fixed_topics_of_another_fit(documents, tmp_path, capsys, form):
+    first, second = tmp_path / "first", tmp_path / "second"
+    fit = ["fit", documents, "--model", "PLSA", "--no-report"]
+    run_json(capsys, *fit, "-k", 2, "-o", first)
+    new = tmp_path / "new.txt"
+    new.write_text("fish sea\nwine bread\nred meat\nred meat wine fish\n")
+    file = first if form == "folder" else first / "topics.csv"
+    options = ["-k", 3, "--min-df", 1, "--model", "PLSA", "--no-report", "--fixed-topics", file]
+    assert main([*map(str, ["fit", new, "-o", second, *options])]) == 0
+    assert "does not have 2 features of the fixed topics" in capsys.readouterr().err
+    old, fitted = (pd.read_csv(folder / "topics.csv", index_col=0) for folder in (first, second))
+    shared = ["bread", "fish", "red", "sea", "wine"]
+    expected = old.loc[shared] / old.loc[shared].sum()
+    np.testing.assert_allclose(fitted.loc[shared].iloc[:, :2], expected, rtol=1e-12)
+    assert np.all(fitted.loc["meat"].iloc[:2] == 0)
+    (tmp_path / "names.csv").write_text("feature\nfish\n")
+    error = error_of(
+        capsys, "fit", new, "-o", tmp_path / "x", "--fixed-topics", tmp_path / "names.csv"
+    )
+    assert "one column" in error
 
 
 @pytest.mark.parametrize("form", ["csv", "npz", "parquet", "h5ad", "mtx"])

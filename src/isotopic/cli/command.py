@@ -104,7 +104,8 @@ class Option:
         notes = ["required"] if self.is_required and self.flags else []
         notes += [f"default: {default}"] if default else []
         notes += ["can be repeated"] if self.is_repeatable else []
-        usage = f"{', '.join(self.flags) or self.title} {self.metavar}".rstrip()
+        metavar = self.metavar or "|".join(self.choices)
+        usage = f"{', '.join(self.flags) or self.title} {metavar}".rstrip()
         return usage, " ".join([self.help, *(f"[{note}]" for note in notes)])
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from isotopic import Checkpoint
 from isotopic.blocks import Blocks
-from isotopic.cli import options, reading
+from isotopic.cli import constraints, options, reading
 from isotopic.cli.command import CommandExit, Option, UsageError, command
 from isotopic.cli.folder import CHECKPOINT, FILES, REPORT, Fit, output_folder, write_fit
 from isotopic.cli.output import (
@@ -53,6 +53,8 @@ _CHECKPOINT = Option(
     options.DATA,
     replace(options.COMPONENTS, default=10),
     *options.MODEL_OPTIONS,
+    constraints.SEED_WORDS,
+    constraints.FIXED_TOPICS,
     _TIME_LIMIT,
     _CHECKPOINT,
     options.MEMORY_LIMIT,
@@ -68,6 +70,8 @@ _CHECKPOINT = Option(
     isotopic fit filtered_feature_bc_matrix/ -k 10 -o out  10x Genomics
     isotopic fit cells.h5ad --layer counts --model LDA --alpha 0.1 -k 10 -o out
     isotopic fit tumours.SBS96.all -k 8 --n-init 10 -o out --open
+    isotopic fit news.txt -k 20 --model LDA --seed-words seeds.txt -o out
+    isotopic fit - --format text-lines -k 20 -o out < news.txt
     isotopic fit big.npz -k 100 --time-limit 600 -o out    stop after ten minutes
     isotopic fit big.h5ad -k 20 --memory-limit 2GB -o out  data larger than memory
     """,
@@ -87,6 +91,7 @@ def fit(given: Namespace) -> int:
         raise UsageError("--open needs the report, which --memory-limit leaves out.")
     settings = options.reading_settings(given)
     model = options.make_model(given, n_components=given.components, random_state=given.seed)
+    known_topics = constraints.read_constraints(given)
     checkpoint: Path = given.checkpoint or output / CHECKPOINT
     start = time.perf_counter()
     keep_text = _TEXT_KEPT if limit is None else 0  # only for the report
@@ -95,9 +100,10 @@ def fit(given: Namespace) -> int:
         reading.open_data(data, settings | {"keep_text": keep_text}, limit, output) as (X, counts),
     ):
         seconds = {"reading": time.perf_counter() - start}
-        _print_data(data, reading.describe_data(counts), settings, limit)
+        _print_data(reading.name_of(data), reading.describe_data(counts), settings, limit)
+        model.set_params(**known_topics.parameters(counts.feature_names))
         seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given)
-        source = {"source": str(Path(data).absolute()), "reading": settings}
+        source = {"source": reading.absolute(data), "reading": settings}
         facts = {"data": source, "seconds": seconds, "stopped": stopped}
         result = Fit(model, counts, facts)
         manifest = write_fit(output, result, report=not given.no_report)

@@ -57,6 +57,9 @@ FILES = {
 PARQUET_FILES = tuple(name for name in FILES if name.endswith(".parquet"))
 _FORMAT_VERSION = 1
 
+# Numbers of an array that the manifest lists.
+_LISTED = 1000
+
 # Rows of weights that are written at once.
 _ROWS_AT_ONCE = 2**16
 
@@ -184,7 +187,7 @@ def describe_fit(fit: Fit) -> dict[str, Any]:
         "isotopic": isotopic.__version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": described | facts.pop("data", {}),
-        "model": {"class": type(model).__name__, "parameters": model.get_params(deep=False)},
+        "model": {"class": type(model).__name__, "parameters": _parameters(model)},
         "seed": model.random_state,
         "result": {
             "objective": model.objective_,
@@ -194,6 +197,14 @@ def describe_fit(fit: Fit) -> dict[str, Any]:
         },
         **facts,
         "software": describe_software(),
+    }
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters; the model file has the whole of large ones, such as fixed topics."""
+    return {
+        name: f"array of shape {value.shape}" if getattr(value, "size", 0) > _LISTED else value
+        for name, value in model.get_params(deep=False).items()
     }
 
 

@@ -114,6 +114,11 @@ def parse_existing(text: str) -> str:
     return text
 
 
+def parse_data(text: str) -> str:
+    """Return a path that exists, or ``-`` for standard input."""
+    return text if text == "-" else parse_existing(text)
+
+
 def parse_output_file(text: str) -> Path:
     """Return the path of a file to write."""
     if Path(text).is_dir():
@@ -130,7 +135,9 @@ def parse_folder(text: str) -> Path:
 
 # Arguments, and options of several commands
 
-DATA = Option("data", "File or folder to read.", parse=parse_existing, is_required=True)
+DATA = Option(
+    "data", "File or folder to read; - is standard input.", parse=parse_data, is_required=True
+)
 OPTIONAL_DATA = replace(DATA, is_required=False)
 FOLDER = Option("folder", "Folder of a fit.", parse=parse_folder, is_required=True)
 

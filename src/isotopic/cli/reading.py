@@ -1,9 +1,12 @@
 """How commands read DATA: whole in memory or in row blocks."""
 
+import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,11 +18,40 @@ from isotopic.cli.output import InputError, library_errors_as_messages, waiting
 from isotopic.io import CountData, Options, Source, open_source, read_counts
 from isotopic.io.data import names_of
 
+# The argument that stands for standard input, and what messages call it.
+STDIN, STDIN_NAME = "-", "standard input"
+
+
+@contextmanager
+def as_file(path: str) -> Iterator[str]:
+    """Yield the path of data; standard input is copied, since files are read more than once."""
+    if path != STDIN:
+        yield path
+        return
+    with TemporaryDirectory(prefix="isotopic-") as folder:
+        copy = Path(folder) / STDIN_NAME
+        with library_errors_as_messages(), copy.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            yield str(copy)
+        except InputError as error:
+            raise InputError(str(error).replace(str(copy), STDIN_NAME)) from error
+
+
+def absolute(path: str) -> str:
+    """Return where data is, for the manifest."""
+    return STDIN_NAME if path == STDIN else str(Path(path).absolute())
+
+
+def name_of(path: str) -> str:
+    """Return what messages call data."""
+    return STDIN_NAME if path == STDIN else path
+
 
 def read_data(path: str, settings: dict[str, Any]) -> CountData:
     """Return the counts of a file or folder; unreadable data ends the command with a message."""
-    with library_errors_as_messages(), waiting(f"reading {path}"):
-        return read_counts(path, **settings)
+    with as_file(path) as file, library_errors_as_messages(), waiting(f"reading {name_of(path)}"):
+        return read_counts(file, **settings)
 
 
 @dataclass(frozen=True)
@@ -66,13 +98,14 @@ def open_data(
     reading = dict(settings)
     format = reading.pop("format", None)
     with ExitStack() as stack:
+        file = stack.enter_context(as_file(path))
         with library_errors_as_messages():
             scratch = stack.enter_context(scratch_folder(scratch_parent))
-        with library_errors_as_messages(), waiting(f"opening {path}"):
-            source, format = open_source(path, Options(**reading), format)
+        with library_errors_as_messages(), waiting(f"opening {name_of(path)}"):
+            source, format = open_source(file, Options(**reading), format)
             names = names_of(source, 1)
             if 0 in source.shape:
-                raise InputError(f"{path} has no counts: it is {source.shape}.")
+                raise InputError(f"{name_of(path)} has no counts: it is {source.shape}.")
             blocks = open_blocks(source, memory_limit=limit, scratch=scratch)
             # As for data in memory, names are in the files of the fit, not in the model.
             blocks = replace(blocks, feature_names=None)
