@@ -15,7 +15,14 @@ from pathlib import Path
 from isotopic._core import native
 
 # What there is, and its share of the time; the core is run once for each instruction-set level.
-SHARES = {"core": 5, "estimators": 3, "archive": 2, "guided": 1}
+SHARES = {
+    "core": 5,
+    "estimators": 3,
+    "archive": 2,
+    "checkpoints": 2,
+    "readers": 4,
+    "guided": 2,
+}
 
 # A worker that takes this much longer than it was asked to hangs.
 PATIENCE_SECONDS = 120

@@ -560,3 +560,14 @@ def test_limits_on_terms_are_explained_in_own_words(tmp_path, options, match):
 def test_documents_of_stop_words_alone_are_explained(tmp_path):
     (tmp_path / "x.txt").write_text("the\nof a\n")
     refuse(tmp_path / "x.txt", "no words of two or more letters or digits besides stop words")
+
+
+@pytest.mark.parametrize(
+    ("format", "kind"), [("mtx", "folder"), ("npz", "folder"), ("10x", "file")]
+)
+def test_formats_of_files_and_folders_are_not_confused(tmp_path, format, kind):
+    path = tmp_path / "x"
+    path.mkdir() if kind == "folder" else path.write_text("x")
+    refuse(path, f"{format} is the format of a .*; this is a {kind}", format=format)
+    (tmp_path / "fit").mkdir()
+    refuse(tmp_path / "fit", "not that of a fit", format="isotopic")

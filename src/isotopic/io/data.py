@@ -166,7 +166,10 @@ def write_counts(path: str | os.PathLike[str], data: CountData) -> None:
 
 def read_counts_file(path: Path, options: Options) -> LoadedSource:
     """Read such a file, or the one in the folder of a fit."""
-    tree: Any = archive.read(path / COUNTS_IN_FOLDER if path.is_dir() else path, "counts", {})
+    file = path / COUNTS_IN_FOLDER if path.is_dir() else path
+    if not file.is_file():
+        raise ValueError(f"the folder has no {COUNTS_IN_FOLDER}, so that it is not that of a fit")
+    tree: Any = archive.read(file, "counts", {})
     if not isinstance(tree, dict) or set(tree) != _MEMBERS:
         raise ValueError("the file does not hold counts and their names")
     if not sparse.issparse(tree["counts"]):

@@ -80,6 +80,10 @@ FORMATS = tuple(_OPENERS)
 #: Formats of documents, whose words are counted.
 TEXT_FORMATS = ("text-folder", "text-lines", "text-table", "jsonl")
 
+# Formats of folders, and those of files and folders alike.
+_FOLDERS = ("10x", "csr-folder", "text-folder")
+_FILE_OR_FOLDER = ("isotopic", "h5ad", "hdf5", "zarr")
+
 # Formats that do not say whether rows are samples or features.
 _EITHER_WAY = ("mtx", "npz", "npy", "csr-folder", "h5ad", "hdf5", "zarr", "wide", "triplets")
 
@@ -262,6 +266,9 @@ def open_source(
             format, options = recognise(file, options), replace(options, is_guessed=True)
         if format not in _OPENERS:
             raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+        if format not in _FILE_OR_FOLDER and file.is_dir() != (format in _FOLDERS):
+            wanted, found = ("file", "folder") if file.is_dir() else ("folder", "file")
+            raise ValueError(f"{format} is the format of a {wanted}; this is a {found}")
         if options.transpose and format not in _EITHER_WAY:
             raise ValueError(
                 f"transpose is for {', '.join(_EITHER_WAY)}; {format} says itself what the samples "
