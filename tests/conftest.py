@@ -32,8 +32,9 @@ def pytest_configure(config):
         config.stash[_stderr] = os.dup(2)
 
 
-# What `--quick` leaves out: clusters, browsers, many processes, and the code of the documentation.
-NOT_QUICK = {"test_benchmarks", "test_dask", "test_docs", "test_report_page"}
+# What `--quick` leaves out: tests that start processes or browsers, long checks, documentation.
+NOT_QUICK = {"test_atomic", "test_benchmarks", "test_callbacks", "test_cli", "test_dask"}
+NOT_QUICK |= {"test_docs", "test_imports", "test_report_page", "test_verify"}
 
 
 def pytest_addoption(parser):
