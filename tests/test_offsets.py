@@ -339,7 +339,7 @@ def test_a_checkpoint_is_of_the_same_sizes(data, tmp_path):
     resumed = clone(model).fit(X, checkpoint=path, **known)
     np.testing.assert_array_equal(resumed.weights_, whole.weights_)
     for other in ({**known, "size_factors": 2 * sizes}, {**known, "fixed_weights": 2 * fixed}, {}):
-        with pytest.raises(ValueError, match="other data"):
+        with pytest.raises(ValueError, match="size factors, fixed weights"):
             clone(model).fit(X, checkpoint=path, **other)
 
 
