@@ -311,12 +311,12 @@ class Finder:
         if name.endswith("_native"):
             raise ImportError("undefined symbol")
 sys.meta_path.insert(0, Finder())
-import isotopic
+from isotopic import NMF
 """
 
 
 def test_a_core_that_is_missing_is_named_and_one_that_does_not_load_is_an_error():
-    code = "import sys; sys.modules['isotopic._core._native'] = None; import isotopic"
+    code = "import sys; sys.modules['isotopic._core._native'] = None; from isotopic import NMF"
     run = run_python("-c", code)
     assert "installed without its compiled core" in run.stderr
     run = run_python("-c", BROKEN, check=False)
