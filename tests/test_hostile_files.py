@@ -133,7 +133,39 @@ def test_claimed_entries_do_not_make_a_claim_true(tmp_path, write, entries):
 def test_columns_that_repeat_one_value_are_a_claim_too(tmp_path):
     path = claim_parquet(tmp_path, 0, 0)
     assert path.stat().st_size < 10**6
-    refuse(path, "promises 200,000,000 x 1")
+    for format in (None, "wide", "long", "text-table"):
+        refuse(path, "promises 200,000,000 (rows|x 1)", format=format)
+
+
+@pytest.mark.parametrize("part", ["data", "indices", "names", "categories"])
+def test_claimed_entries_and_names_of_hdf5_cost_nothing(tmp_path, part):
+    path = tmp_path / "x.h5ad"
+    with h5py.File(path, "w") as file:
+        group = file.create_group("X")
+        group.attrs["encoding-type"], group.attrs["shape"] = "csr_matrix", (1, 5)
+        n = 10**11 if part in ("data", "indices") else 2
+        for name in ("data", "indices"):
+            group.create_dataset(name, (n,), "i8", chunks=(1000,) if n > 2 else None)
+        group["indptr"] = [0, n]
+        if n == 2:
+            group["data"][:], group["indices"][:] = [1, 2], [0, 1]
+        for frame in ("obs", "var"):
+            names = file.create_group(frame)
+            names.attrs["_index"] = "_index"
+            if part == "categories":
+                index = names.create_group("_index")
+                index["codes"] = [0] * (1 if frame == "obs" else 5)
+                index.create_dataset("categories", (10**11,), "S5", chunks=(1000,))
+            else:
+                names.create_dataset("_index", (10**11,), "S5", chunks=(1000,))
+    refuse(path, "promises 100,000,000,000 (entries|names)")
+
+
+def test_an_archive_that_unpacks_to_far_more_is_refused(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, np.zeros((1000, 1000)))
+    assert read_counts(path).counts.shape == (1000, 1000)
+    refuse(path, "promises .* bytes when it is unpacked", max_size="1 MB")
 
 
 @pytest.mark.parametrize("write", [claim_mtx, claim_docword, claim_npz, claim_svmlight])

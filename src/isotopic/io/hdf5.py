@@ -14,7 +14,7 @@ from isotopic.arrays import Array, in_native_order
 from isotopic.io.csr_arrays import DAMAGED_ROWS, PARTS, check_row_starts
 from isotopic.io.files import as_names, extra, head_of, is_plain_file, open_seekable
 from isotopic.io.inside import InsideHdf5, check_zarr
-from isotopic.io.limits import check_shape
+from isotopic.io.limits import MAX_SIZE, check_bytes, check_shape
 from isotopic.io.source import Options, Source, check_structure
 
 #: The first bytes of a file of HDF5.
@@ -74,7 +74,25 @@ class Hdf5Source(Source):
             frame = root[_FRAMES[axis]]
             if not hasattr(frame, "attrs") or "_index" not in frame.attrs:
                 raise ValueError(f"{_FRAMES[axis]} has no index")
-            return as_names(_strings(frame[frame.attrs["_index"]], start, stop))
+            return as_names(self._strings(frame[frame.attrs["_index"]], start, stop))
+
+    def _strings(self, node: Any, start: int, stop: int | None) -> list[str]:
+        """Return an array of strings in any of the ways in which AnnData stores them."""
+        if not hasattr(node, "shape"):
+            if "categories" in node:
+                categories = np.asarray(self._strings(node["categories"], 0, None), dtype=object)
+                return list(categories[self._slice_names(node["codes"], start, stop)])
+            node = node["values"]  # of strings that may be missing
+        found = self._slice_names(node, start, stop).tolist()
+        return [cell.decode() if isinstance(cell, bytes) else str(cell) for cell in found]
+
+    def _slice_names(self, node: Any, start: int, stop: int | None) -> Array:
+        """Return part of a list of names, whose length may be a mere claim."""
+        if len(node.shape) != 1:
+            raise ValueError("the names of samples or features are not a list")
+        claimed = node.shape[0] * max(8, getattr(node.dtype, "itemsize", 8))
+        check_bytes(self.path, claimed, f"{node.shape[0]:,} names", MAX_SIZE)
+        return np.asarray(node[start:stop])
 
 
 def is_zarr(path: Path) -> bool:
@@ -149,6 +167,8 @@ def _describe(path: Path, root: Any, key: str, options: Options, *, has_names: b
         layout, shape = _describe_sparse(node, key or "the root")
         entries = int(node["data"].shape[0])
         check_shape(path, shape, options.max_size)
+        entry_bytes = sum(np.dtype(node[part].dtype).itemsize for part in PARTS[:2])
+        check_bytes(path, entries * entry_bytes, f"{entries:,} entries", options.max_size)
     can_read_rows = layout != "csc" and (path.is_dir() or is_plain_file(path))
     known = os.fspath(path), shape, entries, key, layout, has_names
     return Hdf5Source(*known, can_read_rows=can_read_rows)
@@ -184,17 +204,6 @@ def _check_numbers(node: Any, name: str) -> None:
 
 def _slice(node: Any, start: int, stop: int | None) -> Array:
     return in_native_order(np.asarray(node[start:stop]))
-
-
-def _strings(node: Any, start: int, stop: int | None) -> list[str]:
-    """Return an array of strings in any of the ways in which AnnData stores them."""
-    if not hasattr(node, "shape"):
-        if "categories" in node:
-            categories = np.asarray(_strings(node["categories"], 0, None), dtype=object)
-            return list(categories[np.asarray(node["codes"][start:stop])])
-        node = node["values"]  # of strings that may be missing
-    found = np.asarray(node[start:stop])
-    return [cell.decode() if isinstance(cell, bytes) else str(cell) for cell in found.tolist()]
 
 
 @contextmanager

@@ -64,15 +64,20 @@ def check_shape(
         The bytes of each count of a dense table; 0 for sparse ones.
     """
     claimed = max(_BYTES_PER_NAME * max(shape), cell_bytes * shape[0] * shape[1])
+    check_bytes(path, claimed, f"{shape[0]:,} x {shape[1]:,} counts", max_size)
+
+
+def check_bytes(path: str | Path, claimed: int, what: str, max_size: int | str) -> None:
+    """Raise if a file claims something that takes far more bytes than the file has."""
     if claimed <= parse_bytes("max_size", max_size):
         return
     held = _size(Path(path))
     if claimed > _MOST_TIMES * held:
         needed = _readable(claimed)
         raise ValueError(
-            f"the file promises {shape[0]:,} x {shape[1]:,} counts but holds only {held:,} bytes; "
-            "it is damaged, or its numbers are names rather than indices. If it is right, allow "
-            f"what it may take with max_size='{needed}' (--max-size {needed.replace(' ', '')})"
+            f"the file promises {what} but holds only {held:,} bytes; it is damaged, or its "
+            "numbers are names rather than indices. If it is right, allow what it may take with "
+            f"max_size='{needed}' (--max-size {needed.replace(' ', '')})"
         )
 
 

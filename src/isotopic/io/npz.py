@@ -15,7 +15,7 @@ from isotopic import npy
 from isotopic.arrays import Array, in_native_order
 from isotopic.io.csr_arrays import PARTS, CsrArrays, stored_array
 from isotopic.io.files import DAMAGED, as_names, is_plain_file, open_seekable
-from isotopic.io.limits import check_shape
+from isotopic.io.limits import check_bytes, check_shape
 from isotopic.io.source import Options, Source, check_structure, find_name_files, named
 
 # A member of an archive starts with this many bytes; the last four are the lengths of two fields
@@ -145,6 +145,8 @@ class NpzSource(Source):
 def open_npz(path: Path, options: Options) -> Source:
     """Open an archive; names are in it, or beside it in ``rows.txt`` and ``vocab.txt``."""
     with _opened(path) as archive:
+        unpacked = sum(member.file_size for member in archive.zip.infolist())
+        check_bytes(path, unpacked, f"{unpacked:,} bytes when it is unpacked", options.max_size)
         shape, entries = _measure(archive)
         check_shape(path, shape, options.max_size)
         names = archive.names

@@ -14,11 +14,15 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.io.files import bare, extra, head_of, open_seekable, open_text
+from isotopic.io.limits import check_bytes
 from isotopic.io.source import Options
 
 # Cells that are held at once, and rows that are read to recognise the table.
 _TEXT_CELLS, _PARQUET_CELLS = 2**16, 2**20
 _HEAD = 20
+
+# About what a row of a table of three columns takes.
+_ROW_BYTES = 24
 
 # Sentences have at least so many words, on average.
 _PROSE_WORDS = 4
@@ -321,7 +325,9 @@ Table: TypeAlias = DelimitedTable | ParquetTable
 def open_table(path: Path, options: Options) -> Table:
     """Open CSV, TSV or Parquet, whichever it is."""
     if head_of(path)[:4] == b"PAR1":
-        return ParquetTable(path)
+        table = ParquetTable(path)
+        check_bytes(path, _ROW_BYTES * table.n_rows, f"{table.n_rows:,} rows", options.max_size)
+        return table
     return DelimitedTable(path, options)
 
 
