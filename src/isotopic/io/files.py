@@ -46,6 +46,7 @@ _COMPRESSIONS: dict[bytes, Callable[[Path], Any]] = {
     b"\xfd7zXZ\x00": lzma.open,
     b"\x28\xb5\x2f\xfd": _zstd,
 }
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 # Bytes that are read to recognise a file, and that are unpacked at once.
@@ -94,10 +95,11 @@ def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
         try:
             yield stream
         except UnicodeDecodeError as error:
+            other = "utf-16" if head_of(path).startswith(_UTF16_MARKS) else "latin-1"
             raise ValueError(
                 f"line {_undecodable_line(path, encoding)} is not {error.encoding} (byte "
                 f"0x{error.object[error.start]:02x}: {error.reason}); name the encoding, such as "
-                "latin-1"
+                f"encoding={other!r} (--encoding {other})"
             ) from error
 
 

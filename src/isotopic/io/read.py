@@ -354,7 +354,10 @@ def _recognise_folder(path: Path) -> str:
 def _recognise_lines(path: Path, head: bytes, options: Options) -> str:
     text = head.decode(options.encoding, errors="replace")
     if "\0" in text:
-        raise ValueError("the content is binary and of no known format; name the format")
+        raise ValueError(
+            "the content is binary and of no known format. Name the format= (--format), or if it "
+            "is text, the encoding= (--encoding), such as utf-16"
+        )
     lines = text.splitlines()
     whole = (
         lines[:-1] if len(lines) > 1 and len(head) == HEAD_BYTES else lines
@@ -375,4 +378,7 @@ def _recognise_lines(path: Path, head: bytes, options: Options) -> str:
     if bare(path).suffix.lower() == ".txt":
         check_lines(lines)
         return "text-lines"
-    raise ValueError("neither the name nor the content says which format this is; name the format")
+    raise ValueError(
+        "neither the name nor the content says which format this is; name it with format= "
+        f"(--format): {', '.join(FORMATS)}"
+    )
