@@ -462,6 +462,26 @@ def test_transform_finds_features_by_name(fitted, counts, tmp_path, capsys):
     assert ".csv or .parquet" in error
 
 
+def test_transform_says_how_well_the_fit_knows_new_text(documents, tmp_path, capsys):
+    fit = ["fit", documents, "-k", "2", "-o", tmp_path / "o", "--no-report"]
+    assert main(list(map(str, fit))) == 0
+    capsys.readouterr()
+    new = tmp_path / "new.txt"
+    new.write_text("the red wine of Italy\nil vino rosso\nla piazza\n")
+    found = run_json(capsys, "transform", tmp_path / "o", new, "-o", tmp_path / "w.csv")
+    assert (found["counts_left_out"], found["empty_samples"]) == (6, 2)
+    assert found["known_share"] == 2 / 8
+    command = ["transform", tmp_path / "o", new, "-o", tmp_path / "v.csv"]
+    for limit in ([], ["--memory-limit", "1GB", "--force"]):
+        assert main(list(map(str, [*command, *limit]))) == 0
+        err = capsys.readouterr().err
+        assert "The fit knows 25.0% of the 8 words; the other 6 were ignored." in err
+        assert "2 of 3 samples have no feature that the fit knows" in err
+    command = ["transform", tmp_path / "o", documents, "-o", tmp_path / "u.csv"]
+    assert main(list(map(str, command))) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_convert_is_exact_or_refused(fitted, tmp_path, capsys):
     assert main(["convert", str(fitted), "--to", "plsa", "-o", str(tmp_path / "plsa")]) == 0
     nmf, plsa = (isotopic.load(f / "model.isotopic") for f in (fitted, tmp_path / "plsa"))

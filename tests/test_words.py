@@ -89,7 +89,8 @@ def test_ngrams_are_of_words_that_are_counted():
 def test_ngrams_of_a_vocabulary_are_counted_as_in_the_fit(tmp_path):
     (tmp_path / "x.txt").write_text("the city of new york\nnew york")
     found = read_counts(tmp_path / "x.txt", ngrams=(1, 2), vocabulary=["city new", "the", "york"])
-    assert found.counts.toarray().tolist() == [[1, 0, 1], [0, 0, 1]]
+    assert found.counts.toarray().tolist() == [[1, 1, 1], [0, 0, 1]]
+    assert found.n_terms == 7 + 3  # the city new york; new york
     found = read_counts(tmp_path / "x.txt", vocabulary=["the", "york"])
     assert found.counts.toarray().tolist() == [[1, 1], [0, 1]]
 

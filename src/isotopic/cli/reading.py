@@ -73,6 +73,7 @@ class LargeData:
     feature_names: Array
     sample_names: SampleNames | Array
     facts: dict[str, Any]  # for the manifest: samples, features, nonzeros, format
+    n_terms: int | None = None  # as in CountData
 
 
 def describe_data(data: CountData | LargeData) -> dict[str, Any]:
@@ -111,4 +112,5 @@ def open_data(
             blocks = replace(blocks, feature_names=None)
         shape = {"samples": source.shape[0], "features": source.shape[1]}
         facts = shape | {"nonzeros": source.entries, "format": format}
-        yield blocks, LargeData(names, SampleNames(source), facts)
+        n_terms = getattr(source, "n_terms", None)
+        yield blocks, LargeData(names, SampleNames(source), facts, n_terms)

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,33 +69,76 @@ def transform(given: Namespace) -> int:
     fit.model.n_jobs = given.threads
     settings = options.settings_for_new_data(given, fit.facts)
     settings["vocabulary"] = list(fit.data.feature_names)
-    ignored: list[float] = []
+    coverage = Coverage()
     with (
         reading.open_data(given.data, settings, given.memory_limit, output.parent) as (X, new),
         library_errors_as_messages(),
         warnings_as_messages(),
     ):
-        write_tables(_weight_tables(fit, X, new, ignored), output)
-    n_samples, left_out = reading.describe_data(new)["samples"], sum(ignored)
-    if left_out:
-        print_message(
-            f"warning: ignored {left_out:,} counts of features that the fit does not have"
-        )
+        write_tables(_weight_tables(fit, X, new, coverage), output)
+    if new.n_terms is not None:  # of documents, only terms that the fit knows are counted
+        coverage.unknown += new.n_terms - coverage.known
+    for message in coverage.messages("words" if new.n_terms is not None else "counts"):
+        print_message(message)
+    n_samples = coverage.n_samples
     facts = {"output": str(output), "samples": n_samples, "components": len(fit.model.components_)}
     line = f"Wrote {output}: weights of {n_samples:,} samples"
-    print_result(facts | {"counts_left_out": left_out}, line, json_=given.json)
+    print_result(facts | coverage.facts(), line, json_=given.json)
     return 0
 
 
+@dataclass
+class Coverage:
+    """How well a fit knows new samples: counts of known and unknown features, empty samples."""
+
+    known: float = 0
+    unknown: float = 0
+    n_samples: int = 0
+    n_empty: int = 0
+
+    def add(self, known_counts: Any, unknown: float) -> None:
+        """Take note of the known counts of some samples, and the sum of the others."""
+        totals = known_counts.sum(axis=1)
+        self.known += totals.sum().item()
+        self.unknown += unknown
+        self.n_samples += len(totals)
+        self.n_empty += int(np.count_nonzero(totals == 0))
+
+    def share(self) -> float:
+        """Return the share of the counts that the fit knows."""
+        return self.known / max(self.known + self.unknown, 1e-300)
+
+    def messages(self, unit: str) -> Iterator[str]:
+        """Yield what the user should know."""
+        if self.unknown:
+            yield (
+                f"The fit knows {self.share():.1%} of the {self.known + self.unknown:,} {unit}; "
+                f"the other {self.unknown:,} were ignored."
+            )
+        if self.n_empty:
+            yield (
+                f"warning: {self.n_empty:,} of {self.n_samples:,} samples have no feature that the "
+                "fit knows. They have the weights of an empty sample (zero, or those of the prior)."
+            )
+
+    def facts(self) -> dict[str, Any]:
+        """Return the same for JSON."""
+        return {
+            "counts_left_out": self.unknown,
+            "known_share": self.share(),
+            "empty_samples": self.n_empty,
+        }
+
+
 def _weight_tables(
-    fit: Fit, X: Any, new: CountData | reading.LargeData, ignored: list[float]
+    fit: Fit, X: Any, new: CountData | reading.LargeData, coverage: Coverage
 ) -> Iterator[Columns]:
-    """Yield the weights of each block of samples, and note how many of its counts are ignored."""
+    """Yield the weights of each block of samples, and note how well the fit knows it."""
     model, known, start = fit.model, fit.data.feature_names, 0
     for block in X.blocks if isinstance(X, Blocks) else [X]:
         counts = sparse.csr_array(load_raw(block)) if isinstance(X, Blocks) else block
         aligned, left_out = align_features(counts, new.feature_names, known)
-        ignored.append(left_out)
+        coverage.add(aligned, left_out)
         stop = start + counts.shape[0]
         try:
             weights = model.transform(aligned)

@@ -58,6 +58,9 @@ class CountData:
         The format that was read; one of :data:`isotopic.io.FORMATS`.
     documents : ndarray of str objects or None
         The beginning of each document, if ``keep_text`` was given.
+    n_terms : int or None
+        How many terms the documents have that are no stop words, also those that are not counted
+        because they are rare or not in the ``vocabulary``.
     """
 
     counts: Any
@@ -65,6 +68,7 @@ class CountData:
     feature_names: DeferredNames = DeferredNames(1)
     format: str = ""
     documents: Array | None = None
+    n_terms: int | None = None
 
     def fingerprint(self) -> str:
         """Return a digest of the counts, which does not depend on format and type."""
@@ -112,9 +116,9 @@ def as_count_data(source: Source, format: str) -> CountData:
         counts = counts.astype(np.float64)
     else:
         counts = counts.astype(np.int32 if largest < 2**31 else np.int64)
-    documents = source.documents if isinstance(source, LoadedSource) else None
+    of_text = (source.documents, source.n_terms) if isinstance(source, LoadedSource) else ()
     samples, features = stored_names(source, 0), stored_names(source, 1)
-    return CountData(counts, samples, features, format, documents)
+    return CountData(counts, samples, features, format, *of_text)
 
 
 def made_names(axis: int, start: int, stop: int) -> Array:

@@ -164,6 +164,7 @@ class LoadedSource(Source):
 
     counts: Any = None
     documents: Array | None = None  # the beginning of each document, if text was kept
+    n_terms: int | None = None  # of documents: all their terms, also those that are not counted
 
     def files(self) -> Sequence[str]:
         """Return nothing: the counts are in memory."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,8 @@ def count_words(
         raise ValueError(_in_own_words(str(error), options)) from error
     analyzer.check()
     features = vectorizer.get_feature_names_out()
-    return loaded(counts, names, features, kept if options.keep_text else None)
+    source = loaded(counts, names, features, kept if options.keep_text else None)
+    return replace(source, n_terms=analyzer.n_terms)
 
 
 def _limits(options: Options) -> dict[str, Any]:

@@ -90,14 +90,20 @@ class Analyzer:
     options : Options
         Of these: ``stop_words``, ``ngrams``, ``token_pattern``, ``lowercase``, ``keep_html`` and
         ``vocabulary``.
+
+    Attributes
+    ----------
+    n_terms : int
+        The number of terms of all documents so far.
     """
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self.lengths = _ngram_lengths(options.ngrams)
         self.find = _word_finder(options.token_pattern)
-        needs_stop_words = options.vocabulary is None or self.lengths != (1,)
-        self.is_stop_word = _stop_word_test(options.stop_words if needs_stop_words else None)
+        self.is_stop_word = _stop_word_test(options.stop_words)
+        self.vocabulary = frozenset(options.vocabulary or ())  # no stop words, whatever they are
+        self.n_terms = 0
         self._unsplit = _Unsplit()
 
     def __call__(self, document: str) -> list[str]:
@@ -110,14 +116,16 @@ class Analyzer:
             text = text.replace(_APOSTROPHE, "'")
         words = self.find(text)
         if self.is_stop_word is not None:
-            words = [word for word in words if not self.is_stop_word(word)]
-        if self.lengths == (1,):
-            return words
-        return [
-            " ".join(words[i : i + length])
-            for length in self.lengths
-            for i in range(len(words) - length + 1)
-        ]
+            known = self.vocabulary
+            words = [word for word in words if word in known or not self.is_stop_word(word)]
+        if self.lengths != (1,):
+            words = [
+                " ".join(words[i : i + length])
+                for length in self.lengths
+                for i in range(len(words) - length + 1)
+            ]
+        self.n_terms += len(words)
+        return words
 
     def check(self) -> None:
         """Raise if the documents were written without spaces between words."""
