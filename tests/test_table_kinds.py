@@ -355,3 +355,27 @@ def test_dropped_columns_must_exist_and_be_of_a_wide_table(tmp_path):
     (tmp_path / "x.txt").write_text("a cat\na cat\n")
     with pytest.raises(ValueError, match="drop_columns is for wide tables; this is text-lines"):
         read_counts(tmp_path / "x.txt", drop_columns=["d"])
+
+
+@pytest.mark.parametrize("number", ["1_0", "\u0663", "0x1", "1,5"])
+@pytest.mark.parametrize("name", ["x.svm", "x.ldac", "x.mtx"])
+def test_numbers_of_other_kinds_are_refused_in_lines_too(tmp_path, name, number):
+    head = "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1\n"
+    lines = {"x.svm": f"1 1:{number}", "x.ldac": f"1 1:{number}", "x.mtx": f"{head}1 2 {number}"}
+    (tmp_path / name).write_text(lines[name] + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"line \d: .* is not (feature:count|a row)"):
+        read_counts(tmp_path / name)
+
+
+def test_decimal_commas_do_not_make_names(tmp_path):
+    path = write(tmp_path / "x.csv", [["sample", "a", "b"], ["x", "1,5", 2], ["y", "2,5", 3]], ";")
+    refuse(path, "If '1,5' is a mistake, correct it")
+    with pytest.raises(ValueError, match="write numbers without separators, and fractions with a"):
+        read_counts(path, format="wide")
+
+
+def test_an_empty_last_column_is_not_the_index(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("sample,a,b,\nx,1,2,\ny,3,4,\n")
+    with pytest.raises(ValueError, match="line 2, column '': an empty cell"):
+        read_counts(path)

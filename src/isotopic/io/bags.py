@@ -13,8 +13,8 @@ from isotopic.arrays import Array
 from isotopic.io.files import bare, beside, open_text, read_names
 from isotopic.io.limits import check_shape
 from isotopic.io.matrix_market import read_entries
+from isotopic.io.numbers import are_plain, is_number
 from isotopic.io.source import LoadedSource, Options, loaded
-from isotopic.io.tables import is_number
 
 _HEADER = ("documents", "words in the vocabulary", "entries")
 
@@ -120,7 +120,7 @@ def _read_lines(kept: list[tuple[int, str]]) -> Pairs:
     cells = " ".join(text.replace(":", " ") for _, text in kept).split()
     starts = np.cumsum([0, *(1 + 2 * length for length in lengths)])
     try:
-        if starts[-1] != len(cells):
+        if starts[-1] != len(cells) or not are_plain(cells):
             raise ValueError
         numbers = np.array(cells, dtype=np.float64)
     except ValueError:
@@ -141,7 +141,8 @@ def _raise_for_bad_line(kept: list[tuple[int, str]]) -> None:
             raise ValueError(f"line {number} must begin with a number, not {head!r:.60}")
         for pair in pairs:
             feature, _, value = pair.partition(":")
-            if not (feature.isdecimal() and is_number(value) and 0 <= float(value) < np.inf):
+            is_whole = feature.isascii() and feature.isdecimal()
+            if not (is_whole and is_number(value) and 0 <= float(value) < np.inf):
                 raise ValueError(f"line {number}: {pair!r:.60} is not feature:count")
 
 

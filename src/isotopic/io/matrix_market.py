@@ -17,6 +17,7 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.io.files import as_names, bare, beside, open_text
 from isotopic.io.limits import CHANGED, check_shape
+from isotopic.io.numbers import is_number
 from isotopic.io.source import Options, Source, named, transposed
 
 # Lines that are held at once.
@@ -232,10 +233,9 @@ def _raise_for_bad_line(
     for number, text in enumerate(lines, first):
         if text.isspace():
             continue
-        try:
-            row = np.array([text.split()], dtype=np.float64)
-        except ValueError:
-            row = np.empty((1, 0))
+        cells = text.split()
+        is_numbers = all(map(is_number, cells))
+        row = np.array([cells if is_numbers else []], dtype=np.float64)
         if not _is_valid(row, shape, names).all():
             wanted = [f"a {name} (1 to {most})" for name, most in zip(names, shape, strict=False)]
             wanted += [f"a {name} of at least 0" for name in names[2:]]

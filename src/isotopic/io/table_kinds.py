@@ -140,7 +140,8 @@ def _check_wide(table: Table, options: Options) -> None:
             what = {"date": "dates or times", "other": "no numbers"}.get(kind, "text")
             raise ValueError(
                 f"column {name!r} holds {what}, not counts: {_shown(table, i)}. Leave it out with "
-                f"{_drop(name)}; if it names the rows, say {_option('name_column', name)}"
+                f"{_drop(name)}; if it names the rows, say {_option('name_column', name)}; to "
+                f"count its words, {_option('text_column', name)}"
             )
     kinds = {table.kinds[i] for i in columns}
     if "boolean" in kinds and len(kinds) > 1:

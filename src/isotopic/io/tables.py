@@ -1,7 +1,6 @@
 """Tables of CSV, TSV or Parquet, and the meaning of their columns."""
 
 import csv
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.io.files import bare, extra, head_of, open_seekable, open_text
 from isotopic.io.limits import check_bytes
+from isotopic.io.numbers import PROSE_WORDS, are_plain, column_kind, is_number, not_a_number
 from isotopic.io.source import Options
 
 # Cells that are held at once, and rows that are read to recognise the table.
@@ -24,15 +24,8 @@ _HEAD = 20
 # About what a row of a table of three columns takes.
 _ROW_BYTES = 24
 
-# Sentences have at least so many words, on average.
-_PROSE_WORDS = 4
-
 # So many ascending numbers in a first row are names, such as years.
 _ASCENDING_NAMES = 6
-
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d{2}")
-_SEPARATED = re.compile(r"\d{1,3}([,. ']\d{3})+([.,]\d+)?|\d+,\d+")
-_LEADING_ZERO = re.compile(r"0\d")  # 007 is a name
 
 # What pandas calls an index without a name.
 _INDEX = ("", "index", "__index_level_0__", "Unnamed: 0")
@@ -68,9 +61,8 @@ class DelimitedChunk:
             cells = list(chain.from_iterable(row[first:last] for row in self.rows))
         else:
             cells = [row[column] for row in self.rows for column in columns]
-        together = "".join(cells)  # looked at as a whole, because cells are many
         try:
-            if "_" in together or not together.isascii():
+            if not are_plain(cells):
                 raise ValueError
             return np.array(cells, dtype=np.float64).reshape(len(self), len(columns))
         except ValueError:
@@ -78,7 +70,7 @@ class DelimitedChunk:
                 for column in columns:
                     if not is_number(row[column]):
                         where = self.where(number, column)
-                        raise ValueError(f"{where}: {_not_a_number(row[column])}") from None
+                        raise ValueError(f"{where}: {not_a_number(row[column])}") from None
             raise
 
 
@@ -158,39 +150,6 @@ class DelimitedTable:
             csv.field_size_limit(before)
 
 
-def is_number(text: str) -> bool:
-    """Whether text is a number in digits; Python reads 1_000 and other scripts' digits too."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text and text.isascii()
-
-
-def column_kind(cells: Sequence[str]) -> str:
-    """Return what cells are: number, mixed (some are), date, prose (sentences), name or empty."""
-    filled = [cell.strip() for cell in cells if cell.strip()]
-    if not filled:
-        return "empty"
-    numbers = sum(is_number(cell) and not _LEADING_ZERO.match(cell) for cell in filled)
-    if numbers:
-        return "number" if numbers == len(filled) else "mixed"
-    if all(map(_DATE.match, filled)):
-        return "date"
-    words = sum(len(cell.split()) for cell in filled) / len(filled)
-    return "prose" if words >= _PROSE_WORDS else "name"
-
-
-def _not_a_number(cell: str) -> str:
-    """Return what is wrong with a cell that should be a number."""
-    if not cell.strip():
-        return "an empty cell is not a number"
-    hint = ""
-    if "_" in cell or _SEPARATED.fullmatch(cell.strip()):
-        hint = "; write numbers without separators, and fractions with a point"
-    return f"{cell[:50]!r} is not a number{hint}"
-
-
 def _is_data(row: list[str]) -> bool:
     """Whether the first row holds numbers, not the names of columns (or their numbers)."""
     return all(map(is_number, row)) and not _is_counting(row)
@@ -203,7 +162,7 @@ def _is_counting(row: Sequence[str]) -> bool:
 
 def _looks_like_data(first: list[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row may be data: numbers above numbers, or a sentence."""
-    if any(len(cell.split()) > _PROSE_WORDS for cell in first):
+    if any(len(cell.split()) > PROSE_WORDS for cell in first):
         return True
     below = [[row[i] for row in rows if len(row) > i] for i in range(len(first))]
     cells = [first[i] for i, column in enumerate(below) if column_kind(column) == "number"]
@@ -362,7 +321,7 @@ def label_column(table: Table, options: Options) -> int | None:
     if options.name_column is not None:
         return _column_of(table, options.name_column)
     for name in _INDEX:
-        if table.has_header and name in table.names:
+        if table.has_header and name in (table.names if name else table.names[:1]):
             return table.names.index(name)
     return 0 if table.names and not is_numeric(table, 0) else None
 
