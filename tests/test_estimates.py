@@ -2,6 +2,7 @@
 
 import warnings
 from itertools import pairwise
+from operator import methodcaller
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from isotopic import (
 from isotopic.evaluate import completion_perplexity
 from isotopic.kernels import log_sums, squared_counts
 from isotopic.priors import (
+    ESTIMATES,
     CollapsedDirichlet,
     Dirichlet,
     DirichletMean,
@@ -41,6 +43,7 @@ from isotopic.priors.hyperparameters import (
     Occurrence,
     concentration_statistics,
     uncertain,
+    update_repeatedly,
 )
 from isotopic.problem import Problem
 from isotopic.solvers import (
@@ -944,3 +947,48 @@ def test_the_residual_includes_what_a_lesson_moved(corpus):
     assert np.all(np.isinf(solution.history["residual"][:20]))
     assert solution.state.residual_after_update <= 1e-3
     assert Gamma(learn="symmetric").learns
+
+
+@pytest.mark.parametrize("learn", ["symmetric", "asymmetric"])
+@pytest.mark.parametrize("estimate", ["variational", "smoothed", "cvb0"])
+def test_a_histogram_learns_what_the_counts_themselves_do(rng, estimate, learn):
+    counts = rng.gamma(0.2, 8.0, (900, 6)) * rng.integers(0, 2, (900, 6))
+    squares = counts * rng.uniform(0.05, 1.0, counts.shape) if estimate == "cvb0" else None
+    evidence = Evidence(counts, squares, 1.0, rng.integers(1, 4, 900).astype(float))
+    start = np.full((1, 6 if learn == "asymmetric" else 1), 0.3)
+    prior = ESTIMATES[estimate](start, learn)
+    assert prior.uses_histogram(6)
+    found = prior.with_updated_hyperparameters(evidence).concentration
+    exact = update_repeatedly(prior, methodcaller("sufficient_statistics", evidence)).concentration
+    np.testing.assert_allclose(found, exact, rtol=1e-2)
+
+
+def test_histograms_of_row_blocks_add_up(rng):
+    counts = rng.gamma(0.3, 5.0, (400, 3))
+    prior = CollapsedDirichlet(np.full((1, 3), 0.3), "asymmetric")
+    evidence = Evidence(counts, 0.4 * counts, 1.0)
+    parts = [
+        prior.histogram(Evidence(counts[some], 0.4 * counts[some], 1.0))
+        for some in (slice(150), slice(150, 400))
+    ]
+    whole, summed = prior.histogram(evidence), parts[0].plus(parts[1])
+    np.testing.assert_allclose(summed.entries, whole.entries, rtol=1e-12)
+    np.testing.assert_allclose(summed.totals, whole.totals, rtol=1e-12)
+
+
+def test_a_concentration_learned_from_small_whole_counts_is_exact(rng):
+    # Whole numbers below 16 have bins of their own.
+    counts = rng.integers(0, 4, (300, 4)).astype(float)
+    prior = Dirichlet(np.full((1, 4), 0.5), "asymmetric")
+    evidence = Evidence(counts, None, 1.0)
+    exact = update_repeatedly(prior, methodcaller("sufficient_statistics", evidence)).concentration
+    found = prior.with_updated_hyperparameters(evidence).concentration
+    np.testing.assert_allclose(found, exact, rtol=1e-12)
+
+
+def test_seeds_and_forbidden_entries_need_the_counts_themselves():
+    forbidden = np.zeros((5, 3), bool)
+    assert not Dirichlet(0.1, "symmetric", forbidden=forbidden).uses_histogram(3)
+    assert not Dirichlet(0.1, "symmetric").seeded(np.ones((5, 3))).uses_histogram(3)
+    assert not Dirichlet(np.ones((5, 3)), "asymmetric").uses_histogram(3)
+    assert not Dirichlet(np.ones(3), "symmetric").uses_histogram(3)

@@ -18,8 +18,17 @@ from processes import LIMIT, run_python
 from scipy import sparse
 
 from isotopic import NMF, CountMatrix, expected_counts
-from isotopic._core import native
-from isotopic.kernels import distance, normalized, one_pass, row_pass, row_sums
+from isotopic._core import in_numpy, native
+from isotopic.kernels import (
+    Occurs,
+    concentration_rises,
+    count_histogram,
+    distance,
+    normalized,
+    one_pass,
+    row_pass,
+    row_sums,
+)
 from isotopic.threads import current_threads, thread_count, use_threads
 
 COMPONENTS = (1, 2, 3, 7, 8, 9, 16, 17, 24, 33, 100, 128, 129, 300)
@@ -399,3 +408,28 @@ def test_normalized_rows_sum_to_one(rng, order, in_place, columns, dtype, rtol):
         np.testing.assert_array_equal(array, given)
     np.testing.assert_allclose(row_sums(given), given.sum(axis=1, dtype=float), rtol=1e-12)
     np.testing.assert_allclose(row_sums(given.T), given.sum(axis=0, dtype=float), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("by_column", [False, True])
+def test_histograms_have_the_same_bits_for_any_number_of_threads(rng, dtype, by_column):
+    counts = (rng.gamma(0.2, 20.0, (30_000, 7)) * rng.integers(0, 2, (30_000, 7))).astype(dtype)
+    squares = (counts * rng.uniform(0, 1, counts.shape)).astype(dtype)
+    found = []
+    for threads in (1, 3):
+        with use_threads(threads):
+            found.append(count_histogram(counts, squares, by_column=by_column))
+    np.testing.assert_array_equal(found[0], found[1])
+    twin = np.empty_like(found[0])
+    in_numpy.count_histogram(counts, squares, None, by_column, twin, 1)
+    np.testing.assert_allclose(found[0], twin, rtol=1e-9)
+
+
+@pytest.mark.parametrize("occurs", list(Occurs))
+def test_rises_agree_with_the_numpy_twin(rng, occurs):
+    counts = rng.gamma(0.2, 20.0, (500, 5))
+    histogram = count_histogram(counts, counts * rng.uniform(0, 1, counts.shape), by_column=True)
+    concentration, twin = np.geomspace(1e-3, 50, 5), np.empty(5)
+    in_numpy.concentration_rises(histogram, concentration, int(occurs), twin, 1)
+    found = concentration_rises(histogram, concentration, occurs)
+    np.testing.assert_allclose(found, twin, rtol=1e-7)

@@ -7,6 +7,7 @@ Other layouts are copied into these.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -306,6 +307,48 @@ def gamma_functions(x: Array) -> tuple[Array, Array]:
     digamma, log_gamma = np.empty_like(x), np.empty_like(x)
     native.gamma_functions(x.ravel(), digamma.reshape(-1), log_gamma.reshape(-1))
     return digamma, log_gamma
+
+
+class Occurs(IntEnum):
+    """Whether expected counts are taken as observed, or how likely they are to be positive."""
+
+    ALWAYS = 0  # they are observed
+    INDEPENDENTLY = 1  # sums of many small draws
+    DEPENDENTLY = 2  # sums of dependent draws, of which each has a share
+
+
+def count_histogram(
+    counts: Array, squares: Array | None = None, copies: Array | None = None, *, by_column: bool
+) -> Array:
+    """Return the histograms of positive counts and their shares, as flat rows of sums.
+
+    There is one for each column if ``by_column``, else one for all. ``copies`` says how often each
+    row counts. Histograms of parts of the rows can be added.
+    """
+    needs_rows = by_column or copies is not None
+    counts, turned = table(np.ascontiguousarray(counts) if needs_rows else counts)
+    if squares is not None:
+        squares = np.ascontiguousarray(squares.T if turned else squares, counts.dtype)
+    if copies is not None:
+        copies = np.ascontiguousarray(copies, np.float64)
+    groups = counts.shape[1] if by_column else 1
+    histogram = np.empty((groups, native.HISTOGRAM_SIZE))
+    native.count_histogram(counts, squares, copies, by_column, histogram, current_threads())
+    return histogram
+
+
+def concentration_rises(histogram: Array, concentration: Array, occurs: Occurs) -> Array:
+    r"""Return the sum over the counts :math:`n` of each histogram, given its concentration.
+
+    .. math:: \sum p\, (\psi(a + n / p) - \psi(a))
+
+    with the concentration :math:`a` of the histogram and the probability :math:`p` that a count
+    is positive; ``uncertain`` in ``priors/hyperparameters.py`` has its formula.
+    """
+    sums = np.empty(len(histogram))
+    concentration = np.ascontiguousarray(concentration, np.float64)
+    native.concentration_rises(histogram, concentration, int(occurs), sums, current_threads())
+    return sums
 
 
 def distance(

@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 _Doubles = NDArray[np.float64]
 _ByFeature = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
+HISTOGRAM_SIZE: int
+
 class Workspace: ...
 
 def expected_counts(
@@ -139,6 +141,17 @@ def select_topics(
     upper: _Doubles,
     dispersions: _Doubles,
     threads: int,
+) -> None: ...
+def count_histogram(
+    counts: NDArray[Any],
+    squares: NDArray[Any] | None,
+    copies: _Doubles | None,
+    by_column: bool,
+    to: _Doubles,
+    threads: int,
+) -> None: ...
+def concentration_rises(
+    histogram: _Doubles, concentration: _Doubles, occurs: int, to: _Doubles, threads: int
 ) -> None: ...
 def gamma_functions(x: _Doubles, digamma: _Doubles, log_gamma: _Doubles) -> None: ...
 def level() -> str: ...

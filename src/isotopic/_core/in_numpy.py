@@ -23,6 +23,12 @@ _ROWS_AT_A_TIME = 1024
 _LEAST_PART = 1 / 1024
 
 
+# The nodes of a histogram: of an octave, the first octave, octaves, and nodes by share.
+_PER_OCTAVE, _FIRST_OCTAVE, _OCTAVES, _SHARE_NODES = 8, -12, 36, 9
+_SIZE_NODES = _PER_OCTAVE * _OCTAVES
+HISTOGRAM_SIZE = _SIZE_NODES * _SHARE_NODES
+
+
 class Workspace:
     """Stand in for the memory that the compiled core keeps between passes."""
 
@@ -405,6 +411,64 @@ def gamma_functions(x: Array, digamma: Array, log_gamma: Array) -> None:
     """Compute digamma and log-gamma of positive numbers."""
     digamma[:] = special.digamma(x)
     log_gamma[:] = special.gammaln(x)
+
+
+def count_histogram(
+    counts: Array,
+    squares: Array | None,
+    copies: Array | None,
+    by_column: bool,
+    to: Array,
+    threads: int,
+) -> None:
+    """Compute the histogram of the counts of each column, or of all; see ``histogram.hpp``."""
+    rows, columns = np.nonzero(counts)
+    size = counts[rows, columns].astype(np.float64)
+    share = np.zeros_like(size)
+    if squares is not None:
+        share = np.clip(squares[rows, columns].astype(np.float64) / size, 0, 1)
+    weight = np.ones_like(size) if copies is None else copies[rows]
+    least = 2.0**_FIRST_OCTAVE
+    weight = weight * np.minimum(size / least, 1)
+    mantissa, exponent = np.frexp(np.maximum(size, least))
+    place = (exponent - 1 - _FIRST_OCTAVE) * _PER_OCTAVE + (2 * mantissa - 1) * _PER_OCTAVE
+    place = np.minimum(place, _SIZE_NODES - 1)
+    node = np.minimum(place.astype(np.int64), _SIZE_NODES - 2)
+    root = np.arcsin(np.sqrt(share)) / (np.pi / 2) * (_SHARE_NODES - 1)
+    row = np.minimum(root.astype(np.int64), _SHARE_NODES - 2)
+    beyond, upper = place - node, root - row
+    first = (columns if by_column else 0) * HISTOGRAM_SIZE + row * _SIZE_NODES + node
+    to[:] = 0
+    for step, part in (
+        (0, (1 - upper) * (1 - beyond)),
+        (1, (1 - upper) * beyond),
+        (_SIZE_NODES, upper * (1 - beyond)),
+        (_SIZE_NODES + 1, upper * beyond),
+    ):
+        sums = np.bincount(first + step, weights=weight * part, minlength=to.size)
+        to += sums.reshape(to.shape)
+
+
+def concentration_rises(
+    histogram: Array, concentration: Array, occurs: int, to: Array, threads: int
+) -> None:
+    """Compute what the counts of each group say about its concentration; see ``occurrence.hpp``."""
+    octave, part = np.divmod(np.arange(_SIZE_NODES), _PER_OCTAVE)
+    size = np.tile(2.0 ** (octave + _FIRST_OCTAVE) * (1 + part / _PER_OCTAVE), _SHARE_NODES)
+    share = np.repeat(np.sin(np.linspace(0, np.pi / 2, _SHARE_NODES)) ** 2, _SIZE_NODES)
+    share = np.minimum(share, 1 - 1e-9)
+    prior = concentration[:, np.newaxis]
+    probability = np.ones((len(histogram), HISTOGRAM_SIZE))
+    if occurs > 0:
+        spread = np.ones_like(probability)
+        if occurs > 1:
+            spread = (1 - share) * (prior + size) / (prior + share * size)
+        beyond = spread - 1
+        near = np.abs(beyond) < 1e-4
+        ratio = np.where(near, 1 - beyond / 2, np.log(spread) / np.where(near, 1, beyond))
+        probability = -np.expm1(-size * ratio)
+    rises = special.digamma(prior + size / probability) - special.digamma(prior)
+    to[:] = (histogram * probability * rises).sum(axis=1)
 
 
 def level() -> str:

@@ -5,6 +5,7 @@
 #include "kernels.hpp"
 #include "likelihood.hpp"
 #include "tables.hpp"
+#include "occurrence.hpp"
 
 namespace isotopic {
 namespace ISOTOPIC_LEVEL {
@@ -327,6 +328,7 @@ const Level level = {
     .double_kernels = table<double>,
     .gamma_functions = gamma_functions_of,
     .select_topics = select_topics,
+    .rises = rises_of,
 };
 
 }  // namespace ISOTOPIC_LEVEL

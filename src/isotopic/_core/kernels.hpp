@@ -172,6 +172,18 @@ struct Selection {
     double* dispersions = nullptr;  // by sample
 };
 
+// Counts of some sizes and shares, and how many of each there are.
+struct Bins {
+    int64_t n = 0;  // in whole vectors
+    const double* weights = nullptr;
+    const double* sizes = nullptr;
+    const double* shares = nullptr;
+};
+
+// Whether a count is known to be positive, or a sum of many small draws, or of dependent draws of
+// which each has a share.
+enum class Occurs { always = 0, independently = 1, dependently = 2 };
+
 // Functions that take `begin` and `end` work on those rows (samples, features) only.
 template <class T> struct Kernels {
     int lanes;  // numbers in a vector
@@ -209,6 +221,7 @@ struct Level {
     void (*gamma_functions)(const double* x, double* digamma, double* log_gamma, int64_t n);
     // `memory`: see `select_topics` in pass.cpp.
     void (*select_topics)(const Selection&, int64_t begin, int64_t end, double* memory);
+    double (*rises)(const Bins&, double concentration, Occurs occurs);
 };
 
 template <class T> const Kernels<T>& kernels_of(const Level& level);

@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "pass.hpp"
+#include "histogram.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -562,6 +562,39 @@ template <class T> void bind_elementwise(nb::module_& m) {
         "weights"_a.noconvert(), "topics"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
 }
 
+template <class T> void bind_histogram(nb::module_& m) {
+    m.def(
+        "count_histogram",
+        [](In2<T> counts, std::optional<In2<T>> squares, std::optional<In<double>> copies,
+           bool by_column, Out2<double> to, int threads) {
+            const size_t rows = counts.shape(0), columns = counts.shape(1);
+            require(!squares || has_shape(*squares, rows, columns),
+                    "counts and squares differ in shape");
+            require(!copies || copies->size() == rows, "copies have a wrong length");
+            require(has_shape(to, by_column ? columns : 1, histogram_nodes),
+                    "the histogram has a wrong shape");
+            run(threads, [&](const Execution& execution) {
+                return count_histogram<T>(table_of<T>(counts), data_or_null(squares),
+                                          data_or_null(copies), by_column, to.data(), execution);
+            });
+        },
+        "counts"_a.noconvert(), "squares"_a.none(), "copies"_a.none(), "by_column"_a,
+        "to"_a.noconvert(), "threads"_a);
+}
+
+void concentration_rises_of(In2<double> histogram, In<double> concentration, int occurs,
+                            Out<double> to, int threads) {
+    const size_t groups = histogram.shape(0);
+    require(histogram.shape(1) == histogram_nodes && concentration.size() == groups &&
+                to.size() == groups,
+            "histogram, concentration and result differ in groups");
+    require(occurs >= 0 && occurs <= 2, "occurs is not between 0 and 2");
+    run(threads, [&](const Execution& execution) {
+        return concentration_rises(histogram.data(), int64_t(groups), concentration.data(),
+                                   Occurs(occurs), to.data(), execution);
+    });
+}
+
 }  // namespace
 }  // namespace isotopic
 
@@ -582,6 +615,11 @@ NB_MODULE(_native, m) {
     bind_elementwise<float>(m);
     bind_elementwise<double>(m);
     bind_select_topics(m);
+    bind_histogram<float>(m);
+    bind_histogram<double>(m);
+    m.attr("HISTOGRAM_SIZE") = int64_t(histogram_nodes);
+    m.def("concentration_rises", &concentration_rises_of, "histogram"_a.noconvert(),
+          "concentration"_a.noconvert(), "occurs"_a, "to"_a.noconvert(), "threads"_a);
     m.def("release_memory", &release_memory);
     m.def("column_index", &column_index_of, "n_features"_a, "block_rows"_a.noconvert(),
           "row_starts"_a.noconvert(), "features"_a.noconvert(), "threads"_a);

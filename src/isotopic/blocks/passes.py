@@ -12,6 +12,7 @@ from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence
 from isotopic.kernels import squared_counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
+from isotopic.priors.hyperparameters import CountHistogram
 from isotopic.problem import sum_components
 from isotopic.registry import register
 
@@ -138,6 +139,20 @@ class SumStatistics:
         """Return the sufficient statistics of one block."""
         prior: Any = self.prior.rows(piece.row_numbers)
         return Added(prior.sufficient_statistics(self.evidence.of(piece)))
+
+
+@dataclass(frozen=True)
+class SumHistograms:
+    """The task that sums histograms of the weights' expected counts; it reads no counts."""
+
+    prior: Prior  # of the weights of all samples
+    evidence: BlockedEvidence
+
+    def __call__(self, piece: PlacedBlock, X: Any) -> CountHistogram:
+        """Return the histogram of one block."""
+        prior: Any = self.prior.rows(piece.row_numbers)
+        histogram: CountHistogram = prior.histogram(self.evidence.of(piece))
+        return histogram
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from isotopic.blocks.passes import (
     Recipe,
     RecipeRows,
     Squares,
+    SumHistograms,
     Sums,
     SumStatistics,
 )
@@ -125,6 +126,9 @@ class BlockedProblem(Problem):
         """Return the weights' prior with hyperparameters updated by sums over all blocks."""
         if not prior.learns or prior.learn is None:
             return prior
+        if prior.uses_histogram(self.n_components):
+            histograms = SumHistograms(prior, evidence)
+            return prior.with_histogram(self.X.engine.total(histograms, self.X.pieces, read=False))
 
         def sufficient_statistics(now: Prior) -> Array:
             task = SumStatistics(now, evidence)

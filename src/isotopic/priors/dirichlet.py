@@ -8,7 +8,14 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from isotopic.arrays import Array
-from isotopic.kernels import effective_factor, gamma_functions, log_sums, normalized, row_sums
+from isotopic.kernels import (
+    Occurs,
+    effective_factor,
+    gamma_functions,
+    log_sums,
+    normalized,
+    row_sums,
+)
 from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import (
     Bayesian,
@@ -20,7 +27,9 @@ from isotopic.priors.bayesian import (
 )
 from isotopic.priors.hyperparameters import (
     LEAST,
+    MOST_HISTOGRAMS,
     RATE,
+    CountHistogram,
     Evidence,
     LearnsHyperparameters,
     Occurrence,
@@ -151,6 +160,22 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
     def with_posterior_means(self) -> Prior:
         """Return the prior whose effective factor is the posterior mean."""
         return DirichletMean(self.concentration, forbidden=self.forbidden, seeds=self.seeds)
+
+    def uses_histogram(self, columns: int) -> bool:
+        """Tell whether counts of the same size say the same: not next to seeds and zeros."""
+        *rows, numbers = (1, 1, *np.shape(self.concentration))[-2:]
+        by_column = self.learn == "asymmetric"
+        is_shared = rows == [1] and (numbers == 1 or (by_column and numbers == columns))
+        is_plain = self.seeds is None and self.forbidden is None
+        return is_plain and is_shared and (columns <= MOST_HISTOGRAMS or not by_column)
+
+    def histogram(self, evidence: Evidence) -> CountHistogram:
+        """Return the histogram of expected counts; those of row blocks can be added."""
+        if self.is_variational:  # the bound takes expected counts as if they were observed
+            occurs = Occurs.ALWAYS
+        else:
+            occurs = Occurs.INDEPENDENTLY if evidence.squares is None else Occurs.DEPENDENTLY
+        return CountHistogram.of(evidence, occurs, by_column=self.learn == "asymmetric")
 
     def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Return the sums over rows that an update of the concentration needs."""

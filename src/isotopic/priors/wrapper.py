@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 from isotopic.arrays import Array
 from isotopic.priors.base import Prior, Totals
-from isotopic.priors.hyperparameters import Evidence
+from isotopic.priors.hyperparameters import CountHistogram, Evidence
 
 
 class Wrapper(Prior):
@@ -82,6 +82,19 @@ class Wrapper(Prior):
     def with_statistics(self, statistics: Array) -> Self:
         """Return the prior with hyperparameters updated from the statistics of all rows."""
         return self.around(self.prior.with_statistics(statistics))
+
+    def uses_histogram(self, columns: int) -> bool:
+        """Tell whether all updates can use one histogram of the counts of so many columns."""
+        return bool(self.prior.uses_histogram(columns))
+
+    def histogram(self, evidence: Evidence) -> CountHistogram:
+        """Return the histogram of the expected counts that the inner prior sees."""
+        histogram: CountHistogram = self.prior.histogram(self.inner_evidence(evidence))
+        return histogram
+
+    def with_histogram(self, histogram: CountHistogram) -> Self:
+        """Return the prior with hyperparameters that fit the counts of a histogram better."""
+        return self.around(self.prior.with_histogram(histogram))
 
     def changed_since(self, before: Any) -> bool:
         """Tell whether another update from the same counts would still change something."""
