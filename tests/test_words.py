@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -136,3 +137,30 @@ def test_text_without_spaces_is_refused(tmp_path, text):
 )
 def test_text_with_spaces_is_counted(tmp_path, text):
     assert len(read(tmp_path, text, text)) > 2
+
+
+def test_samples_of_anndata_are_named_by_a_column(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    pd = pytest.importorskip("pandas")
+    cells = pd.DataFrame(
+        {
+            "barcode": ["AAC", "AAG", "AAT"],
+            "kind": pd.Categorical(["T", "B", "T"]),
+            "some": pd.Categorical(["T", None, "T"]),
+        },
+        index=["0", "1", "2"],
+    )
+    anndata.AnnData(np.eye(3), obs=cells).write_h5ad(tmp_path / "x.h5ad")
+    for column, names in {"barcode": ["AAC", "AAG", "AAT"], "kind": ["T", "B", "T"]}.items():
+        data = read_counts(tmp_path / "x.h5ad", name_column=column)
+        assert data.sample_names.tolist() == names
+    with pytest.raises(ValueError, match="obs has no column 'none'; it has "):
+        read_counts(tmp_path / "x.h5ad", name_column="none")
+    with pytest.raises(ValueError, match="name of a sample or feature is missing"):
+        read_counts(tmp_path / "x.h5ad", name_column="some")
+
+
+def test_a_column_of_names_is_not_ignored(tmp_path):
+    np.savez(tmp_path / "x.npz", np.eye(3))
+    with pytest.raises(ValueError, match=r"name_column is for .*; this is npz"):
+        read_counts(tmp_path / "x.npz", name_column="id")

@@ -267,7 +267,11 @@ READING_OPTIONS = tuple(
         Option("--feature-names", "Feature names, one per line.", "FILE"),
         Option("--layer", "Layer of an AnnData file.", "NAME", default_text="X"),
         Option("--text-column", "Column or JSON key that holds the documents.", "NAME"),
-        Option("--name-column", "Column or JSON key that holds the sample names.", "NAME"),
+        Option(
+            "--name-column",
+            "Column (AnnData: of obs) or JSON key of the sample names.",
+            "NAME",
+        ),
         Option(
             "--drop-columns",
             "A column of a wide table that is not one of counts.",

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class Hdf5Source(Source):
     key: str  # where in the file the matrix is; "" is the root of a zarr array
     layout: str  # dense, csr or csc
     has_names: bool  # whether there are AnnData's names of samples (obs) and features (var)
+    name_column: str | None = None  # of obs, if its index is not to name the samples
 
     @property
     def name(self) -> str:
@@ -72,6 +73,8 @@ class Hdf5Source(Source):
             return None
         with _opened(self.path) as root:
             frame = root[_FRAMES[axis]]
+            if self.name_column is not None and axis == 0:
+                return as_names(self._strings(frame[self.name_column], start, stop))
             if not hasattr(frame, "attrs") or "_index" not in frame.attrs:
                 raise ValueError(f"{_FRAMES[axis]} has no index")
             return as_names(self._strings(frame[frame.attrs["_index"]], start, stop))
@@ -81,7 +84,12 @@ class Hdf5Source(Source):
         if not hasattr(node, "shape"):
             if "categories" in node:
                 categories = np.asarray(self._strings(node["categories"], 0, None), dtype=object)
-                return list(categories[self._slice_names(node["codes"], start, stop)])
+                codes = self._slice_names(node["codes"], start, stop)
+                if not np.all((codes >= 0) & (codes < len(categories))):
+                    raise ValueError("the name of a sample or feature is missing")
+                return list(categories[codes])
+            if "mask" in node and np.any(self._slice_names(node["mask"], start, stop)):
+                raise ValueError("the name of a sample or feature is missing")
             node = node["values"]  # of strings that may be missing
         found = self._slice_names(node, start, stop).tolist()
         return [cell.decode() if isinstance(cell, bytes) else str(cell) for cell in found]
@@ -123,7 +131,11 @@ def open_h5ad(path: Path, options: Options) -> Source:
             if key not in root:
                 raise ValueError(f"the file has no {key}; {known}")
         has_names = not key.startswith(("obs", "var", "uns", "raw"))
-        return _describe(path, root, key, options, has_names=has_names)
+        column = options.name_column
+        if column is not None and (not has_names or column not in root["obs"]):
+            raise ValueError(f"obs has no column {column!r}; it has {', '.join(root['obs'])}")
+        source = _describe(path, root, key, options, has_names=has_names)
+        return replace(source, name_column=column)
 
 
 def open_hdf5(path: Path, options: Options) -> Source:
@@ -153,7 +165,7 @@ def stored_source(node: Any) -> Source:
     return open_hdf5(Path(root), Options(key=node.path or None)).with_status()
 
 
-def _describe(path: Path, root: Any, key: str, options: Options, *, has_names: bool) -> Source:
+def _describe(path: Path, root: Any, key: str, options: Options, *, has_names: bool) -> Hdf5Source:
     """Find out the layout and the shape of a matrix, and whether its parts fit together."""
     node, name = (root[key], key) if key else (root, "the array")
     if hasattr(node, "shape"):

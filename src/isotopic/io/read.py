@@ -84,6 +84,9 @@ TEXT_FORMATS = ("text-folder", "text-lines", "text-table", "jsonl")
 _FOLDERS = ("10x", "csr-folder", "text-folder")
 _FILE_OR_FOLDER = ("isotopic", "h5ad", "hdf5", "zarr")
 
+# Formats with a column (or key) that can name the samples.
+_WITH_COLUMNS = ("wide", "text-table", "jsonl", "h5ad")
+
 # Formats that do not say whether rows are samples or features.
 _EITHER_WAY = ("mtx", "npz", "npy", "csr-folder", "h5ad", "hdf5", "zarr", "wide", "triplets")
 
@@ -153,7 +156,8 @@ def read_counts(
     layer : str or None, default=None
         The layer of an AnnData file; ``None`` is its ``X``.
     text_column, name_column : str or None, default=None
-        The columns (of JSON: the keys) that hold the documents and the names of the rows.
+        The columns (of JSON: the keys; of AnnData: the columns of ``obs``) that hold the documents
+        and the names of the samples.
     drop_columns : sequence of str, default=()
         Columns of a wide table that are not counts, such as labels and years.
     header : bool or None, default=None
@@ -276,6 +280,8 @@ def open_source(
             )
         if options.layer is not None and format != "h5ad":
             raise ValueError(f"layer is for h5ad; this is {format}")
+        if options.name_column is not None and format not in _WITH_COLUMNS:
+            raise ValueError(f"name_column is for {', '.join(_WITH_COLUMNS)}; this is {format}")
         if options.drop_columns and format != "wide":
             raise ValueError(f"drop_columns is for wide tables; this is {format}")
         source = _OPENERS[format](file, options)

@@ -170,6 +170,7 @@ def _stop_word_test(given: str | Sequence[str] | None) -> Callable[[str], bool] 
     listed = stop_word_list(given)
     is_english = given.lower() in _ENGLISH
 
+    @cache
     def is_ignored(word: str) -> bool:
         word = word.lower()
         if word in listed or "'" not in word:
