@@ -88,7 +88,6 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.parametrize(
     "check",
     [
-        estimator_checks.check_dataframe_column_names_consistency,
         estimator_checks.check_global_output_transform_pandas,
         estimator_checks.check_global_set_output_transform_polars,
         estimator_checks.check_inplace_ensure_writeable,

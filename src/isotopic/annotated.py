@@ -1,11 +1,15 @@
 """Fit models to annotated data (AnnData), with the conventions of scanpy."""
 
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
+from isotopic.blocks import is_blocks, open_blocks
+from isotopic.containers import NamedMatrix
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.evaluate import prevalence
+from isotopic.names import as_feature_names, as_sample_names
 
 Model = TypeVar("Model", bound=BaseTopicModel)
 
@@ -51,8 +55,8 @@ def fit_anndata(
 
     Notes
     -----
-    ``model.top_terms(feature_names=adata.var_names)`` and the other tables and plots take the names
-    of the variables.
+    The model takes over the names of the variables: ``model.top_terms()`` and the other tables and
+    plots show them, and ``model.transform`` aligns other annotated data by name.
     """
     if not all(hasattr(adata, name) for name in ("X", "layers", "obsm", "varm", "uns")):
         raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}.")
@@ -64,7 +68,7 @@ def fit_anndata(
             f"{' and '.join(taken)} exists already. Use another key, or overwrite=True to replace "
             "it."
         )
-    model.fit(_counts(adata, layer), **fit_params)
+    model.fit(_named_counts(adata, layer), **fit_params)
     adata.obsm[places["obsm"]] = model.weights_.copy()
     adata.varm[places["varm"]] = np.ascontiguousarray(model.components_.T)
     settings = {  # as values that a file of annotated data can hold
@@ -80,6 +84,14 @@ def fit_anndata(
         "converged": bool(model.converged_),
     }
     return model
+
+
+def _named_counts(adata: Any, layer: str | None) -> Any:
+    """Return the counts with the names of observations and variables."""
+    counts, names = _counts(adata, layer), as_feature_names(adata.var_names)
+    if is_blocks(counts):  # a file that AnnData has open
+        return replace(open_blocks(counts), feature_names=names)
+    return NamedMatrix(counts, names, as_sample_names(adata.obs_names))
 
 
 def _counts(adata: Any, layer: str | None) -> Any:

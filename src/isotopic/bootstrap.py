@@ -30,6 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers
+from isotopic.containers import NamedMatrix
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.fitted import Fitted
 from isotopic.fitted.generation import draw_counts, draw_factors, spread_evenly
@@ -225,7 +226,7 @@ def refit(model: BaseTopicModel, X: Any, start: Fitted, missing_mask: Any = None
     }
     fitted = model.fitted_
     again = type(model)(**parameters).fit(
-        X.astype(fitted.topics.mean.dtype),
+        NamedMatrix(X.astype(fitted.topics.mean.dtype), fitted.feature_names),
         sample_weight=fitted.copies,
         missing_mask=missing_mask,
         size_factors=fitted.offsets.size_factors,

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from isotopic._core import native
 from isotopic.arrays import Array
+from isotopic.containers import NamedMatrix, read_container
 from isotopic.count_checks import (
     SMALLEST_COUNT,
     canonical_csr,
@@ -21,6 +22,7 @@ from isotopic.count_checks import (
     without_missing,
 )
 from isotopic.missing import Missing
+from isotopic.names import is_same_order
 from isotopic.threads import current_threads
 
 # The entries of a block of rows: few enough that its ratios and weights stay in a second-level
@@ -72,7 +74,7 @@ class CountMatrix:
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (samples, features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (samples, features)
         Non-negative and finite.
     dtype : float32, float64 or None
         The precision of everything computed from it. ``None``: float32 if that is what ``X`` has,
@@ -88,6 +90,8 @@ class CountMatrix:
         The missing entries.
     copies : ndarray of shape (samples,) or None
         How often each sample counts; see :meth:`repeated`.
+    feature_names : ndarray of str or None
+        The names of the columns, if ``X`` has some.
     stored : ndarray
         The values: all of dense data, the positive ones of sparse data.
     sample_totals : ndarray of shape (samples,), float64
@@ -98,9 +102,18 @@ class CountMatrix:
 
     copies: Array | None = None
     missing: Missing | None = None
+    feature_names: Array | None = None
 
     def __init__(self, X: Any, dtype: DTypeLike | None = None, *, missing: Any = None) -> None:
-        given: Any = X if sparse.issparse(X) else np.asarray(X)
+        named = read_container(X)
+        given: Any = named.matrix if sparse.issparse(named.matrix) else np.asarray(named.matrix)
+        missing = named.missing if missing is None else missing
+        if given.dtype.kind == "O" and given.ndim == 0:
+            raise TypeError(
+                f"Cannot read counts from {type(X).__name__}. Accepted: an array or a sparse "
+                "matrix of samples x features, a data frame of pandas or polars, AnnData, "
+                "CountMatrix, or what isotopic.read_counts returns."
+            )
         if given.ndim != 2:
             raise ValueError(
                 f"X must have two dimensions, samples x features; it has {given.ndim}."
@@ -113,6 +126,7 @@ class CountMatrix:
         if self.dtype not in (np.float32, np.float64):
             raise TypeError(f"Counts are stored as float32 or float64, not {self.dtype}.")
         self.shape: tuple[int, int] = given.shape
+        self.feature_names = named.feature_names
         if self.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"X has {self.shape[1]} features; at most 2**31 - 1 are possible.")
         self.is_sparse = sparse.issparse(given)
@@ -139,10 +153,23 @@ class CountMatrix:
         self.block_rows = np.append(np.arange(0, self.shape[0], rows), self.shape[0])
 
     @classmethod
-    def of(cls, X: Any, dtype: DTypeLike | None = None) -> "CountMatrix":
-        """Return ``X`` itself if it is a CountMatrix of that precision, else a new one."""
-        if not isinstance(X, cls):
-            return cls(X, dtype)
+    def of(
+        cls,
+        X: Any,
+        dtype: DTypeLike | None = None,
+        *,
+        feature_names: Array | None = None,
+        what: str = "X",
+        than: str | None = None,
+    ) -> "CountMatrix":
+        """Return ``X`` itself if it is a CountMatrix of that precision, else a new one.
+
+        If both ``X`` and ``feature_names`` name the features, the counts have these features in
+        this order; ``what`` and ``than`` are for errors, see :func:`isotopic.names.order_by_name`.
+        """
+        if not isinstance(X, cls) or not is_same_order(X.feature_names, feature_names):
+            named = read_container(X, what).with_features(feature_names, what=what, than=than)
+            return cls(named, dtype)
         if dtype is None or X.dtype == dtype:
             return X
         check_range(np.dtype(dtype), X.total, values=X.stored, feature_totals=X.feature_totals)
@@ -178,6 +205,7 @@ class CountMatrix:
         """Return other counts of the same features: stored values, and where they are if sparse."""
         other = CountMatrix.__new__(CountMatrix)
         other.missing, other.copies, other.dtype = self.missing, self.copies, stored.dtype
+        other.feature_names = self.feature_names
         other.is_sparse = self.is_sparse or row_starts is not None
         if other.is_sparse:
             row_starts = self.row_starts if row_starts is None else row_starts
@@ -186,6 +214,20 @@ class CountMatrix:
         else:
             other.shape, other.dense, other.stored = stored.shape, stored, stored
         return other
+
+    def named_matrix(self) -> NamedMatrix:
+        """Return the counts as an array or sparse matrix, with the names of the features."""
+        if self.copies is not None:
+            raise ValueError(
+                "X is a CountMatrix with repeated samples. Give the original counts, and how often "
+                "each sample counts as sample_weight."
+            )
+        matrix: Any = self.stored
+        if self.is_sparse:
+            parts = self.values, self.features, self.row_starts
+            matrix = sparse.csr_array(parts, shape=self.shape)
+        missing = None if self.missing is None else self.missing.pattern.astype(bool)
+        return NamedMatrix(matrix, self.feature_names, missing=missing)
 
     def as_complete(self) -> "CountMatrix":
         """Return the same counts, with zeros where entries are missing."""

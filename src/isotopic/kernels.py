@@ -8,13 +8,13 @@ Other layouts are copied into these.
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from isotopic._core import native
 from isotopic.arrays import Array
+from isotopic.containers import align_table, read_container
 from isotopic.counts import CountMatrix, RowView
 from isotopic.missing import fill_in
 from isotopic.registry import register
@@ -41,7 +41,7 @@ class Counts(NamedTuple):
     log_likelihood: float
 
 
-def expected_counts(X: ArrayLike | CountMatrix, weights: ArrayLike, topics: ArrayLike) -> Counts:
+def expected_counts(X: Any, weights: Any, topics: Any) -> Counts:
     r"""Share each count out over the components (the E step of every model here).
 
     With the responsibilities :math:`\phi_{dkv} \propto w_{dk} t_{kv}`, normalised over :math:`k`,
@@ -56,12 +56,13 @@ def expected_counts(X: ArrayLike | CountMatrix, weights: ArrayLike, topics: Arra
 
     Parameters
     ----------
-    X : array-like, sparse matrix or CountMatrix of shape (samples, features)
+    X : array-like, sparse matrix, data frame, AnnData or CountMatrix of shape (samples, features)
         Non-negative counts.
     weights : array-like of shape (samples, components)
         Non-negative (effective) weights.
     topics : array-like of shape (components, features)
-        Non-negative (effective) topics.
+        Non-negative (effective) topics. A data frame with the columns of ``X`` in another order is
+        aligned.
 
     Returns
     -------
@@ -76,7 +77,7 @@ def expected_counts(X: ArrayLike | CountMatrix, weights: ArrayLike, topics: Arra
     to 7. A count that no component can explain makes the log-likelihood minus infinity and is
     shared out to nobody.
     """
-    weights, topics = np.asarray(weights), np.asarray(topics)
+    X, weights, topics = read_factors(X, weights, topics)
     if weights.ndim != 2 or topics.ndim != 2 or weights.shape[1] == 0:
         raise ValueError("weights and topics must be matrices with at least one component")
     single = weights.dtype == np.float32 and topics.dtype == np.float32
@@ -92,6 +93,15 @@ def expected_counts(X: ArrayLike | CountMatrix, weights: ArrayLike, topics: Arra
         if not (np.all(factor >= 0) and np.all(np.isfinite(factor))):
             raise ValueError(f"{name} must be non-negative and finite")
     return one_pass(X, weights.astype(dtype, copy=False), topics.astype(dtype, copy=False))
+
+
+def read_factors(X: Any, weights: Any, topics: Any) -> tuple[Any, Array, Array]:
+    """Return data and its factors as arrays, aligned by the names of samples and features."""
+    named = X if isinstance(X, CountMatrix) else read_container(X)
+    features, samples = named.feature_names, getattr(named, "sample_names", None)
+    weights = align_table("weights", weights, samples=samples)
+    topics = align_table("topics", topics, features=features)
+    return named, np.asarray(weights), np.asarray(topics)
 
 
 def one_pass(

@@ -9,8 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
-from isotopic.evaluate.topics import components_of
-from isotopic.fitted import Fitted
+from isotopic.evaluate.topics import named_topics
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +26,19 @@ class Match:
     unmatched : ndarray of int
         The topics of ``b`` without a partner.
     metric : {"cosine", "hellinger"}
+    names : ndarray of objects or None
+        The name of each partner, ``None`` for a topic without one, if ``b`` is a data frame (or
+        AnnData) whose rows have names.
+    feature_names : ndarray of str or None
+        The names of the features, in the order of ``a``, if a side has some.
     """
 
     order: Array
     similarity: Array
     unmatched: Array
     metric: str
+    names: Array | None = None
+    feature_names: Array | None = None
 
     @property
     def mean(self) -> float:
@@ -57,8 +63,8 @@ def match(a: Any, b: Any, metric: str = "cosine") -> Match:
 
     Parameters
     ----------
-    a, b : fitted model, or array-like of shape (n_topics, n_features)
-        Over the same features.
+    a, b : fitted model, or array-like or data frame of shape (n_topics, n_features)
+        Over the same features. If both name them, they are aligned by name.
     metric : {"cosine", "hellinger"}, default="cosine"
         The similarity of two topics :math:`p, q`: :math:`p \cdot q / (\|p\| \|q\|)`, which depends
         on the strongest features; or :math:`1 - \|\sqrt p - \sqrt q\| / \sqrt 2` of the topics as
@@ -81,8 +87,9 @@ def match(a: Any, b: Any, metric: str = "cosine") -> Match:
     """
     if not (isinstance(metric, str) and metric in SIMILARITIES):
         raise ValueError(f"metric must be 'cosine' or 'hellinger', not {metric!r}.")
-    _check_same_features(a, b)
-    ours, theirs = _topics("a", a), _topics("b", b)
+    given_a, given_b = named_topics(a, "a"), named_topics(b, "b")
+    given_b = given_b.with_features(given_a.feature_names, what="b", than="a")
+    ours, theirs = _topics("a", given_a.matrix), _topics("b", given_b.matrix)
     if ours.shape[1] != theirs.shape[1]:
         raise ValueError(
             f"a has {ours.shape[1]} features and b has {theirs.shape[1]}; both must have the same "
@@ -93,7 +100,12 @@ def match(a: Any, b: Any, metric: str = "cosine") -> Match:
     order = np.full(len(ours), -1)
     similarity = np.full(len(ours), np.nan)
     order[rows], similarity[rows] = columns, table[rows, columns]
-    return Match(order, similarity, np.setdiff1d(np.arange(len(theirs)), columns), metric)
+    partners = None if given_b.sample_names is None else given_b.sample_names[order]
+    if partners is not None:
+        partners[order < 0] = None
+    names = given_b.feature_names if given_a.feature_names is None else given_a.feature_names
+    unmatched = np.setdiff1d(np.arange(len(theirs)), columns)
+    return Match(order, similarity, unmatched, metric, partners, names)
 
 
 def cosine_similarity(a: Array, b: Array) -> Array:
@@ -145,7 +157,7 @@ def _scaled(rows: Array, by: Array) -> Array:
 
 def _topics(name: str, given: Any) -> Array:
     """Return topics, scaled so that squares neither overflow nor underflow."""
-    topics = as_numbers(name, components_of(given))
+    topics = as_numbers(name, given)
     if topics.ndim != 2 or 0 in topics.shape:
         raise ValueError(
             f"{name} must be a fitted model or an array of topics x features, not of shape "
@@ -158,19 +170,3 @@ def _topics(name: str, given: Any) -> Array:
             f"{topics[bad]}."
         )
     return _scaled(topics, topics.max(axis=1))
-
-
-def _check_same_features(a: Any, b: Any) -> None:
-    ours, theirs = (
-        side.feature_names if isinstance(side, Fitted) else getattr(side, "feature_names_in_", None)
-        for side in (a, b)
-    )
-    if ours is None or theirs is None or len(ours) != len(theirs):
-        return
-    differ = np.flatnonzero(np.asarray(ours) != np.asarray(theirs))
-    if len(differ):
-        first = differ[0]
-        raise ValueError(
-            f"a and b have different features: number {first} is {ours[first]!r} in a and "
-            f"{theirs[first]!r} in b."
-        )

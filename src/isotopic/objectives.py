@@ -7,6 +7,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Beta, dense_row_blocks, exact_values
+from isotopic.kernels import read_factors
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Prior, Simplex
 from isotopic.problem import Problem
 
@@ -27,7 +28,7 @@ def generalized_kl(X: Any, weights: Any, topics: Any) -> float:
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (samples, features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (samples, features)
     weights : array-like of shape (samples, components)
     topics : array-like of shape (components, features)
     """
@@ -42,7 +43,7 @@ def beta_divergence(X: Any, weights: Any, topics: Any, beta: str | float) -> flo
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (samples, features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (samples, features)
     weights : array-like of shape (samples, components)
     topics : array-like of shape (components, features)
     beta : float or {"itakura-saito", "kullback-leibler", "frobenius"}
@@ -52,8 +53,9 @@ def beta_divergence(X: Any, weights: Any, topics: Any, beta: str | float) -> flo
     divergence : float
         Infinite if ``X`` has zeros and ``beta`` is not positive.
     """
+    X, weights, topics = read_factors(X, weights, topics)
     divergence, counts = Beta.parse(beta), CountMatrix.of(X, np.float64)
-    weights, topics = np.asarray(weights, np.float64), np.asarray(topics, np.float64)
+    weights, topics = weights.astype(np.float64), topics.astype(np.float64)
     return sum(
         float(exact_values(divergence.beta, x, weights[rows] @ topics).sum())
         for rows, x in dense_row_blocks(counts)
@@ -65,7 +67,7 @@ def lasso_kl(X: Any, weights: Any, topics: Any, strength: float) -> float:
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (samples, features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (samples, features)
     weights : array-like of shape (samples, components)
     topics : array-like of shape (components, features)
     strength : float
@@ -79,7 +81,7 @@ def plsa_log_likelihood(X: Any, weights: Any, topics: Any) -> float:
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (samples, features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (samples, features)
     weights : array-like of shape (samples, components)
         Rows sum to one.
     topics : array-like of shape (components, features)
@@ -95,7 +97,7 @@ def lda_bound(X: Any, topics: Any, alpha: Any, posterior: Any, *, eta: Any = Non
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (samples, features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (samples, features)
     topics : array-like of shape (components, features)
         The topics, whose rows sum to one. If ``eta`` is given, the parameters of their posterior.
     alpha : float or array-like of shape (components,)
@@ -120,7 +122,7 @@ def gamma_poisson_bound(X: Any, topics: Any, shape: Any, rate: Any, posterior: A
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (samples, features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (samples, features)
     topics : array-like of shape (components, features)
         Rows sum to one.
     shape, rate : float or array-like of shape (components,)
@@ -133,8 +135,9 @@ def gamma_poisson_bound(X: Any, topics: Any, shape: Any, rate: Any, posterior: A
 
 
 def _objective(X: Any, weights: Prior, topics: Prior, at_weights: Any, at_topics: Any) -> float:
+    X, *sides = read_factors(X, at_weights, at_topics)
     counts = CountMatrix.of(X, np.float64)
-    first, second = (np.asarray(side, np.float64) for side in (at_weights, at_topics))
+    first, second = (np.asarray(side, np.float64) for side in sides)
     if first.ndim != 2 or second.ndim != 2:
         raise ValueError(
             f"weights and topics must be matrices, but have {first.ndim} and {second.ndim} "

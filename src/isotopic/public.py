@@ -26,6 +26,7 @@ from isotopic.fitted import Fitted
 from isotopic.io import read_counts
 from isotopic.kernels import Counts, expected_counts
 from isotopic.match import match
+from isotopic.names import EmptySampleWarning, FeatureOrderWarning, SampleOrderWarning
 from isotopic.objectives import (
     beta_divergence,
     gamma_poisson_bound,
@@ -77,6 +78,8 @@ __all__ = [
     "Decomposition",
     "Dirichlet",
     "Divergence",
+    "EmptySampleWarning",
+    "FeatureOrderWarning",
     "Fitted",
     "Free",
     "Gamma",
@@ -95,6 +98,7 @@ __all__ = [
     "PowerPenalty",
     "Prior",
     "Refit",
+    "SampleOrderWarning",
     "Selection",
     "Simplex",
     "Solver",

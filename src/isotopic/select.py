@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from isotopic.arrays import Array
+from isotopic.containers import NamedMatrix, read_container
 from isotopic.estimators import LDA
 from isotopic.evaluate import completion_score, split_counts
 from isotopic.kernels import normalized
@@ -103,7 +104,7 @@ def select_components(
     ----------
     model : estimator
         Any model. Its other parameters are kept, and it is not changed itself.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (n_samples, n_features)
         Whole counts.
     n_components : iterable of int
         The numbers to try.
@@ -131,7 +132,8 @@ def select_components(
     numbers = sorted({int(number) for number in n_components})
     if not numbers or numbers[0] < 1:
         raise ValueError(f"n_components must be integers of at least 1, not {numbers}.")
-    counts = sparse.csr_array(check_array(X, accept_sparse="csr", input_name="X"))
+    given = read_container(X)
+    counts = sparse.csr_array(check_array(given.matrix, accept_sparse="csr", input_name="X"))
     if counts.nnz and counts.data.min() < 0:
         raise ValueError("X has negative entries; counts must be at least 0.")
     if n_repeats < 2:
@@ -145,7 +147,7 @@ def select_components(
         began, topics = time.perf_counter(), []
         for repeat, split in enumerate(splits):
             fitted = clone(model).set_params(n_components=number, random_state=int(seeds[repeat]))
-            fitted.fit(split.train)
+            fitted.fit(NamedMatrix(split.train, given.feature_names))
             scores[row, repeat] = split.score(fitted)
             topics.append(fitted.components_)
             if callback is not None:
@@ -195,7 +197,8 @@ class _Split:
                 n_jobs=model.n_jobs,
             ).fit(self.seen)
         with use_threads(model.n_jobs):
-            return completion_score(model, self.seen, self.hidden)
+            names = getattr(model, "feature_names_in_", None)
+            return completion_score(model, NamedMatrix(self.seen, names), self.hidden)
 
 
 def _standard_errors(repeated: Array) -> Array:

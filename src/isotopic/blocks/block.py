@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from isotopic.arrays import Array
+from isotopic.containers import columns_of
 from isotopic.counts import CountMatrix
 from isotopic.io import Source
 from isotopic.io.csr_arrays import CsrArrays
@@ -113,6 +114,33 @@ class Stack:
         return np.concatenate(loaded)
 
 
+@dataclass(frozen=True)
+class Reordered:
+    """A block with its features in another order."""
+
+    block: Block
+    order: Array
+
+    @property
+    def name(self) -> str:
+        """The name of the block."""
+        return self.block.name
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of samples and features."""
+        return self.block.shape
+
+    @property
+    def entries(self) -> int:
+        """The number of stored values."""
+        return self.block.entries
+
+    def load(self) -> Any:
+        """Return the rows, their columns in the new order."""
+        return columns_of(load_raw(self.block), self.order)
+
+
 class Buffers:
     """Arrays by name that use the same memory for one block after the other.
 
@@ -198,6 +226,8 @@ def sample_names(block: Block) -> Array | None:
         return block.samples
     if isinstance(block, SourceRows):
         return block.source.sample_names(block.start, block.stop)
+    if isinstance(block, Reordered):
+        return sample_names(block.block)
     if isinstance(block, Stack):
         names = [sample_names(part) for part in block.parts]
         known = [part for part in names if part is not None]

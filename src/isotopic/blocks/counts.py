@@ -77,6 +77,7 @@ class BlockedCounts:
     Attributes
     ----------
     shape : tuple of int
+    feature_names : ndarray of str or None
     dtype : dtype
     missing : None
     copies : ndarray or None
@@ -92,7 +93,7 @@ class BlockedCounts:
 
     def __init__(self, blocks: Blocks, copies: Array | None = None) -> None:
         self.blocks, self.copies = blocks, copies
-        self.shape = blocks.shape
+        self.shape, self.feature_names = blocks.shape, blocks.feature_names
         self.engine: Engine = _engine(blocks)
         found = self.engine.total(CheckBlocks(), _place(blocks, copies))
         if blocks.memory_limit is not None:

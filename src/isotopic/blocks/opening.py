@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.blocks.block import Block, BlockError, Stack, sample_names
+from isotopic.blocks.block import Block, BlockError, Reordered, Stack, sample_names
 from isotopic.blocks.sources import (
     BlockOptions,
     feature_names,
@@ -20,8 +20,10 @@ from isotopic.blocks.sources import (
     join_small,
     module_of,
 )
+from isotopic.containers import is_anndata
 from isotopic.io import Source
 from isotopic.io.limits import MAX_SIZE, parse_bytes
+from isotopic.names import order_by_name
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,14 @@ class Blocks:
     def __len__(self) -> int:
         """Return the number of samples, as for any matrix."""
         return self.shape[0]
+
+    def with_features(self, expected: Array | None) -> "Blocks":
+        """Return the data with its features in the order of those of a fitted model, by name."""
+        order = order_by_name(self.feature_names, expected)
+        if order is None:
+            return self
+        blocks = tuple(Reordered(block, order) for block in self.blocks)
+        return replace(self, blocks=blocks, feature_names=expected)
 
     @property
     def sample_names(self) -> Array | None:
@@ -164,4 +174,5 @@ def is_blocks(X: Any) -> bool:
         return True
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(is_part(part) for part in X)
-    return module_of(X) in ("h5py", "zarr", "anndata")
+    is_in_memory = is_anndata(X) and not X.isbacked
+    return module_of(X) in ("h5py", "zarr", "anndata") and not is_in_memory

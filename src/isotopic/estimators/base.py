@@ -25,7 +25,7 @@ from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callbacks
 from isotopic.estimators.constraints import constrain_topics
-from isotopic.estimators.data import read_data, read_new
+from isotopic.estimators.data import read_data, read_new, warn_of_empty_samples
 from isotopic.estimators.fitted_model import FittedModel
 from isotopic.estimators.multistart import (
     best_solution,
@@ -198,6 +198,7 @@ class BaseTopicModel(
         where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
         with use_threads(self.n_jobs):
             data = read_new(self, X, **offsets, **where)
+            warn_of_empty_samples(data, self.fitted_.weights_prior)
             return inference.infer_weights(self.fitted_, data.counts, data.offsets)
 
     def inverse_transform(self, X: Any) -> Array:
@@ -257,6 +258,7 @@ class BaseTopicModel(
         where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
         with use_threads(self.n_jobs):
             data = read_new(self, X, sample_weight=sample_weight, **offsets, **where)
+            warn_of_empty_samples(data)
             return inference.score(self.fitted_, data.counts, data.copies, data.offsets)
 
     def perplexity(

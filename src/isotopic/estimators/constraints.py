@@ -1,12 +1,15 @@
 """Turn fixed topics, seeds and forbidden features into a prior of the topics."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from isotopic.arrays import Array, as_numbers
+from isotopic.containers import align_table, is_named
+from isotopic.names import names_of_vector
 from isotopic.priors import Fixed, Posterior, Prior, WithFixedTopics, forbidding, row_norms, seeded
 
 
@@ -23,10 +26,11 @@ def constrain_topics(
     ``shape`` is that of the topics, ``dtype`` that of the data, and ``feature_totals`` are the
     counts of each feature. Seeds and forbidden features may use ``feature_names``, if any.
     """
+    prior = _align_settings(prior, feature_names)
     prior.check_shape(shape)
     fixed = np.empty((0, shape[1]), dtype)
     if model.fixed_topics is not None:
-        aligned = _align_columns(model.fixed_topics, feature_names)
+        aligned = align_table("fixed_topics", model.fixed_topics, features=feature_names)
         fixed = _read_fixed_topics(aligned, shape, dtype, prior.norm)
     mask = np.zeros(shape, dtype=bool)
     if model.forbidden is not None:
@@ -45,14 +49,16 @@ def constrain_topics(
     return prior
 
 
-def _align_columns(fixed_topics: Any, feature_names: Any) -> Any:
-    """Put the columns of a data frame into the order of the features."""
-    columns = getattr(fixed_topics, "columns", None)
-    if columns is None or feature_names is None:
-        return fixed_topics
-    if sorted(map(str, columns)) != sorted(map(str, feature_names)):
-        raise ValueError("The columns of fixed_topics must have the names of the features of X.")
-    return fixed_topics[list(feature_names)]
+def _align_settings(prior: Prior, feature_names: Any) -> Prior:
+    """Return the prior of topics with settings that have names in the order of the features."""
+    own: Any = prior
+    settings: dict[str, Any] = vars(prior) if is_dataclass(prior) else {}
+    changed: dict[str, Array] = {}
+    for name, given in settings.items():
+        if is_named(given) or hasattr(given, "iloc"):
+            aligned = align_table(name, given, features=feature_names)
+            changed[name] = as_numbers(name, aligned)
+    return replace(own, **changed) if changed else prior
 
 
 def _read_fixed_topics(given: Any, shape: tuple[int, int], dtype: Any, norm: float | None) -> Array:
@@ -115,7 +121,7 @@ def constraint_table(
         for topic, features in given.items():
             _fill(name, table, topic, features, names, default)
         return table
-    table = as_numbers(name, given)
+    table = as_numbers(name, align_table(name, given, features=names))
     if table.shape != shape:
         raise ValueError(f"{name} has shape {table.shape}; it must be {shape}.")
     if not np.all((table >= 0) & (table < np.inf)):
@@ -136,6 +142,9 @@ def _fill(
         )
     if isinstance(features, str) or not isinstance(features, Iterable):
         raise TypeError(f"{name}[{topic}] must be a list of features, not {features!r}.")
+    labels = names_of_vector(features)
+    if labels is not None:  # a pandas Series of pseudo-counts
+        features = dict(zip(labels.tolist(), list(features), strict=True))
     for feature in features:
         column = _column_of(name, feature, names, table.shape[1])
         value = features[feature] if isinstance(features, Mapping) else None
@@ -160,4 +169,8 @@ def _column_of(name: str, feature: Any, names: Any, n_features: int) -> int:
     found = np.flatnonzero(names == feature)
     if len(found) == 0:
         raise ValueError(f"{name}: no feature is called {feature!r}.")
+    if len(found) > 1:
+        raise ValueError(
+            f"{name}: {len(found)} features are called {feature!r}. Give the feature's number."
+        )
     return int(found[0])

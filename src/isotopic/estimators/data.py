@@ -1,19 +1,35 @@
 """Read and check what a user gives to ``fit`` and ``transform``."""
 
 import os
-from typing import Any
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
 from isotopic.blocks import BlockedCounts, Blocks, is_blocks, open_blocks
+from isotopic.containers import (
+    NamedMatrix,
+    align_table,
+    is_anndata,
+    is_frame,
+    is_named,
+    read_container,
+)
 from isotopic.count_checks import read_mask
 from isotopic.counts import CountMatrix
 from isotopic.fitted import NO_OFFSETS, Offsets
 from isotopic.fitted.fitting import Data
+from isotopic.names import EmptySampleWarning, as_sample_names, stacklevel_of_caller
 from isotopic.priors import Prior
+
+# Returns the names of the samples, which files have and are read only if they are needed.
+SampleNames: TypeAlias = Callable[[], Array | None]
 
 
 def read_data(
@@ -34,26 +50,31 @@ def read_data(
     """
     nan_is_missing = estimator.missing == "nan"
     counts: CountMatrix | BlockedCounts
-    if is_blocks(X):
+    samples: SampleNames
+    is_limited = memory_limit is not None or client is not None
+    if is_blocks(X) or (is_limited and is_anndata(X)):
         if nan_is_missing or missing_mask is not None:
             raise ValueError(
                 "Missing entries need the whole matrix in memory, but X is in row blocks."
             )
-        counts = _read_blocks(estimator, X, reset, memory_limit, client)
-    elif memory_limit is not None or client is not None:
+        counts, samples = _read_blocks(estimator, X, reset, memory_limit, client)
+    elif is_limited:
         raise ValueError(
             f"memory_limit and client are for data in row blocks, but X is a {type(X).__name__}. "
             "open_blocks makes row blocks of files, lists of matrices and memory maps."
         )
     else:
-        counts = _read_counts(estimator, X, reset, missing_mask, nan_is_missing)
+        counts, samples = _read_counts(estimator, X, reset, missing_mask, nan_is_missing)
     copies, offsets = None, NO_OFFSETS
     if sample_weight is not None:
+        sample_weight = _align_rows("sample_weight", sample_weight, samples)
         copies = _read_sample_weight(sample_weight, counts.shape[0])
     if size_factors is not None or fixed_weights is not None:
         prior, n_components = estimator._priors()[0], estimator.n_components
         if not reset:
             prior, n_components = estimator.fitted_.weights_prior, estimator.fitted_.n_components
+        size_factors = _align_rows("size_factors", size_factors, samples)
+        fixed_weights = _align_rows("fixed_weights", fixed_weights, samples)
         offsets = _read_offsets(size_factors, fixed_weights, counts, prior, n_components)
     return Data(counts, copies, offsets, getattr(estimator, "feature_names_in_", None))
 
@@ -76,19 +97,42 @@ def read_new(estimator: Any, X: Any, **given: Any) -> Data:
     return data
 
 
+def warn_of_empty_samples(data: Data, prior: Prior | None = None) -> None:
+    """Warn if named data has samples without any known feature.
+
+    A row of zeros is ordinary in a matrix without names. Where features are known by name, such as
+    the words of a vocabulary, it usually means that all that the sample has was left out. ``prior``
+    is that of the weights that they get; ``None``: they are only scored.
+    """
+    counts = data.counts
+    n_empty = 0 if counts.feature_names is None else np.count_nonzero(counts.sample_totals == 0)
+    if n_empty:
+        warnings.warn(
+            f"{n_empty:,} of {counts.shape[0]:,} samples have no count of any feature of this "
+            f"model. {_what_empty_samples_get(prior)}",
+            EmptySampleWarning,
+            stacklevel=stacklevel_of_caller(),
+        )
+
+
+def _what_empty_samples_get(prior: Prior | None) -> str:
+    if prior is None:
+        return "They do not count in the score."
+    if prior.is_normalized:
+        what = "the mean of the prior" if prior.is_bayesian else "equal"
+    else:
+        what = "zero, but for what the prior adds" if prior.is_bayesian else "zero"
+    return f"Their weights are {what}."
+
+
 def _read_counts(
     estimator: Any, X: Any, reset: bool, missing_mask: Any, nan_is_missing: bool
-) -> CountMatrix:
-    """Validate ``X`` as scikit-learn does, and as counts."""
-    if hasattr(X, "columns") and 0 in X.shape:  # scikit-learn looks at the names first
+) -> tuple[CountMatrix, SampleNames]:
+    """Validate ``X`` as scikit-learn does, and as counts, with the features of the estimator."""
+    if is_frame(X) and 0 in X.shape:  # before the names, which are compared first
         what = "sample" if X.shape[0] == 0 else "feature"
         raise ValueError(
             f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
-        )
-    if isinstance(X, np.ma.MaskedArray):
-        raise TypeError(
-            "X is a masked array, whose mask would be lost. If masked entries are missing, give "
-            "X.filled(0) and missing_mask=np.ma.getmaskarray(X)."
         )
     if (
         isinstance(X, np.ndarray)
@@ -96,32 +140,75 @@ def _read_counts(
         and any(isinstance(value, (str, bytes)) for value in X.flat)
     ):
         raise TypeError("X must hold numbers, not text.")
+    given = read_container(X)
+    # A mask has the order of X, whether it has names or not.
+    mask = align_table(
+        "missing_mask", missing_mask, features=given.feature_names, samples=given.sample_names
+    )
+    if mask is not None:
+        given = replace(given, missing=read_mask(mask, given.shape))
+    given = given.with_features(_check_names(estimator, given.feature_names, reset))
+    matrix = _validate(estimator, given.matrix)
+    _check_n_features(estimator, matrix.shape[1], reset)
+    missing = given.missing
+    if nan_is_missing and matrix.dtype.kind == "f":
+        missing = _mask_with_nan(matrix, missing)
+    counts = CountMatrix(NamedMatrix(matrix, given.feature_names, missing=missing))
+    return counts, lambda: given.sample_names
+
+
+def _validate(estimator: Any, X: Any) -> Any:
+    """Return an array or sparse matrix of numbers, checked as scikit-learn does."""
     try:
-        X = validate_data(
-            estimator,
+        X = check_array(
             X,
-            reset=reset,
             accept_sparse=True,
-            dtype="numeric",
             ensure_all_finite=False,  # CountMatrix checks this, and names the entry
+            estimator=estimator,
+            input_name="X",
         )
     except OverflowError:
         raise ValueError("X has a number that is too large for float64.") from None
-    except (ValueError, TypeError):
-        raise
-    except Exception as error:  # data frame libraries have errors of their own
-        raise ValueError(f"Cannot read X: {error}") from error
-    if isinstance(X, np.ndarray) and X.dtype.kind == "O":
-        X = as_numbers("X", X)
-    if nan_is_missing and X.dtype.kind == "f":
-        missing_mask = _mask_with_nan(X, missing_mask)
-    return CountMatrix(X, missing=missing_mask)
+    return as_numbers("X", X) if isinstance(X, np.ndarray) and X.dtype.kind == "O" else X
+
+
+def _check_names(estimator: Any, names: Array | None, reset: bool) -> Array | None:
+    """Return the names that the features should have; with ``reset`` the estimator takes them over.
+
+    As in scikit-learn, names on one side only are a warning.
+    """
+    if reset:
+        if names is not None:
+            estimator.feature_names_in_ = names
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return names
+    expected: Array | None = getattr(estimator, "feature_names_in_", None)
+    model, said = type(estimator).__name__, ""
+    if expected is None and names is not None:
+        said = f"X has feature names, but {model} was fitted without feature names"
+    elif expected is not None and names is None:
+        said = f"X does not have valid feature names, but {model} was fitted with feature names"
+    if said:
+        warnings.warn(said, UserWarning, stacklevel=stacklevel_of_caller())
+    return expected
+
+
+def _check_n_features(estimator: Any, n_features: int, reset: bool) -> None:
+    """Raise if there are not as many features as were fitted; with ``reset`` take them over."""
+    if reset:
+        estimator.n_features_in_ = n_features
+    elif n_features != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {n_features} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
 
 
 def _read_blocks(
     estimator: Any, X: Any, reset: bool, memory_limit: Any, client: Any
-) -> BlockedCounts:
-    """Open data in row blocks, and check every block."""
+) -> tuple[BlockedCounts, SampleNames]:
+    """Open data in row blocks, align its features, and check every block."""
     if isinstance(X, str) and not os.path.exists(X):
         raise ValueError(f"X is the str {X!r:.200}, but there is no such file or folder.")
     if not isinstance(X, Blocks):
@@ -129,22 +216,17 @@ def _read_blocks(
         X = open_blocks(X, memory_limit=memory_limit, client=client, n_features=expected)
     elif memory_limit is not None or client is not None:
         raise ValueError("Give memory_limit and client to open_blocks, which made this X.")
-    if reset:
-        estimator.n_features_in_ = X.shape[1]
-        if X.feature_names is not None:
-            estimator.feature_names_in_ = X.feature_names
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
-        return BlockedCounts(X)
-    if X.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input."
-        )
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is not None and X.feature_names is not None and list(names) != list(X.feature_names):
-        raise ValueError("The feature names of X differ from those that the model was fitted to.")
-    return BlockedCounts(X)
+    blocks: Blocks = X
+    blocks = blocks.with_features(_check_names(estimator, blocks.feature_names, reset))
+    _check_n_features(estimator, blocks.shape[1], reset)
+    return BlockedCounts(blocks), lambda: as_sample_names(blocks.sample_names)
+
+
+def _align_rows(name: str, given: Any, samples: SampleNames) -> Any:
+    """Return something that has a row for each sample, in the order of the samples of ``X``."""
+    if given is None or not (is_named(given) or hasattr(given, "iloc")):
+        return given
+    return align_table(name, given, samples=samples())
 
 
 def _read_sample_weight(given: Any, n_samples: int) -> Array | None:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from isotopic import archive, evaluate
 from isotopic.arrays import Array
 from isotopic.blocks import is_blocks
+from isotopic.containers import sample_names_of
 from isotopic.counts import CountMatrix
 from isotopic.estimators import persistence, reordering
 from isotopic.estimators.data import read_data, read_new
@@ -125,7 +126,8 @@ class FittedModel:
         counts = self.read_counts(X)
         with use_threads(self.n_jobs):
             weights = inference.infer(self.fitted_, counts).mean
-        return summaries.document_info(self.fitted_, weights, counts.sample_totals, sample_names)
+        names = sample_names_of(X) if sample_names is None else sample_names
+        return summaries.document_info(self.fitted_, weights, counts.sample_totals, names)
 
     def distinctive_terms(
         self, X: Any, n: int = 10, *, feature_names: Any = None, level: float = 0.95
@@ -275,6 +277,7 @@ class FittedModel:
         """
         model: Any = copy(self)
         model.fitted_, model.n_features_in_ = fitted, fitted.n_features
+        vars(model).pop("feature_names_in_", None)
         if fitted.feature_names is not None:
             model.feature_names_in_ = fitted.feature_names
         result: Self = model

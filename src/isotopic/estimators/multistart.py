@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from isotopic.arrays import Array
+from isotopic.containers import align_table
 from isotopic.counts import CountMatrix
 from isotopic.estimators.callbacks import Watcher
 from isotopic.estimators.checkpoint import CheckpointWriter
 from isotopic.fitted import Fitted
+from isotopic.fitted.reordering import with_features
 from isotopic.fitted.warm_start import problem_from_fitted, start_from_fitted
 from isotopic.init import Start, random_start, start_from_arrays, strategy_start
 from isotopic.priors import Posterior
@@ -36,21 +38,20 @@ def best_solution(
     An interruption ends the search; the solution says so. ``rows`` are the numbers of the samples
     that the problem has, or ``None`` for all.
     """
-    solver = choose_solver(model.solver, problem)
+    solver, init = choose_solver(model.solver, problem), read_init(model)
     writer: CheckpointWriter | None = None
     if checkpoint is not None:  # before random numbers are drawn: the state is compared
-        writer = CheckpointWriter(checkpoint, model, problem, read_init(model))
+        writer = CheckpointWriter(checkpoint, model, problem, init)
     seeds, first = generator(model.random_state).integers(2**63, size=(model.n_init, 2)), 0
     best: Solution[State] | None = None
     resumed: Solution[State] | None = None
     if writer is not None:
         seeds, first, best, resumed = writer.resume(seeds)
         callbacks = [*callbacks, writer]
-    init = read_init(model)
     if isinstance(init, Fitted):
         problem = problem_from_fitted(problem, init, rows)
         solver = solver.continued(_passes_of(init))
-    starts = make_starts(model, problem, rows, seeds)
+    starts = make_starts(model, problem, init, rows, seeds)
     for number, start in enumerate(starts[first:], first):
         if writer is not None:
             writer.begin(number, best, resumed)
@@ -76,10 +77,12 @@ def best_solution(
 
 
 def make_starts(
-    model: Any, problem: Problem, rows: Array | None, seeds: Array
+    model: Any, problem: Problem, init: Any, rows: Array | None, seeds: Array
 ) -> list[Callable[[], Start]]:
-    """Return a function for each start, so that its arrays exist only while they are used."""
-    init = read_init(model)
+    """Return a function for each start, so that its arrays exist only while they are used.
+
+    ``init`` is what :func:`read_init` returns.
+    """
     if isinstance(init, str):
         solver = OnlineEM() if model.solver == "online" else model.solver
         if init == "auto" and isinstance(solver, OnlineEM) and isinstance(problem.X, CountMatrix):
@@ -90,7 +93,8 @@ def make_starts(
             rng = np.random.default_rng(seed)
             starts.append(partial(strategy_start, problem, init, rng, number=number))
         return starts
-    if model.n_init > 1 and init is not getattr(model, "fitted_", None):
+    is_continued = model.warm_start and hasattr(model, "fitted_")
+    if model.n_init > 1 and not is_continued:
         raise ValueError(
             f"n_init={model.n_init} needs different starts, but init gives only one. Use n_init=1, "
             "or init='random'."
@@ -112,19 +116,25 @@ def first_topics(model: Any, problem: Problem, seeds: Array) -> Posterior:
     """
     if isinstance(model.init, str) and model.init == "auto":
         return random_start(problem, np.random.default_rng(seeds[0]))[1]
-    return make_starts(model, problem, None, seeds)[0]()[1]
+    return make_starts(model, problem, read_init(model), None, seeds)[0]()[1]
 
 
 def read_init(model: Any) -> Any:
-    """Return where a fit starts: a strategy's name, a pair of arrays, or a fitted value."""
+    """Return where a fit starts: a strategy's name, a pair of arrays, or a fitted value.
+
+    Topics that name their features have them in the order of those that are fitted.
+    """
+    names = getattr(model, "feature_names_in_", None)
     if model.warm_start and hasattr(model, "fitted_"):
-        return model.fitted_
+        return with_features(model.fitted_, names, what="the model", than="X")
     init = model.init
-    if isinstance(init, (str, Fitted)):
+    if isinstance(init, str):
         return init
+    if isinstance(init, Fitted):
+        return with_features(init, names, what="init", than="X")
     if isinstance(init, BaseEstimator):
         if isinstance(getattr(init, "fitted_", None), Fitted):
-            return init.fitted_
+            return with_features(init.fitted_, names, what="init", than="X")
         if hasattr(init, "components_"):
             raise TypeError(
                 f"init={init!r} is not a model of this package. Give its factors as "
@@ -136,7 +146,8 @@ def read_init(model: Any) -> Any:
         )
     if len(init) != 2:
         raise ValueError(f"init must be a pair (weights, topics), not {len(init)} things.")
-    return init
+    weights, topics = init
+    return weights, align_table("init topics", topics, features=names)
 
 
 def warn_unless_converged(model: Any, solution: Solution[State]) -> None:

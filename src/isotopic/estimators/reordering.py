@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.containers import is_frame
 from isotopic.estimators.constraints import constraint_table
 from isotopic.estimators.data import read_data
 from isotopic.fitted import Fitted, fitted_of
@@ -61,7 +62,7 @@ def merge_model(model: Any, given: Any, X: Any, missing_mask: Any) -> Any:
         raise ValueError("Cannot merge fixed topics, which stay as they are given.")
     new = _with_merged_parameters(model, groups)
     with use_threads(model.n_jobs):
-        data = read_data(new, X, reset=True, missing_mask=missing_mask)
+        data = read_data(model, X, reset=False, missing_mask=missing_mask)
         if len(fitted.weights.mean) != data.counts.shape[0] or not np.allclose(
             fitted.sample_totals, data.counts.sample_totals, rtol=1e-4
         ):
@@ -143,7 +144,9 @@ def _is_component(given: Any, n: int) -> bool:
 def _select_rows(table: Any, rows: Array) -> Any:
     if table is None:
         return None
-    return table.iloc[rows] if hasattr(table, "iloc") else np.asarray(table)[rows]
+    if is_frame(table):  # which keeps its names
+        return table.iloc[rows] if hasattr(table, "iloc") else table[rows.tolist()]
+    return np.asarray(table)[rows]
 
 
 def _reorder_constraint(constraint: Any, order: Array) -> Any:
@@ -161,4 +164,4 @@ def _reorder_init(init: Any, order: Array) -> Any:
     if hasattr(init, "reorder"):
         return init.reorder(order)
     weights, topics = init
-    return np.asarray(weights)[:, order], np.asarray(topics)[order]
+    return np.asarray(weights)[:, order], _select_rows(topics, order)

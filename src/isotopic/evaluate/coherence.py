@@ -8,7 +8,7 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.evaluate.topics import top_features, topics_of
+from isotopic.evaluate.topics import named_topics, top_features, topics_of
 
 
 def coherence(topics: Any, X: Any, *, measure: str = "npmi", n: int = 10) -> Array:
@@ -26,7 +26,7 @@ def coherence(topics: Any, X: Any, *, measure: str = "npmi", n: int = 10) -> Arr
     Parameters
     ----------
     topics : fitted model, or array-like of shape (n_components, n_features)
-    X : array-like or sparse matrix of shape (n_samples, n_features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (n_samples, n_features)
         The reference data: the data of the fit, or any other with the same features.
     measure : {"npmi", "umass"}, default="npmi"
     n : int, default=10
@@ -40,8 +40,8 @@ def coherence(topics: Any, X: Any, *, measure: str = "npmi", n: int = 10) -> Arr
     """
     if not (isinstance(measure, str) and measure in MEASURES):
         raise ValueError(f"measure must be 'npmi' or 'umass', but is {measure!r}.")
-    shares = topics_of(topics)
-    counts = CountMatrix.of(X).as_sparse()
+    shares, names = topics_of(topics), named_topics(topics).feature_names
+    counts = CountMatrix.of(X, feature_names=names, than="the topics").as_sparse()
     occurs = sparse.csr_array(
         (np.ones(len(counts.values)), counts.features, counts.row_starts), shape=counts.shape
     ).tocsc()

@@ -1,5 +1,6 @@
 """Document completion: infer weights from a part of each sample and score the hidden rest."""
 
+import warnings
 from numbers import Real
 from typing import Any
 
@@ -8,9 +9,11 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array
+from isotopic.containers import NamedMatrix, read_container
 from isotopic.counts import CountMatrix
-from isotopic.evaluate.topics import proportions
+from isotopic.evaluate.topics import named_topics, proportions
 from isotopic.kernels import normalized, row_pass
+from isotopic.names import EmptySampleWarning
 from isotopic.random import Seed, generator
 
 
@@ -28,7 +31,7 @@ def completion_perplexity(
     Parameters
     ----------
     model : fitted model
-    X : array-like or sparse matrix of shape (n_samples, n_features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (n_samples, n_features)
         Integer counts of samples that the model was not fitted to.
     held_out : float, default=0.5
         The fraction of each sample's counts that is hidden.
@@ -41,7 +44,12 @@ def completion_perplexity(
     perplexity : float
         Lower is better. Infinite if a hidden feature has probability zero in all topics.
     """
-    seen, hidden = split_counts(X, held_out=held_out, random_state=random_state)
+    check_is_fitted(model, "components_")
+    names = named_topics(model).feature_names
+    counts = CountMatrix.of(X, feature_names=names)
+    parts = split_counts(counts, held_out=held_out, random_state=random_state)
+    # The parts have no names, but the order of the model.
+    seen, hidden = (NamedMatrix(part, names) for part in parts)
     return float(np.exp(-completion_score(model, seen, hidden)))
 
 
@@ -52,7 +60,7 @@ def completion_score(model: Any, seen: Any, hidden: Any) -> float:
     ----------
     model : fitted model
         With ``transform`` and ``components_``.
-    seen, hidden : array-like or sparse matrix of shape (n_samples, n_features)
+    seen, hidden : array-like, sparse matrix, data frame or AnnData (n_samples x n_features)
         Two parts of the same samples; see :func:`split_counts`.
 
     Returns
@@ -61,16 +69,20 @@ def completion_score(model: Any, seen: Any, hidden: Any) -> float:
         Minus infinity if a hidden feature has probability zero in all topics.
     """
     check_is_fitted(model, "components_")
-    counts = CountMatrix.of(hidden, np.float64).as_sparse()
-    if counts.shape != np.shape(seen):
+    names, seen = named_topics(model).feature_names, read_container(seen, "seen")
+    counts = CountMatrix.of(hidden, np.float64, feature_names=names, what="hidden").as_sparse()
+    if counts.shape != seen.shape:
         raise ValueError(
-            f"seen and hidden must have the same shape, but have {np.shape(seen)} and "
-            f"{counts.shape}."
+            f"seen and hidden must have the same shape, but have {seen.shape} and {counts.shape}."
         )
     if counts.total == 0:
         raise ValueError("hidden has no counts to score: all its entries are zero.")
     topics = np.asarray(model.components_, np.float64)
-    shares = proportions(model.transform(seen), topics)
+    with warnings.catch_warnings():
+        # Samples of which every count is hidden are part of the exercise.
+        warnings.simplefilter("ignore", EmptySampleWarning)
+        weights = model.transform(seen)
+    shares = proportions(weights, topics)
     by_sample = row_pass(counts, shares, normalized(topics), proportions=True)[1]
     return float(by_sample.sum()) / counts.total
 
@@ -82,7 +94,7 @@ def split_counts(X: Any, *, held_out: float = 0.5, random_state: Seed = None) ->
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (n_samples, n_features)
         Integer counts.
     held_out : float, default=0.5
         The probability that a token is hidden.

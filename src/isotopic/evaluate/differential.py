@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse, special
 
 from isotopic.arrays import Array, as_numbers
+from isotopic.containers import align_table, sample_names_of
 from isotopic.counts import CountMatrix
 from isotopic.evaluate.topics import proportions, top_features
 from isotopic.fitted import Fitted, fitted_of, read_feature_names
@@ -87,7 +88,7 @@ def differential(
     ----------
     model : fitted model
         With at least two components.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
+    X : array-like, sparse matrix, data frame or AnnData of shape (n_samples, n_features)
         The fitted counts; or other samples, together with ``weights``.
     weights : array-like of shape (n_samples, n_components) or None, default=None
         The weights of ``X``, such as ``model.transform(X)``. The default is ``model.weights_``.
@@ -110,7 +111,9 @@ def differential(
         raise ValueError(
             "The model has a single topic, so there is nothing to compare. Fit at least two."
         )
-    counts = CountMatrix.of(X, np.float64).as_sparse()
+    counts = CountMatrix.of(X, np.float64, feature_names=fitted.feature_names).as_sparse()
+    if weights is not None:
+        weights = align_table("weights", weights, samples=sample_names_of(X))
     exposures = _exposures(fitted, counts, weights)
     totals, overall = exposures.sum(axis=0), counts.feature_totals / max(counts.total, 1.0)
     cost = totals[:, np.newaxis] + pseudo_count / np.where(overall > 0, overall, 1.0)

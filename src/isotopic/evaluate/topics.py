@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
+from isotopic.containers import NamedMatrix, as_dense, read_container
 from isotopic.fitted import Fitted, fitted_of
 from isotopic.kernels import normalized
 
@@ -93,23 +94,23 @@ def proportions(weights: Any, topics: Any) -> Array:
 def topics_of(given: Any) -> Array:
     """Return topics, of a model or an array, as distributions over the features."""
     form = "a fitted model or an array of components x features"
-    topics = as_matrix("topics", components_of(given), form, "topic", "feature")
+    topics = as_matrix("topics", named_topics(given).matrix, form, "topic", "feature")
     return normalized(np.ascontiguousarray(topics / max(topics.max(), 1.0)))  # sums stay finite
 
 
-def components_of(given: Any) -> Any:
-    """Return the topics of a model; anything else as it is."""
+def named_topics(given: Any, what: str = "topics") -> NamedMatrix:
+    """Return the topics of a model, or those that were given, with the names of the features."""
     if isinstance(given, Fitted):
-        return given.topics.mean
+        return NamedMatrix(given.topics.mean, given.feature_names)
     if hasattr(given, "get_params"):  # any estimator with components_
         check_is_fitted(given, "components_")
-        return given.components_
-    return given
+        return NamedMatrix(given.components_, getattr(given, "feature_names_in_", None))
+    return as_dense(read_container(given, what))
 
 
 def as_matrix(name: str, given: Any, form: str, row: str, column: str) -> Array:
     """Return a matrix of finite numbers of at least 0; the words are for the errors."""
-    matrix = as_numbers(name, given)
+    matrix = as_numbers(name, as_dense(read_container(given, name)).matrix)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(f"{name} must be {form}, but has the shape {matrix.shape}.")
     bad = first_not_finite(matrix)

@@ -1,7 +1,7 @@
-"""Put the components of a fitted model into another order, and add up those to be merged."""
+"""Put components or features of a fitted model into another order; add up merged components."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ from isotopic.arrays import Array
 from isotopic.evaluate import prevalence
 from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.value import Fitted, map_arrays
+from isotopic.names import order_by_name
+from isotopic.priors import Posterior
 
 
 def reorder(fitted: Fitted, order: Array) -> Fitted:
@@ -28,6 +30,28 @@ def reorder(fitted: Fitted, order: Array) -> Fitted:
         weights=map_arrays(fitted.weights, lambda a: np.ascontiguousarray(a[:, order])),
         topics=map_arrays(fitted.topics, lambda a: _reorder_rows(a, order)),
         offsets=offsets,
+        online=online,
+    )
+
+
+def with_features(fitted: Fitted, expected: Array | None, *, what: str, than: str) -> Fitted:
+    """Return the same model with its features in the expected order, by name.
+
+    ``what`` and ``than`` are for errors; see :func:`isotopic.names.order_by_name`.
+    """
+    order = order_by_name(fitted.feature_names, expected, what=what, than=than)
+    if order is None:
+        return fitted
+    online = fitted.online
+    if online is not None:
+        topics = online.topics and map_arrays(online.topics, lambda a: _reorder_columns(a, order))
+        online = replace(online, average=_reorder_columns(online.average, order), topics=topics)
+    return replace(
+        fitted,
+        topics_prior=_reorder_settings(fitted.topics_prior, order),
+        topics=map_arrays(fitted.topics, lambda a: _reorder_columns(a, order)),
+        feature_totals=fitted.feature_totals[order],
+        feature_names=expected,
         online=online,
     )
 
@@ -60,6 +84,27 @@ def merge_topics_prior(prior: Any, groups: Array) -> Any:
                 f"Cannot merge topics {first[group]} and {topic}: their priors differ."
             )
     return prior.rows(first)
+
+
+def _reorder_settings(value: Any, order: Array) -> Any:
+    """Return a prior of topics with what it has for each feature in another order."""
+    if isinstance(value, Posterior):
+        return map_arrays(value, lambda array: _reorder_columns(array, order))
+    if is_dataclass(value) and not isinstance(value, type):
+        settings = {item.name: getattr(value, item.name) for item in fields(value) if item.init}
+        changed = {name: _reorder_settings(setting, order) for name, setting in settings.items()}
+        changed = {name: new for name, new in changed.items() if new is not settings[name]}
+        return replace(value, **changed) if changed else value
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return _reorder_columns(np.asarray(value), order)
+    return value
+
+
+def _reorder_columns(array: Array, order: Array) -> Array:
+    """Reorder the columns of a matrix, or the entries of a vector, if there is one per feature."""
+    if array.shape[-1:] != order.shape:
+        return array
+    return np.array(array[..., order], order="C" if array.flags.c_contiguous else "F")
 
 
 def _reorder_rows(array: Array, order: Array) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from isotopic.containers import as_dense, read_container
 from isotopic.generative.draws import Floats, Integers, normalized_rows
 
 # A distribution may sum to 1 up to this difference; it is then normalised.
@@ -14,7 +15,10 @@ _SUM_TOLERANCE = 1e-6
 
 def _check_non_negative(name: str, matrix: ArrayLike) -> Floats:
     checked: Floats = check_array(
-        matrix, dtype=np.float64, ensure_non_negative=True, input_name=name
+        as_dense(read_container(matrix, name)).matrix,
+        dtype=np.float64,
+        ensure_non_negative=True,
+        input_name=name,
     )
     return checked
 

@@ -11,9 +11,11 @@ from scipy import sparse
 
 from isotopic import archive
 from isotopic.arrays import Array
+from isotopic.containers import NamedMatrix
 from isotopic.io.files import as_names
 from isotopic.io.limits import check_shape
 from isotopic.io.source import LoadedSource, Options, Source, check_structure, loaded
+from isotopic.names import as_feature_names, as_sample_names
 
 # The file of counts in the folder of a fit.
 COUNTS_IN_FOLDER = "counts.isotopic"
@@ -76,6 +78,12 @@ class CountData:
         for part, dtype in (("indptr", "<i8"), ("indices", "<i8"), ("data", "<f8")):
             digest.update(np.ascontiguousarray(getattr(self.counts, part), dtype=dtype).data)
         return digest.hexdigest()
+
+    def named_matrix(self) -> NamedMatrix:
+        """Return the counts with their names, but without names that were only made up."""
+        is_made = all(name == f"x{i}" for i, name in enumerate(self.feature_names))
+        features = None if is_made else as_feature_names(self.feature_names)
+        return NamedMatrix(self.counts, features, as_sample_names(self.sample_names))
 
     def __repr__(self) -> str:
         samples, features = self.counts.shape

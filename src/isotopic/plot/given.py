@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.containers import is_anndata
 from isotopic.evaluate import prevalence, proportions
 from isotopic.evaluate.topics import as_matrix
 from isotopic.fitted import Fitted, fitted_of
@@ -15,6 +16,11 @@ def shares_of(given: Any) -> Array:
     if isinstance(given, Fitted) or hasattr(given, "get_params"):
         fitted = fitted_of(given)
         return proportions(fitted.weights.mean, fitted.topics.mean)
+    if is_anndata(given):
+        raise TypeError(
+            "structure draws weights, not counts. Give the fitted model, or the weights that "
+            f"fit_anndata stored, as in adata.obsm['X_nmf']; obsm has {sorted(given.obsm)}."
+        )
     weights = as_matrix("weights", given, "an array of samples x components", "sample", "component")
     return proportions(weights, np.ones((weights.shape[1], 1)))
 

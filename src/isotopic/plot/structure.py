@@ -8,6 +8,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial import KDTree
 
 from isotopic.arrays import Array
+from isotopic.containers import align_table, sample_names_of
 from isotopic.evaluate.topics import check_positive_integer
 from isotopic.plot.given import shares_of
 from isotopic.plot.style import FAINT, PAPER, Axes, axes, colours_for
@@ -57,6 +58,7 @@ def structure(
     ax : matplotlib Axes
     """
     shares, n = shares_of(model), check_positive_integer(n)
+    groups = align_table("groups", groups, samples=sample_names_of(model))
     labels, kinds = _read_groups(groups, len(shares))
     some = np.arange(len(shares))
     if len(some) > n:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.evaluate.topics import named_topics
 from isotopic.fitted import Fitted, fitted_of, read_feature_names
 
 _REPLACEMENTS = ("\N{REPLACEMENT CHARACTER}", "?")
@@ -48,7 +49,8 @@ def names_of_features(model: Any, given: Any) -> Array:
     """Return the given names of features, or those of the model, or ``x0``, ``x1``, ..."""
     if isinstance(model, Fitted) or hasattr(model, "fitted_"):
         return read_feature_names(fitted_of(model), given)
-    n = np.shape(model)[1]
+    named = named_topics(model)
+    n, given = named.shape[1], named.feature_names if given is None else given
     names = np.asarray([f"x{i}" for i in range(n)] if given is None else given, dtype=object)
     if names.shape != (n,):
         raise ValueError(f"feature_names has {names.size} entries, but there are {n} features.")

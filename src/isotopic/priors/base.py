@@ -251,10 +251,7 @@ class Prior:
     def __eq__(self, other: object) -> bool:
         """Tell whether both have the same class and the same settings, arrays included."""
         return type(self) is type(other) and all(
-            value == vars(other)[name]
-            if isinstance(value, Prior)
-            else np.array_equal(value, vars(other)[name])
-            for name, value in vars(self).items()
+            _is_same(value, vars(other)[name]) for name, value in vars(self).items()
         )
 
     def __hash__(self) -> int:
@@ -286,6 +283,15 @@ class Prior:
         changeable: Any = self
         same: Self = replace(changeable, **changed) if changed else self
         return same
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    """Tell whether two settings are the same: numbers, arrays, priors or posteriors."""
+    if isinstance(value, Prior):
+        return bool(value == other)
+    if isinstance(value, Posterior) and isinstance(other, Posterior):
+        return all(np.array_equal(array, vars(other)[name]) for name, array in vars(value).items())
+    return np.array_equal(value, other)
 
 
 def as_column(values: Array) -> Array:

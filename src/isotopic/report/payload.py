@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.containers import sample_names_of
 from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.evaluate import proportions
@@ -43,8 +44,8 @@ class ReportData:
             )
         n_samples = self.X.shape[0]
         if sample_names is None:
-            sample_names = getattr(X, "index", None)
-        if sample_names is None or callable(sample_names):  # list.index is a method
+            sample_names = sample_names_of(X)
+        if sample_names is None:
             sample_names = map("sample {}".format, range(n_samples))
         self.sample_names = _as_texts("sample_names", sample_names, n_samples)
         self.documents: Array | None = None

@@ -21,7 +21,7 @@ def verify(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (samples, features), default=None
+    X : array-like, sparse matrix, data frame or AnnData (samples x features), default=None
         Non-negative counts. The default is the bundled corpus, :func:`isotopic.datasets.load_kjv`.
         If there are more than 2,000 samples, 2,000 evenly spaced ones are used.
     n_components : int, default=5

@@ -11,6 +11,7 @@ from scipy.special import xlogy
 from sklearn.base import clone
 
 from isotopic.arrays import Array
+from isotopic.containers import read_container
 from isotopic.counts import CountMatrix
 from isotopic.estimators import LDA, NMF, PLSA, GammaPoisson, TopicModel
 from isotopic.estimators.base import BaseTopicModel
@@ -288,6 +289,7 @@ def _infinite_if_nan(value: Any) -> float:
 
 def prepare_counts(X: Any) -> Any:
     """Return the counts in float64, with a limited number of samples; raise if there are none."""
+    X = read_container(X).matrix
     is_sparse = sparse.issparse(X)
     X = X.tocsr().astype(np.float64) if is_sparse else np.asarray(X, np.float64)
     if CountMatrix(X).total == 0:

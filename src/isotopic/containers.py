@@ -1,0 +1,218 @@
+"""Read the containers of matrices that people use: the only place that tells them apart.
+
+They are arrays, nested lists and SciPy's sparse matrices, data frames of pandas and polars,
+AnnData, and everything with a method ``named_matrix``: :class:`~isotopic.CountMatrix`, and what
+:func:`~isotopic.read_counts` returns.
+"""
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from isotopic.arrays import Array
+from isotopic.names import (
+    as_feature_names,
+    as_sample_names,
+    names_of_vector,
+    order_by_name,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class NamedMatrix:
+    """A matrix, and the names of its rows and columns if it has some.
+
+    Attributes
+    ----------
+    matrix : array-like or sparse matrix of shape (samples, features)
+    feature_names, sample_names : ndarray of objects or None
+    missing : sparse matrix of bool or None
+        True where an entry is missing.
+    """
+
+    matrix: Any
+    feature_names: Array | None = None
+    sample_names: Array | None = None
+    missing: Any = None
+
+    @property
+    def shape(self) -> Any:
+        """The shape of the matrix."""
+        return np.shape(self.matrix)
+
+    def __len__(self) -> int:
+        """Return the number of rows, as for any matrix."""
+        return int(self.shape[0])
+
+    def with_features(
+        self, expected: Array | None, *, what: str = "X", than: str | None = None
+    ) -> Self:
+        """Return the matrix with its columns in the order of the expected features."""
+        order = order_by_name(self.feature_names, expected, what=what, than=than)
+        if order is None:
+            return self
+        missing = None if self.missing is None else columns_of(self.missing, order)
+        return replace(
+            self, matrix=columns_of(self.matrix, order), feature_names=expected, missing=missing
+        )
+
+
+def read_container(X: Any, what: str = "X") -> NamedMatrix:
+    """Return the matrix that a container holds, with its names; ``what`` is for errors.
+
+    Arrays, sparse matrices and nested lists are returned as they are.
+    """
+    if isinstance(X, NamedMatrix):
+        return X
+    if hasattr(type(X), "named_matrix"):
+        named: NamedMatrix = X.named_matrix()
+        return named
+    if is_anndata(X):
+        return _read_anndata(X, what)
+    if is_frame(X):
+        return _read_frame(X, what)
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError(
+            f"{what} is a masked array, whose mask would be lost. If masked entries are missing, "
+            f"give {what}.filled(0) and missing_mask=np.ma.getmaskarray({what})."
+        )
+    if isinstance(X, (str, bytes, os.PathLike)):
+        raise TypeError(
+            f"{what} is a {type(X).__name__}, not a matrix. Read a file with isotopic.read_counts."
+        )
+    return NamedMatrix(X)
+
+
+def sample_names_of(X: Any) -> Array | None:
+    """Return the names of the rows of a container; ``None`` if it has none."""
+    return read_container(X).sample_names if is_named(X) else None
+
+
+def align_table(
+    what: str, given: Any, *, features: Array | None = None, samples: Array | None = None
+) -> Any:
+    """Return a table as it belongs to ``X``: columns as ``features``, rows as ``samples``.
+
+    A pandas Series has its entries in the order of either. What has no names is returned as it is.
+    """
+    if hasattr(given, "iloc") and np.ndim(given) == 1:
+        return _align_series(what, given, features, samples)
+    if not is_named(given):
+        return given
+    named = read_container(given, what)
+    if features is not None:
+        named = named.with_features(features, what=what, than="X")
+    rows = order_by_name(named.sample_names, samples, what=what, than="X", kind="sample")
+    return named.matrix if rows is None else sparse_or_array(named.matrix)[rows]
+
+
+def _align_series(what: str, given: Any, features: Array | None, samples: Array | None) -> Any:
+    names = names_of_vector(given)
+    if samples is not None:
+        order = order_by_name(names, samples, what=what, than="X", kind="sample")
+    elif names is not None and all(isinstance(name, str) for name in names):
+        order = order_by_name(names, features, what=what, than="X")
+    else:
+        order = None
+    return given if order is None else given.iloc[order]
+
+
+def is_named(X: Any) -> bool:
+    """Whether ``X`` is a container that may have names, rather than an array."""
+    has_matrix = isinstance(X, NamedMatrix) or hasattr(type(X), "named_matrix")
+    return has_matrix or is_frame(X) or is_anndata(X)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether ``X`` is a data frame of pandas or polars."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def is_anndata(X: Any) -> bool:
+    """Whether ``X`` is an AnnData object."""
+    is_theirs = type(X).__module__.partition(".")[0] == "anndata"
+    return is_theirs and hasattr(X, "var_names") and hasattr(X, "obs_names")
+
+
+def columns_of(matrix: Any, order: Array) -> Any:
+    """Return the columns of an array or sparse matrix in another order."""
+    found = sparse_or_array(matrix)
+    return np.take(found, order, axis=1) if isinstance(found, np.ndarray) else found[:, order]
+
+
+def as_dense(named: NamedMatrix) -> NamedMatrix:
+    """Return a matrix that is not sparse, with its names."""
+    is_sparse: bool = sparse.issparse(named.matrix)
+    return replace(named, matrix=named.matrix.toarray()) if is_sparse else named
+
+
+def sparse_or_array(matrix: Any) -> Any:
+    """Return a sparse matrix by rows, or an array."""
+    is_sparse: bool = sparse.issparse(matrix)
+    return sparse.csr_array(matrix) if is_sparse else np.asarray(matrix)
+
+
+def _read_anndata(X: Any, what: str) -> NamedMatrix:
+    matrix = X.X
+    if matrix is None:
+        raise ValueError(
+            f"{what} is AnnData without X. Choose one of its layers, {sorted(X.layers)}, as in "
+            "anndata.AnnData(adata.layers[...], obs=adata.obs, var=adata.var)."
+        )
+    if not (sparse.issparse(matrix) or isinstance(matrix, np.ndarray)):
+        raise TypeError(
+            f"{what} is AnnData whose X is a {type(matrix).__name__}, not in memory. Read it with "
+            "adata.to_memory()."
+        )
+    return NamedMatrix(matrix, as_feature_names(X.var_names), as_sample_names(X.obs_names))
+
+
+def _read_frame(X: Any, what: str) -> NamedMatrix:
+    if hasattr(X, "collect"):
+        raise TypeError(f"{what} is a lazy data frame. Give {what}.collect().")
+    names = as_feature_names(X.columns)
+    _check_columns(X, what)
+    index = as_sample_names(getattr(X, "index", None))
+    if hasattr(X, "set_axis"):  # names that occur twice are no reason to refuse the numbers
+        X = X.set_axis(range(X.shape[1]), axis=1)
+    try:
+        matrix = check_array(
+            X,
+            accept_sparse=True,
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name=what,
+        )
+    except OverflowError:
+        raise ValueError(f"{what} has a number that is too large for float64.") from None
+    except (ValueError, TypeError):
+        raise
+    except Exception as error:  # data frame libraries have errors of their own
+        raise ValueError(f"Cannot read {what}: {error}") from error
+    return NamedMatrix(matrix, names, index)
+
+
+def _check_columns(X: Any, what: str) -> None:
+    """Raise if a column of a data frame does not hold numbers, and name it."""
+    for place, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
+        if getattr(dtype, "kind", "O") in "biuf" or str(dtype).startswith(("Int", "UInt", "Float")):
+            continue
+        column = X.iloc[:, place] if hasattr(X, "iloc") else X.get_column(name)
+        texts = (value for value in column if isinstance(value, (str, bytes)))
+        example = next(texts, None)
+        if example is not None:
+            raise TypeError(
+                f"Column {name!r:.100} of {what} holds text, such as the string {example!r:.50}; "
+                "all columns must hold numbers. Leave it out, or count its words first, with "
+                "isotopic.read_counts or scikit-learn's CountVectorizer."
+            )
+        if str(dtype).lower().startswith(("date", "time", "duration")):
+            raise TypeError(
+                f"Column {name!r:.100} of {what} holds {dtype}; all columns must hold numbers. "
+                "Leave it out."
+            )
