@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
 
 from isotopic.arrays import Array
 from isotopic.names import (
@@ -172,6 +171,8 @@ def _read_anndata(X: Any, what: str) -> NamedMatrix:
 
 
 def _read_frame(X: Any, what: str) -> NamedMatrix:
+    from sklearn.utils import check_array  # noqa: PLC0415 - slow to load
+
     if hasattr(X, "collect"):
         raise TypeError(f"{what} is a lazy data frame. Give {what}.collect().")
     names = as_feature_names(X.columns)

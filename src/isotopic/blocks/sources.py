@@ -15,7 +15,7 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.blocks.block import Block, BlockError, InMemory, SourceRows, Stack, errors_that_name
-from isotopic.containers import is_anndata, read_container
+from isotopic.containers import is_named, read_container
 from isotopic.io import TEXT_FORMATS, Options, Source, open_source
 from isotopic.io.hdf5 import is_zarr, open_hdf5, stored_source
 from isotopic.io.limits import MAX_SIZE
@@ -99,11 +99,9 @@ def find_blocks(source: Any, options: BlockOptions) -> Sequence[Block]:
     stored = source if isinstance(source, Source) else _stored_source(source)
     if stored is not None:
         return cut(stored, options)
-    if is_anndata(source):
+    if is_named(source) or sparse.issparse(source) or isinstance(source, np.ndarray):
         named = read_container(source)
         return [InMemory("X", named.matrix, named.sample_names, named.feature_names)]
-    if sparse.issparse(source) or isinstance(source, np.ndarray):
-        return [InMemory("X", source)]
     return _blocks_of_list(source, options)
 
 
@@ -146,7 +144,7 @@ def _blocks_of_list(source: Any, options: BlockOptions) -> Sequence[Block]:
         elif is_dask(part):
             blocks += find_blocks(part, options)
         else:
-            blocks.append(InMemory(f"number {number}", part))
+            blocks.append(InMemory(f"number {number}", read_container(part).matrix))
     return blocks
 
 

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedProblem
+from isotopic.containers import as_dense, read_container
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callbacks
@@ -215,7 +216,8 @@ class BaseTopicModel(
         expected : ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        weights = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        given = as_dense(read_container(X)).matrix
+        weights = check_array(given, dtype=[np.float64, np.float32], input_name="X")
         if weights.shape[1] != len(self.components_):
             raise ValueError(
                 f"X has {weights.shape[1]} columns; it must have one for each of the "

@@ -7,7 +7,7 @@ likelihood of the rates gives their ratios and the standard errors of these rati
 al., *GoM DE: interpreting structure in sequence count data*, 2023).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -45,12 +45,15 @@ class Differential:
         Standard error of ``lfc``; infinite if the feature never occurs.
     versus : ndarray of int of shape (n_components, n_features)
         The topic with the nearest rate, which it is compared with.
+    feature_names : ndarray of str or None
+        The names of the features, if the model has some.
     """
 
     rates: Array
     lfc: Array
     se: Array
     versus: Array
+    feature_names: Array | None = None
 
     @property
     def z(self) -> Array:
@@ -131,7 +134,7 @@ def differential(
             x, own = columns.data[entries], exposures[columns.indices[entries]]
             cost = totals + pseudo_count / overall[v]
             rates[:, v], covariance[v] = fit_rates(x, own, cost, pseudo_count, rates[:, v])
-    return _least_extreme(rates, covariance)
+    return replace(_least_extreme(rates, covariance), feature_names=fitted.feature_names)
 
 
 def fit_rates(

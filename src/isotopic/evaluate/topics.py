@@ -87,8 +87,11 @@ def proportions(weights: Any, topics: Any) -> Array:
     proportions : ndarray of shape (n_samples, n_components)
         Rows sum to one. A sample whose weights are all zero has equal shares.
     """
-    weights, sums = np.asarray(weights, np.float64), np.asarray(topics, np.float64).sum(axis=1)
-    return normalized(np.ascontiguousarray(weights * sums))
+    shares, factor = (
+        np.asarray(as_dense(read_container(given, name)).matrix, np.float64)
+        for name, given in (("weights", weights), ("topics", topics))
+    )
+    return normalized(np.ascontiguousarray(shares * factor.sum(axis=1)))
 
 
 def topics_of(given: Any) -> Array:

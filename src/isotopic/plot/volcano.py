@@ -11,7 +11,12 @@ from isotopic.plot.text import readable
 
 
 def volcano(
-    found: Differential, topic: int, *, feature_names: Any, n: int = 10, ax: Axes | None = None
+    found: Differential,
+    topic: int,
+    *,
+    feature_names: Any = None,
+    n: int = 10,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the log-fold change of each feature in a topic against its z-score.
 
@@ -20,7 +25,8 @@ def volcano(
     found : Differential
         The result of :func:`isotopic.evaluate.differential`.
     topic : int
-    feature_names : array-like of str of shape (n_features,)
+    feature_names : array-like of str of shape (n_features,) or None, default=None
+        By default those of the model, else ``x0``, ``x1``, ...
     n : int, default=10
         Number of labelled features: those with the largest lower ends of their intervals.
     ax : matplotlib Axes or None, default=None
@@ -29,7 +35,9 @@ def volcano(
     -------
     ax : matplotlib Axes
     """
-    names = np.asarray(feature_names, dtype=object)
+    given = found.feature_names if feature_names is None else feature_names
+    numbered = map("x{}".format, range(found.lfc.shape[1]))
+    names = np.asarray(list(numbered) if given is None else given, dtype=object)
     lfc, z = found.lfc[topic], np.abs(found.z[topic])
     if names.shape != lfc.shape:
         raise ValueError(
