@@ -268,19 +268,6 @@ def test_a_model_goes_on_from_where_it_was(rng, normalize, known):
 # Fixed topics
 
 
-def test_a_frame_of_fixed_topics_is_aligned_by_name(rng):
-    pandas = pytest.importorskip("pandas")
-    names = ["sea", "ship", "sky", "star"]
-    X = pandas.DataFrame(random_counts(rng, 20, 4), columns=names)
-    held = pandas.DataFrame(rng.dirichlet(np.ones(4), 1), columns=names)
-    model = NMF(2, max_iter=5, tol=0, random_state=0)
-    first = clone(model).set_params(fixed_topics=held).fit(X)
-    second = clone(model).set_params(fixed_topics=held[names[::-1]]).fit(X)
-    np.testing.assert_array_equal(first.components_, second.components_)
-    with pytest.raises(ValueError, match="must have the names"):
-        model.set_params(fixed_topics=held.rename(columns={"sea": "moon"})).fit(X)
-
-
 @pytest.mark.parametrize("held", [1, 2, 3])
 def test_fixed_topics_stay_and_the_others_are_learned(rng, model, held):
     X = random_counts(rng, 20, 9)
