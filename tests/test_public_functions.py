@@ -113,6 +113,7 @@ OF_COUNTS = {
     "isotopic.lda_bound": lambda X: isotopic.lda_bound(X, TOPICS, 0.1, WEIGHTS),
     "isotopic.open_blocks": in_blocks,
     "isotopic.plsa_log_likelihood": lambda X: isotopic.plsa_log_likelihood(X, WEIGHTS, TOPICS),
+    "isotopic.refit": lambda X: isotopic.refit(X, TOPICS).weights,
     "isotopic.select_components": lambda X: (
         isotopic.select_components(NMF(**SETTINGS), X, [1, 2], n_repeats=2, test_size=0.3).scores
     ),
@@ -144,6 +145,7 @@ OF_COUNTS = {
 
 # Each function of topics, called with a container of them.
 OF_TOPICS = {
+    "isotopic.decompose": lambda topics: isotopic.decompose(topics, fitted()).weights,
     "isotopic.match": lambda topics: isotopic.match(fitted(), topics).similarity,
     "evaluate.diversity": lambda topics: evaluate.diversity(topics, 3),
     "evaluate.exclusivity": lambda topics: evaluate.exclusivity(topics, 3),

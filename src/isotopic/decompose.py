@@ -104,7 +104,7 @@ def decompose(
         raise ValueError(f"max_topics must be an integer of at least 1, not {max_topics!r}.")
     found = read_named(topics, "topics")
     ours = as_reference("topics", found)
-    known = read_reference(reference, found.column_names, ours.topics.shape[1])
+    known = read_reference(reference, found.feature_names, ours.topics.shape[1])
     similar = cosine_similarity(ours.topics, known.topics)
     nearest = similar.argmax(axis=1)
     alone = similar[np.arange(len(similar)), nearest]

@@ -1,37 +1,23 @@
 """Reference topics, such as a table of known signatures, aligned with data by feature names."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
-from isotopic.evaluate.topics import components_of
+from isotopic.containers import (
+    NamedMatrix,
+    as_dense,
+    is_frame,
+    read_container,
+    sparse_or_array,
+)
+from isotopic.evaluate.topics import named_topics
 from isotopic.fitted import Fitted
-from isotopic.io import CountData, read_counts
-
-_MOST_NAMES_SHOWN = 5
-
-
-@dataclass(frozen=True, eq=False)
-class NamedTable:
-    """A matrix, and the names of its rows and columns if it has some."""
-
-    values: Any
-    row_names: Array | None = None
-    column_names: Array | None = None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the matrix."""
-        return tuple(np.shape(self.values))
-
-    @property
-    def transposed(self) -> "NamedTable":
-        """The same table with rows as columns."""
-        return NamedTable(self.values.T, self.column_names, self.row_names)
+from isotopic.io import read_counts
+from isotopic.names import as_sample_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,21 +34,17 @@ class Reference:
     names: Array
 
 
-def read_named(given: Any, what: str) -> NamedTable:
+def read_named(given: Any, what: str) -> NamedMatrix:
     """Return a table with its names, of whatever holds one; ``what`` is for errors."""
     if isinstance(given, (str, os.PathLike)):
         given = read_counts(given)
-    if isinstance(given, CountData):
-        return NamedTable(given.counts, given.sample_names, _names(given.feature_names))
     if isinstance(given, Fitted) or hasattr(given, "get_params"):
-        names = given.feature_names if isinstance(given, Fitted) else None
-        names = getattr(given, "feature_names_in_", names)
-        return NamedTable(np.asarray(components_of(given)), None, names)
-    if hasattr(given, "var_names") and hasattr(given, "obs_names"):
-        return NamedTable(given.X, _text(given.obs_names), _text(given.var_names))
-    if hasattr(given, "columns") and hasattr(given, "dtypes"):
-        return _read_frame(given, what)
-    return NamedTable(given if sparse.issparse(given) else np.asarray(given))
+        return named_topics(given)
+    rows, given = _split_row_names(given, what) if is_frame(given) else (None, given)
+    named = read_container(given, what)
+    rows = named.sample_names if rows is None else rows
+    names = None if rows is None else _text(rows)
+    return replace(named, matrix=sparse_or_array(named.matrix), sample_names=names)
 
 
 def read_reference(
@@ -82,9 +64,9 @@ def read_reference(
         A factor for each feature of the data.
     """
     table = _oriented(read_named(reference, "reference"), feature_names, n_features)
-    order = _order(table.column_names, feature_names)
+    table = table.with_features(feature_names, what="reference", than="the data")
     known = as_reference("reference", table)
-    topics = known.topics if order is None else known.topics[:, order]
+    topics = known.topics
     if topics.shape[1] != n_features:
         raise ValueError(
             f"reference has {topics.shape[1]} features and the data has {n_features}. Both must "
@@ -95,15 +77,14 @@ def read_reference(
     return Reference(_normalized("reference", topics, known.names), known.names)
 
 
-def as_reference(what: str, table: NamedTable) -> Reference:
+def as_reference(what: str, table: NamedMatrix) -> Reference:
     """Return a table of topics x features as topics that sum to one; ``what`` is for errors."""
-    values: Any = table.values
-    topics = as_numbers(what, values.toarray() if hasattr(values, "toarray") else values)
+    topics = as_numbers(what, as_dense(table).matrix)
     if topics.ndim != 2 or 0 in topics.shape:
         raise ValueError(
             f"{what} must be a table of topics x features, but has the shape {topics.shape}."
         )
-    names = _text(range(len(topics))) if table.row_names is None else table.row_names
+    names = _text(range(len(topics))) if table.sample_names is None else table.sample_names
     bad = first_not_finite(topics)
     if bad is not None:
         raise ValueError(
@@ -138,64 +119,34 @@ def read_opportunity(opportunity: Any, n_features: int) -> Array:
     return factors
 
 
-def _oriented(table: NamedTable, feature_names: Array | None, n_features: int) -> NamedTable:
+def _oriented(table: NamedMatrix, feature_names: Array | None, n_features: int) -> NamedMatrix:
     """Turn a table of features x topics."""
     if len(table.shape) != 2:
         raise ValueError(
             "reference must be a table of topics x features, but has "
             f"{len(table.shape)} dimensions."
         )
+    columns, rows = table.feature_names, table.sample_names
     known = None if feature_names is None else set(feature_names)
-    if known is not None and table.column_names is not None and table.row_names is not None:
-        by_column = len(known & set(table.column_names))
-        return table if by_column >= len(known & set(table.row_names)) else table.transposed
-    is_turned = table.shape[1] != n_features and table.shape[0] == n_features
-    return table.transposed if is_turned else table
+    if known is not None and columns is not None and rows is not None:
+        is_turned = len(known & set(columns)) < len(known & set(rows))
+    else:
+        is_turned = table.shape[1] != n_features and table.shape[0] == n_features
+    return NamedMatrix(table.matrix.T, rows, columns) if is_turned else table
 
 
-def _order(found: Array | None, expected: Array | None) -> Array | None:
-    """Return where each expected name is; ``None`` if there is nothing to align."""
-    if found is None or expected is None or np.array_equal(found, expected):
-        return None
-    places = {name: place for place, name in enumerate(found)}
-    missing = [name for name in expected if name not in places]
-    extra = sorted(set(found) - set(expected))
-    if missing or extra:
-        parts = [
-            f"{len(names)} {where} ({', '.join(map(repr, names[:_MOST_NAMES_SHOWN]))}"
-            f"{', ...' if len(names) > _MOST_NAMES_SHOWN else ''})"
-            for names, where in ((missing, "only in the data"), (extra, "only in reference"))
-            if names
-        ]
-        raise ValueError(
-            f"reference and the data have different features: {' and '.join(parts)}. Give both the "
-            "same features, in any order."
-        )
-    if len(places) < len(found):
-        raise ValueError("A feature name occurs more than once in reference. Make names unique.")
-    return np.array([places[name] for name in expected])
-
-
-def _read_frame(frame: Any, what: str) -> NamedTable:
-    """Return the numbers of a data frame; a first column of text names the rows."""
-    columns, index = list(frame.columns), getattr(frame, "index", None)
-    rows = None if index is None else _names(index)
-    data = {name: np.asarray(frame[name]) for name in columns}
-    if len(data) < len(columns):
-        raise ValueError(f"A column name occurs more than once in {what}. Make names unique.")
-    if rows is None and columns and data[columns[0]].dtype.kind in "OUT":
-        rows = _text(data.pop(columns[0]))
-    if not data:
+def _split_row_names(frame: Any, what: str) -> tuple[Array | None, Any]:
+    """Return the rest of a data frame whose first column is text, which names the rows."""
+    columns = list(frame.columns)
+    if not columns or as_sample_names(getattr(frame, "index", None)) is not None:
+        return None, frame
+    first = frame.iloc[:, 0] if hasattr(frame, "iloc") else frame.get_column(columns[0])
+    if not all(isinstance(name, str) for name in first):
+        return None, frame
+    if len(columns) == 1:
         raise ValueError(f"{what} has no columns of numbers.")
-    columns_read = [as_numbers(f"{what}, column {name!r},", data[name]) for name in data]
-    return NamedTable(np.column_stack(columns_read), rows, _names(data))
-
-
-def _names(given: Any) -> Array | None:
-    """Return names as text; ``None`` if they only count: 0, 1, 2, ... or x0, x1, x2, ..."""
-    names = _text(given)
-    is_counting = all(name in (str(i), f"x{i}") for i, name in enumerate(names))
-    return None if is_counting else names
+    rest = frame.iloc[:, 1:] if hasattr(frame, "iloc") else frame.drop(columns[0])
+    return _text(first), rest
 
 
 def _text(names: Any) -> Array:

@@ -164,8 +164,8 @@ def refit(
     array([[100.,   0.,   0.]])
     """
     data = read_named(X, "X")
-    counts = CountMatrix.of(data.values, np.float64).as_sparse()
-    known = read_reference(reference, data.column_names, counts.shape[1], opportunity)
+    counts = CountMatrix.of(data.matrix, np.float64).as_sparse()
+    known = read_reference(reference, data.feature_names, counts.shape[1], opportunity)
     n_samples, n_topics = counts.shape[0], len(known.topics)
     strength = 1 + np.log(n_topics) if penalty is None else _number("penalty", penalty)
     fixed = None if dispersion == "estimate" else _number("dispersion", dispersion, 1.0)
@@ -200,7 +200,7 @@ def refit(
     found *= by
     p_values = np.where(weights > 0, _p_values(losses / found[:, np.newaxis]), 1.0)
     cosine, divergence = _reconstruction(counts, weights, known.topics)
-    names = data.row_names
+    names = data.sample_names
     if names is None:
         names = np.array([str(i) for i in range(n_samples)], dtype=object)
     return Refit(
