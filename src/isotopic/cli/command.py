@@ -233,7 +233,7 @@ def _wrap(text: str, width: int, indent: int) -> str:
 
 def suggest(text: str, known: Iterable[str]) -> str:
     """Return a sentence that names the known word most like a mistyped one, or nothing."""
-    close = get_close_matches(text.partition("=")[0], list(known), n=1)
+    close = get_close_matches(text.partition("=")[0], list(known), n=1, cutoff=0.7)
     return f" Did you mean {close[0]}?" if close else ""
 
 

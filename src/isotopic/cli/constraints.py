@@ -16,13 +16,14 @@ from isotopic.cli.folder import read_folder
 from isotopic.cli.output import InputError, library_errors_as_messages, print_message, short
 from isotopic.io import Options
 from isotopic.io.files import open_text
+from isotopic.io.read import errors_that_name
 from isotopic.io.tables import open_table
 
 SEED_WORDS = Option(
     "--seed-words",
     "Words that topics begin with: a line for each topic, such as 'sea, ship' or '3: sea, ship'.",
     "FILE",
-    Path,
+    options.parse_path,
     group="Model",
 )
 FIXED_TOPICS = Option(
@@ -136,7 +137,7 @@ def read_fixed_topics(path: Path, encoding: str) -> tuple[Array, Array]:
     if path.is_dir():
         fit = read_folder(path)
         return fit.data.feature_names, fit.model.components_
-    with library_errors_as_messages():
+    with library_errors_as_messages(), errors_that_name(path):
         table = open_table(path, Options(encoding=encoding))
         columns = range(1, len(table.names))
         if not columns:

@@ -27,9 +27,12 @@ def integer(least: int) -> Callable[[str], int]:
     """Return a parser of whole numbers that are at least ``least``."""
 
     def parse(text: str) -> int:
-        number = int(text) if text.strip().lstrip("+-").isdecimal() else least - 1
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
         if number < least:
-            raise ValueError(f"{text!r} is not a whole number of at least {least}.")
+            raise ValueError(f"{text[:50]!r} is not a whole number of at least {least}.")
         return number
 
     return parse
@@ -107,9 +110,16 @@ def parse_assignment(text: str) -> tuple[str, Any]:
         return name, value
 
 
+def parse_path(text: str) -> Path:
+    """Return a path; an empty one would be the current folder."""
+    if not text:
+        raise ValueError("the path is empty.")
+    return Path(text)
+
+
 def parse_existing(text: str) -> str:
     """Return a path that exists."""
-    if not Path(text).exists():
+    if not parse_path(text).exists():
         raise ValueError(f"{text!r} does not exist.")
     return text
 
@@ -121,7 +131,7 @@ def parse_data(text: str) -> str:
 
 def parse_output_file(text: str) -> Path:
     """Return the path of a file to write."""
-    if Path(text).is_dir():
+    if parse_path(text).is_dir():
         raise ValueError(f"{text!r} is a folder, but must be a file.")
     return Path(text)
 
@@ -153,7 +163,7 @@ THREADS = Option(
     default_text="all cores",
 )
 OUTPUT_FOLDER = Option(
-    "-o, --output", "Folder to write.", "FOLDER", Path, group="Output", is_required=True
+    "-o, --output", "Folder to write.", "FOLDER", parse_path, group="Output", is_required=True
 )
 NO_REPORT = Option("--no-report", "Do not write the HTML report.", group="Output", is_flag=True)
 OPEN = Option("--open", "Open the report in a browser.", group="Output", is_flag=True)
