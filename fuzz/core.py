@@ -70,7 +70,7 @@ class Counts:
             X.dense = np.zeros(X.shape, X.dtype)
             X.dense[np.repeat(np.arange(self.samples), lengths), features] = values
         else:
-            X._keep(starts, features, values)
+            X._set_entries(starts, features, values)
             cuts = np.sort(rng.integers(0, self.samples + 1, self.blocks))
             X.block_rows = np.concatenate([[0], cuts, [self.samples]]).astype(np.int64)
             X.workspace = WORKSPACE
@@ -211,7 +211,7 @@ def normalized_rows_agree(case: Table) -> None:
     a = case.make()[0]
     with use_threads(case.threads):
         sums, sums_in_numpy = twice(kernels.row_sums, a)
-        ours, theirs = twice(kernels.is_normalized, a)
+        ours, theirs = twice(kernels.normalized, a)
         in_place = kernels.normalized(a.copy(order="K"), in_place=True)
     np.testing.assert_allclose(sums, sums_in_numpy, 1e-12)
     np.testing.assert_array_equal(in_place, ours)

@@ -211,7 +211,7 @@ def refuses(model: Any, shape: tuple[int, int]) -> bool:
     return scaled and (
         weights.is_normalized
         or model.solver == "joint"
-        or {weights.scale, topics.scale} == {"free", "pulled"}
+        or {weights.scale_tendency, topics.scale_tendency} == {"free", "shrinks"}
     )
 
 
@@ -247,7 +247,8 @@ def _check_fit(case: Fit, known: Any = (), known_anew: Any = ()) -> None:
     assert np.isfinite(model.objective_)
     posterior = model.weights_posterior_
     if posterior is not None:  # what is given has none: NaN
-        posterior = posterior[:, model._n_fixed_weights :]
+        given = dict(known).get("fixed_weights")
+        posterior = posterior[:, 0 if given is None else given.shape[1] :]
     _is_good(weights, model.components_, posterior, model.components_posterior_)
     _check_transform(model, case.data, known_anew)
 
@@ -267,7 +268,14 @@ def a_fit_that_learns_is_sound(case: Fit) -> None:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.fit(X)
+        try:
+            model.fit(X)
+        except ConvergenceWarning as warning:
+            # In single precision, exp(digamma) of a small concentration is zero. The fit says so.
+            counts = CountMatrix(X)
+            if counts.dtype == np.float32 and counts.total < 1 and "float64" in str(warning):
+                return
+            raise
     assert np.isfinite(model.objective_)
     _is_good(model.weights_, model.components_, model.weights_posterior_)
     _check_transform(model, case.data)
