@@ -186,6 +186,8 @@ MODEL = Option(
     group="Model",
 )
 
+_STARTS = ("auto", *STRATEGIES)
+
 # The parameters of models that have an option of the same name.
 _PARAMETERS = (
     Option(
@@ -207,9 +209,9 @@ _PARAMETERS = (
     Option("--solver", f"Solver of the fit: {', '.join(SOLVERS)}.", "NAME", choices=tuple(SOLVERS)),
     Option(
         "--init",
-        f"How the fit is initialised: {', '.join(STRATEGIES)}.",
+        f"How the fit is initialised: {', '.join(_STARTS)}.",
         "NAME",
-        choices=tuple(STRATEGIES),
+        choices=_STARTS,
     ),
     Option("--max-iter", "Maximum number of iterations.", "N", integer(0)),
     Option(
@@ -229,10 +231,21 @@ _SET = Option(
     group="Model",
 )
 
+
+def _default_of(parameter: str) -> str:
+    """Return what the help text says about the default of a parameter."""
+    models = [MODELS[name]().get_params() for name in MODEL_NAMES]
+    defaults = {str(model[parameter]) for model in models if parameter in model}
+    return defaults.pop() if len(defaults) == 1 else "depends on the model"
+
+
 #: The options that choose the model and set its parameters.
 MODEL_OPTIONS = (
     MODEL,
-    *(replace(option, group="Model") for option in _PARAMETERS),
+    *(
+        replace(option, group="Model", default_text=_default_of(option.key))
+        for option in _PARAMETERS
+    ),
     _SET,
     SEED,
     THREADS,
