@@ -35,6 +35,7 @@ from isotopic import (
 from isotopic.names import order_by_name
 
 anndata = pytest.importorskip("anndata")
+pyarrow = pytest.importorskip("pyarrow")
 
 FEATURES = ["sea", "ship", "sun", "moon", "star", "cat"]
 SAMPLES = [f"s{i}" for i in range(12)]
@@ -74,6 +75,7 @@ NAMED = {
     "pandas": lambda frame, _: frame,
     "pandas-sparse": lambda frame, _: frame.astype(pd.SparseDtype("float64", 0.0)),
     "polars": lambda frame, _: pl.DataFrame(frame.to_dict("list")),
+    "arrow": lambda frame, _: pyarrow.Table.from_pandas(frame, preserve_index=False),
     "anndata": lambda frame, _: annotated(frame),
     "file": read_again,
     "counts": lambda frame, _: CountMatrix(frame),
@@ -189,7 +191,7 @@ def test_other_features_are_an_error_that_names_them(frame, model, tmp_path, kin
         model.transform(X)
 
 
-@pytest.mark.parametrize("kind", IN_MEMORY)
+@pytest.mark.parametrize("kind", NAMED)
 def test_a_feature_too_few_or_too_many_is_named(frame, model, tmp_path, kind):
     with pytest.raises(ValueError, match=r"yet now missing:\n- cat\n"):
         model.transform(NAMED[kind](frame[FEATURES[:5]], tmp_path))

@@ -72,6 +72,8 @@ def read_container(X: Any, what: str = "X") -> NamedMatrix:
         return named
     if is_anndata(X):
         return _read_anndata(X, what)
+    if _is_arrow(X):
+        X = X.to_pandas()
     if is_frame(X):
         return _read_frame(X, what)
     if isinstance(X, np.ma.MaskedArray):
@@ -123,12 +125,17 @@ def _align_series(what: str, given: Any, features: Array | None, samples: Array 
 def is_named(X: Any) -> bool:
     """Whether ``X`` is a container that may have names, rather than an array."""
     has_matrix = isinstance(X, NamedMatrix) or hasattr(type(X), "named_matrix")
-    return has_matrix or is_frame(X) or is_anndata(X)
+    return has_matrix or is_frame(X) or is_anndata(X) or _is_arrow(X)
 
 
 def is_frame(X: Any) -> bool:
     """Whether ``X`` is a data frame of pandas or polars."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def _is_arrow(X: Any) -> bool:
+    """Whether ``X`` is a table of Arrow."""
+    return hasattr(X, "column_names") and hasattr(X, "to_pandas")
 
 
 def is_anndata(X: Any) -> bool:

@@ -212,7 +212,9 @@ def _read_blocks(
     if isinstance(X, str) and not os.path.exists(X):
         raise ValueError(f"X is the str {X!r:.200}, but there is no such file or folder.")
     if not isinstance(X, Blocks):
-        expected = None if reset else estimator.n_features_in_
+        # If both sides have names, an error about these says more than their number.
+        is_known = hasattr(estimator, "feature_names_in_") and is_anndata(X)
+        expected = None if reset or is_known else estimator.n_features_in_
         X = open_blocks(X, memory_limit=memory_limit, client=client, n_features=expected)
     elif memory_limit is not None or client is not None:
         raise ValueError("Give memory_limit and client to open_blocks, which made this X.")
