@@ -51,3 +51,28 @@ def first_not_finite(array: Array) -> tuple[int, ...] | None:
     if not bad.any():
         return None
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), array.shape))
+
+
+def check_numbers(name: str, array: Any, least: float = 0.0) -> None:
+    """Raise ValueError unless an array holds finite numbers of at least ``least``."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be an array of numbers.")
+    if array.size == 0 or _look_right(array, least):
+        return
+    bad = ~((array >= least) & np.isfinite(array))
+    where = [int(i) for i in np.unravel_index(int(np.argmax(bad)), array.shape)]
+    wanted = "finite" if least == -np.inf else f"finite and at least {least:g}"
+    if bad.any():
+        raise ValueError(f"{name}{where} is {array[tuple(where)]}; it must be {wanted}.")
+
+
+def _look_right(array: Array, least: float) -> bool:
+    """Return whether all numbers are surely right, in one pass: files are checked when read."""
+    if least == -np.inf:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(array.sum()))
+    if least == 0 and array.dtype in (np.float64, np.float32) and array.dtype.isnative:
+        # The bits of negative, infinite and NaN floats are larger, as whole numbers.
+        bits = array.view(np.uint64 if array.itemsize == 8 else np.uint32)
+        return bool(bits.max() < np.array(np.inf, array.dtype).view(bits.dtype))
+    return bool(array.min() >= least and array.max() < np.inf)

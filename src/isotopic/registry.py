@@ -51,7 +51,7 @@ def register(cls: Class) -> Class:
         raise TypeError(f"register expects a class, not {cls!r}.")
     if not (
         dataclasses.is_dataclass(cls)
-        or hasattr(cls, "__from_archive__")
+        or hasattr(cls, "__archive__")
         or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
     ):
         raise TypeError(

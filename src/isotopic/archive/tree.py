@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isotopic.archive import arrays, generators, scalars
+from isotopic.archive.hints import check_fields
 from isotopic.archive.nodes import (
     DEEPEST,
     Decode,
@@ -248,6 +249,7 @@ class Decoder:
         fields = _decode_fields(node["fields"], depth, self.decode)
         cls: Any = self._types[name]
         try:
+            check_fields(cls, fields)
             if hasattr(cls, "__from_archive__"):
                 return cls.__from_archive__(fields)
             return cls(**fields)

@@ -1,7 +1,7 @@
 """Problems whose data is in row blocks: the same sums, and weights that are made when needed."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -34,6 +34,7 @@ class BlockedWeights:
 
     recipe: Recipe
     sums: Sums | None = None  # of the pass that used them; None before the first
+    stands_for: ClassVar[type] = Posterior
 
     @property
     def term(self) -> float:

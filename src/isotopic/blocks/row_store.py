@@ -7,7 +7,7 @@ import weakref
 from bisect import bisect
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 from uuid import uuid4
 
 import numpy as np
@@ -94,6 +94,8 @@ Store: TypeAlias = MemoryStore | FolderStore
 
 class BlockRows:
     """Rows of all blocks, as arrays that are made when a block is worked on."""
+
+    stands_for: ClassVar[type] = np.ndarray  # where a file holds one
 
     def of(self, piece: PlacedBlock, sample_totals: Array) -> Array:
         """Return the rows of a block, whose sample totals are given."""

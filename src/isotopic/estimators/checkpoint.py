@@ -15,6 +15,7 @@ from isotopic.arrays import Array
 from isotopic.atomic import check_replaceable, remove_leftovers
 from isotopic.estimators.digest import describe_random_state, digest
 from isotopic.estimators.persistence import read_file
+from isotopic.estimators.saved_state import check_saved_fit, check_saved_state
 from isotopic.fitted import Fitted
 from isotopic.kernels import Counts
 from isotopic.problem import Problem, State
@@ -67,7 +68,7 @@ class CheckpointWriter:
     def __init__(self, checkpoint: Any, model: Any, problem: Problem, start: Any) -> None:
         checkpoint = Checkpoint.of(checkpoint)
         self.path, self.seconds = Path(checkpoint.path), checkpoint.seconds
-        self.problem, self.max_iter = problem, model.max_iter
+        self.problem, self.max_iter, self.n_init = problem, model.max_iter, model.n_init
         left_out = _NOT_COMPARED | (_ENDS if model.n_init == 1 else set())
         parameters = model.get_params(deep=False)
         settings = {name: digest(v) for name, v in parameters.items() if name not in left_out}
@@ -96,7 +97,12 @@ class CheckpointWriter:
         if not self.path.exists():
             return seeds, 0, None, None
         saved = read_file(self.path, "checkpoint")
-        self._check(saved)
+        try:
+            check_saved_fit(saved)
+            self._check(saved)
+            check_saved_state(saved, self.problem, self.n_init)
+        except ValueError as error:
+            raise ValueError(f"{self.path}: {error}") from error
         n_iter = 0 if saved["here"] is None else len(saved["here"].history)
         if n_iter > self.max_iter:
             raise ValueError(
@@ -120,6 +126,16 @@ class CheckpointWriter:
         if time.monotonic() - self.written >= self.seconds:
             history = np.array(self.rows, dtype=HISTORY)
             self._write(Solution(at.state, history, converged=False, interrupted=False))
+
+    def check_continued(self, resumed: Solution[State] | None, ended: Solution[State]) -> None:
+        """Raise if a fit went astray after it was resumed: no update makes a finite point NaN."""
+        if resumed is None or not np.isfinite(resumed.state.objective):
+            return
+        if not np.isfinite(ended.state.objective):
+            raise ValueError(
+                f"{self.path}: The objective became {ended.state.objective}, so the state in the "
+                "file is damaged. Delete the file to start again."
+            )
 
     def end(self, solution: Solution[State]) -> None:
         """Write the solution of a start."""
@@ -163,8 +179,8 @@ class CheckpointWriter:
         for differs, what in differences:
             if differs:
                 raise ValueError(
-                    f"{self.path} is the checkpoint {what}. Give another path, or delete the file "
-                    "to start again."
+                    f"This is the checkpoint {what}. Give another path, or delete the file to "
+                    "start again."
                 )
 
 

@@ -65,6 +65,7 @@ def best_solution(
             callbacks=callbacks,
         )
         if writer is not None:
+            writer.check_continued(resumed, solution)
             writer.end(solution)
         resumed = None
         if best is None or _comparable(solution) < _comparable(best):

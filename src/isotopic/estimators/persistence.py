@@ -99,6 +99,18 @@ def _upgrade(node: Any, version: int) -> Any:
     return {name: _upgrade(value, version) for name, value in node.items()}
 
 
+def _posterior_of_version_1(old: dict[str, Any], side: str) -> Posterior:
+    return Posterior.__from_archive__(
+        {
+            "mean": old[f"{side}_"],
+            "effective": old[f"_effective_{side}"],
+            "parameters": old[f"{side}_posterior_"],
+            "rates": old[f"{side}_posterior_rate_"],
+            "explained": old[f"_{side}_explained"],
+        }
+    )
+
+
 def fitted_of_version_1(old: dict[str, Any]) -> Fitted | None:
     """Return the value of a file of version 1, which held the attributes of an estimator."""
     if not old:
@@ -113,20 +125,8 @@ def fitted_of_version_1(old: dict[str, Any]) -> Fitted | None:
         {
             "weights_prior": weights_prior,
             "topics_prior": topics_prior,
-            "weights": Posterior(
-                weights,
-                old["_effective_weights"],
-                parameters=old["weights_posterior_"],
-                rates=old["weights_posterior_rate_"],
-                explained=old["_weights_explained"],
-            ),
-            "topics": Posterior(
-                old["components_"],
-                old["_effective_components"],
-                parameters=old["components_posterior_"],
-                rates=old["components_posterior_rate_"],
-                explained=old["_components_explained"],
-            ),
+            "weights": _posterior_of_version_1(old, "weights"),
+            "topics": _posterior_of_version_1(old, "components"),
             "offsets": Offsets(
                 old.get("_size_factors"), weights[:, :n_fixed].copy() if n_fixed else None
             ),

@@ -7,12 +7,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, check_numbers
 from isotopic.divergences import Divergence
 from isotopic.fitted.offsets import Offsets
 from isotopic.priors import Posterior, Prior
 from isotopic.problem import Pair
 from isotopic.registry import register
+from isotopic.solvers.solve import check_history
+
+# How far a row of proportions in a file may be from one: float32 with millions of features.
+_SUM_TOLERANCE = 1e-3
 
 # Marks the fields that have a row for each sample.
 _BY_SAMPLE = {"by": "sample"}
@@ -253,6 +257,59 @@ def _check(fitted: Fitted) -> None:
         raise ValueError("The file is damaged: the shapes of its arrays do not match.")
     fitted.weights_prior.check_shape(of_weights)
     fitted.topics_prior.check_shape(of_topics)
+    _check_values(fitted)
+
+
+def _check_values(fitted: Fitted) -> None:
+    """Raise if a file holds numbers that no fit finds."""
+    offsets, online = fitted.offsets, fitted.online
+    named = {
+        "sample_totals": fitted.sample_totals,
+        "feature_totals": fitted.feature_totals,
+        "copies": fitted.copies,
+        "size_factors": offsets.size_factors,
+        "fixed_weights": offsets.fixed_weights,
+    }
+    if online is not None:
+        named["online.average"] = online.average
+        if not (0 <= online.n_samples < np.inf and online.n_batches >= 0):
+            raise ValueError("online.n_samples and online.n_batches must be at least 0.")
+    for name, array in named.items():
+        if array is not None:
+            check_numbers(name, array)
+    for name in ("objective", "log_likelihood", "saturated_divergence"):
+        if np.isnan(getattr(fitted, name)):
+            raise ValueError(f"{name} is nan.")
+    if fitted.feature_names is not None and fitted.feature_names.dtype.kind not in "OU":
+        raise ValueError("feature_names must be text.")
+    for side in (fitted.weights, fitted.topics):
+        fixed = offsets.n_fixed_weights if side is fitted.weights else fitted.topics_prior.held_rows
+        if side.parameters is not None and _count_unknown(side.parameters) > fixed:
+            raise ValueError("parameters are NaN of components that are not fixed.")
+    check_history(fitted.history)
+    for name, prior in (("weights", fitted.weights_prior), ("topics", fitted.topics_prior)):
+        if prior.is_normalized:
+            _check_sums(name, getattr(fitted, name).mean)
+
+
+def _count_unknown(parameters: Array) -> int:
+    """Return how many rows or columns are NaN, whichever are more."""
+    if not (np.isnan(parameters[:1]).any() or np.isnan(parameters[:, :1]).any()):
+        return 0  # a Posterior has NaN only in whole rows or columns
+    unknown = np.isnan(parameters)
+    return int(max(unknown.all(axis=0).sum(), unknown.all(axis=1).sum()))
+
+
+def _check_sums(name: str, factor: Array) -> None:
+    """Raise unless all rows of a factor sum to one; of many short rows, add all up at first."""
+    many = len(factor) > factor.shape[1]
+    if many and abs(factor.sum(dtype=np.float64) - len(factor)) < _SUM_TOLERANCE:
+        return
+    sums = factor.sum(axis=1, dtype=np.float64)
+    wrong = np.abs(sums - 1) > _SUM_TOLERANCE
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"Row {row} of the {name} must sum to one, but its sum is {sums[row]:g}.")
 
 
 def _have_shape(posterior: Posterior, shape: tuple[int, ...]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, check_numbers
 from isotopic.kernels import ReadyTopics, distance, normalized, ready, row_sums
 from isotopic.registry import register
 from isotopic.row_inference import RowRule
@@ -56,6 +56,28 @@ class Posterior:
 
     def __getstate__(self) -> dict[str, Any]:
         return {item.name: getattr(self, item.name) for item in fields(self)}  # no caches
+
+    @classmethod
+    def __from_archive__(cls, content: dict[str, Any]) -> Self:
+        made = cls(**content)
+        if made.mean.ndim != 2 or made.mean.dtype not in (np.float32, np.float64):
+            raise ValueError("mean must be a table of floats.")
+        checked: set[int] = set()  # the mean and the effective factor can be one array
+        for name, array in vars(made).items():
+            if array is None or id(array) in checked:
+                continue
+            checked.add(id(array))
+            try:
+                check_numbers(name, array, -np.inf if name in ("terms", "explained") else 0.0)
+            except ValueError:
+                if name not in ("parameters", "rates") or array.ndim != 2:
+                    raise
+                check_numbers(name, _without_fixed(array))
+            if name not in ("terms", "scale") and array.shape != made.mean.shape:
+                raise ValueError(
+                    f"{name} has shape {array.shape}, which does not match {made.mean.shape}."
+                )
+        return made
 
     @property
     def term(self) -> float:
@@ -246,6 +268,21 @@ class Prior:
         """Return what learned hyperparameters of so many columns add to the objective."""
         return 0.0
 
+    # --- Files --------------------------------------------------------------------------------
+
+    settings_are_signed: ClassVar[bool] = True  # whether an array may hold negative numbers
+
+    @classmethod
+    def __from_archive__(cls, content: dict[str, Any]) -> Self:
+        """Return the prior of a file; raise ValueError if a setting is damaged."""
+        made = cls(**content)
+        for name, value in vars(made).items():
+            if isinstance(value, np.ndarray):
+                check_numbers(name, value, -np.inf if cls.settings_are_signed else 0.0)
+            elif isinstance(value, float) and np.isnan(value):
+                raise ValueError(f"{name} is nan.")
+        return made
+
     # --- Equality, and helpers of the defaults ------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
@@ -292,6 +329,12 @@ def _is_same(value: Any, other: Any) -> bool:
     if isinstance(value, Posterior) and isinstance(other, Posterior):
         return all(np.array_equal(array, vars(other)[name]) for name, array in vars(value).items())
     return np.array_equal(value, other)
+
+
+def _without_fixed(array: Array) -> Array:
+    """Leave out rows and columns of NaN: fixed topics and weights have no distribution."""
+    unknown = np.isnan(array)
+    return array[~unknown.all(axis=1)][:, ~unknown.all(axis=0)]
 
 
 def as_column(values: Array) -> Array:

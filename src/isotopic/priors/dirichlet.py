@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, as_numbers, check_numbers
 from isotopic.kernels import (
     Occurs,
     effective_factor,
@@ -77,6 +77,8 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
 
     def __post_init__(self) -> None:
         check_settings(self.learn, self.forbidden, concentration=self.concentration)
+        if self.seeds is not None:
+            check_numbers("seeds", as_numbers("seeds", self.seeds, copy=False))
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Return the posterior: the counts are added to the concentration."""
@@ -344,11 +346,11 @@ class CollapsedDirichlet(DirichletMean):
 
     Parameters
     ----------
-    self_contribution : array-like or None, default=None
+    self_contribution : ndarray or None, default=None
         Of the shape of the factor; ``None`` is zero.
     """
 
-    self_contribution: ArrayLike | None = field(default=None, repr=False)
+    self_contribution: Array | None = field(default=None, repr=False)
     learns: ClassVar[bool] = True
     needs_squares: ClassVar[bool] = True
 

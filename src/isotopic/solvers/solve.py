@@ -69,6 +69,23 @@ class Solution(Generic[S]):
     interrupted: bool
 
 
+def check_history(history: NDArray[np.void]) -> None:
+    """Raise ValueError unless the rows of a history follow each other."""
+    if history.dtype != HISTORY or history.ndim != 1:
+        raise ValueError("history must have one record for each iteration.")
+    for name in ("seconds", "objective", "residual"):
+        if np.isnan(history[name]).any():
+            raise ValueError(f"history contains a NaN among the {name}.")
+    is_counted = np.array_equal(history["iteration"], np.arange(1, len(history) + 1))
+    steps = [np.diff(history[name], prepend=0) for name in ("passes", "seconds")]
+    is_ordered = all((step >= 0).all() for step in steps) and (history["residual"] >= 0).all()
+    if not (is_counted and is_ordered and (history["seconds"] < np.inf).all()):
+        raise ValueError(
+            "history is not consistent: iterations must be 1, 2, ...; passes and seconds never "
+            "fall, and no residual is negative."
+        )
+
+
 Row: TypeAlias = tuple[int, int, float, float, float]
 
 # The number of iterations over which the gain of a pass is averaged.
