@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,7 @@ from isotopic import (
     read_counts,
     select_components,
 )
+from isotopic.containers import NamedMatrix
 from isotopic.names import order_by_name
 
 anndata = pytest.importorskip("anndata")
@@ -129,11 +131,11 @@ def test_a_name_that_occurs_twice_cannot_be_aligned(found, expected):
 
 
 def test_the_same_duplicates_in_the_same_order_are_no_problem(rng):
-    frame = pd.DataFrame(rng.poisson(3.0, (12, 3)) + 1, columns=["a", "a", "b"])
-    model = NMF(2, **SETTINGS).fit(frame)
-    assert model.transform(frame).shape == (12, 2)
+    X = NamedMatrix(rng.poisson(3.0, (12, 3)) + 1, np.array(["a", "a", "b"], dtype=object))
+    model = NMF(2, **SETTINGS).fit(X)
+    assert model.transform(X).shape == (12, 2)
     with pytest.raises(ValueError, match="occurs more than once"):
-        model.transform(frame.iloc[:, ::-1])
+        model.transform(replace(X, feature_names=X.feature_names[::-1]))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -330,9 +332,9 @@ def test_seeds_of_one_topic_as_a_series(frame):
 
 
 def test_a_seed_whose_name_occurs_twice_is_refused(frame):
-    frame = frame.set_axis(["a", "a", "b", "c", "d", "e"], axis=1)
+    X = NamedMatrix(frame.to_numpy(), np.array(list("aabcde"), dtype=object))
     with pytest.raises(ValueError, match="seeds: 2 features are called 'a'"):
-        NMF(2, seeds={0: ["a"]}, **SETTINGS).fit(frame)
+        NMF(2, seeds={0: ["a"]}, **SETTINGS).fit(X)
 
 
 def test_reordered_tables_keep_their_names(rng, frame):

@@ -183,10 +183,14 @@ def _read_frame(X: Any, what: str) -> NamedMatrix:
     if hasattr(X, "collect"):
         raise TypeError(f"{what} is a lazy data frame. Give {what}.collect().")
     names = as_feature_names(X.columns)
+    if names is not None and len(set(names)) < len(names):
+        twice = next(name for name in names if np.count_nonzero(names == name) > 1)
+        raise ValueError(
+            f"Expected unique column names, but {what} has several columns called {twice!r:.100}. "
+            "Rename them, or give an array, whose columns are taken by position."
+        )
     _check_columns(X, what)
     index = as_sample_names(getattr(X, "index", None))
-    if hasattr(X, "set_axis"):  # names that occur twice are no reason to refuse the numbers
-        X = X.set_axis(range(X.shape[1]), axis=1)
     try:
         matrix = check_array(
             X,

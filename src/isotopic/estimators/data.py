@@ -98,15 +98,15 @@ def read_new(estimator: Any, X: Any, **given: Any) -> Data:
 
 
 def warn_of_empty_samples(data: Data, prior: Prior | None = None) -> None:
-    """Warn if named data has samples without any known feature.
+    """Warn if data and model have names, and samples have none of the features.
 
     A row of zeros is ordinary in a matrix without names. Where features are known by name, such as
     the words of a vocabulary, it usually means that all that the sample has was left out. ``prior``
     is that of the weights that they get; ``None``: they are only scored.
     """
     counts = data.counts
-    n_empty = 0 if counts.feature_names is None else np.count_nonzero(counts.sample_totals == 0)
-    if n_empty:
+    n_empty = np.count_nonzero(counts.sample_totals == 0)
+    if n_empty and counts.feature_names is not None and data.feature_names is not None:
         warnings.warn(
             f"{n_empty:,} of {counts.shape[0]:,} samples have no count of any feature of this "
             f"model. {_what_empty_samples_get(prior)}",
