@@ -1,7 +1,7 @@
 """HDF5, AnnData's ``.h5ad`` and zarr: dense, CSR or CSC matrices, and AnnData's names."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,9 +39,13 @@ class Hdf5Source(Source):
         """The path, and where in the file the matrix is."""
         return f"{self.path}:{self.key}" if self.key else self.path
 
+    def files(self) -> Sequence[str]:
+        """Return the file; of a zarr folder, the folder of the matrix."""
+        return (os.path.join(self.path, self.key) if os.path.isdir(self.path) else self.path,)
+
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop``."""
-        with _opened(self.path) as root:
+        with _opened(self.path, is_checked=True) as root:
             node = root[self.key] if self.key else root
             if self.layout == "dense":
                 return _slice(node, start, stop)
@@ -62,7 +66,7 @@ class Hdf5Source(Source):
         """Return where the entries of each row start."""
         if self.layout != "csr":
             return None
-        with _opened(self.path) as root:
+        with _opened(self.path, is_checked=True) as root:
             node = root[self.key] if self.key else root
             starts = _slice(node["indptr"], 0, None).astype(np.int64, copy=False)
         check_row_starts(starts, self.entries)
@@ -71,7 +75,7 @@ class Hdf5Source(Source):
     def _stored_names(self, axis: int, start: int, stop: int | None) -> Array | None:
         if not self.has_names:
             return None
-        with _opened(self.path) as root:
+        with _opened(self.path, is_checked=True) as root:
             frame = root[_FRAMES[axis]]
             if self.name_column is not None and axis == 0:
                 return as_names(self._strings(frame[self.name_column], start, stop))
@@ -219,12 +223,16 @@ def _slice(node: Any, start: int, stop: int | None) -> Array:
 
 
 @contextmanager
-def _opened(given: str | Path) -> Iterator[Any]:
-    """Open a file of HDF5 or a zarr folder; whatever the libraries raise becomes a ValueError."""
+def _opened(given: str | Path, *, is_checked: bool = False) -> Iterator[Any]:
+    """Open a file of HDF5 or a zarr folder; whatever the libraries raise becomes a ValueError.
+
+    A zarr folder ``is_checked`` when it is opened first; later, a change would be noticed.
+    """
     path = Path(given)
     try:
         if path.is_dir():
-            check_zarr(path)
+            if not is_checked:
+                check_zarr(path)
             yield extra("zarr", "files").open(os.fspath(path), mode="r")
         elif not head_of(path).startswith(HDF5_MAGIC):
             raise ValueError("this is not a file of HDF5")

@@ -17,8 +17,9 @@ _MOST_TIMES = 200
 # About what a claimed sample or feature takes: its place in arrays, its name, a few weights.
 _BYTES_PER_NAME = 256
 
-# The status of so many files is looked at before and after each reading; of more, that of folders.
-_MOST_FILES = 1000
+# The status of so many files is looked at before and after each reading; of more, that of their
+# folders, which changes when a file is replaced.
+_MOST_FILES = 64
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -123,9 +124,14 @@ def status_of(*paths: str | Path) -> Status:
     return tuple(found)
 
 
-def is_touched(before: Status, now: Status) -> bool:
-    """Whether files were renamed, linked or the like, or written by something that hides it."""
-    return before != now and [s[:2] for s in before] == [s[:2] for s in now]
+def is_comparable(before: Status, now: Status, *, is_here: bool) -> bool:
+    """Whether files may have the same content as before, so that it is worth comparing.
+
+    On this machine a file may have been renamed or linked, or written by something that hides it.
+    Other machines may have copies, with times of their own.
+    """
+    known = 2 if is_here else 1  # the size and the time, or the size alone
+    return [status[:known] for status in before] == [status[:known] for status in now]
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

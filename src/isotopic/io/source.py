@@ -1,6 +1,7 @@
 """Sources: matrices of counts in files, read as a whole or a few rows at a time."""
 
 import os
+import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.io.csr_arrays import PARTS, CsrArrays
 from isotopic.io.files import as_names, beside, read_names
-from isotopic.io.limits import CHANGED, MAX_SIZE, Status, is_touched, status_of
+from isotopic.io.limits import CHANGED, MAX_SIZE, Status, is_comparable, status_of
 
 # Names of samples or features, or the path of a file with a name in each line.
 Names: TypeAlias = str | Array | None
@@ -77,6 +78,8 @@ class Source:
         Of files of text.
     status : tuple
         The sizes and times of the files when the source was opened; empty: not known.
+    machine : str
+        The name of the machine on which it was opened.
     """
 
     path: str
@@ -87,6 +90,7 @@ class Source:
     names: tuple[Names, Names] = field(default=(None, None), kw_only=True)
     encoding: str = field(default="utf-8", kw_only=True)
     status: Status = field(default=(), kw_only=True)
+    machine: str = field(default="", kw_only=True)
 
     def files(self) -> Sequence[str]:
         """Return the files that hold the counts."""
@@ -94,7 +98,7 @@ class Source:
 
     def with_status(self) -> "Source":
         """Return the source with the present status of its files, so that it notices changes."""
-        return replace(self, status=status_of(*self.files()))
+        return replace(self, status=status_of(*self.files()), machine=platform.node())
 
     @property
     def is_unchanged(self) -> bool:
@@ -110,7 +114,8 @@ class Source:
 
     def _check_status(self) -> None:
         now = status_of(*self.files()) if self.status else ()
-        if now != self.status and not is_touched(self.status, now):
+        is_here = self.machine == platform.node()
+        if now != self.status and not is_comparable(self.status, now, is_here=is_here):
             raise ValueError(CHANGED)
 
     @property
