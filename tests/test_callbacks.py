@@ -1,5 +1,6 @@
 """The callbacks of a fit: the progress display, live or in lines, and scikit-learn's callbacks."""
 
+import io
 import os
 
 import numpy as np
@@ -13,6 +14,7 @@ from isotopic.blocks import BlockedCounts, BlockedProblem
 from isotopic.init import random_start
 from isotopic.progress import Pace, show_progress
 from isotopic.solvers import Iteration
+from isotopic.terminal import LiveLine
 
 CODE = """
 import numpy as np
@@ -48,6 +50,29 @@ def test_a_terminal_gets_a_live_line():
     assert "residual" in seen
     assert "at most 0 s left" in seen
     assert "passes" not in seen  # as a line has it
+
+
+class LostTerminal(io.StringIO):
+    """A terminal that has been closed."""
+
+    def write(self, text):
+        raise OSError("lost")
+
+
+def test_a_terminal_that_is_lost_does_not_end_a_fit():
+    with LiveLine(LostTerminal(), keep=True) as line:
+        line.show("text")
+        line._thread.join(LIMIT)  # it has given up
+    assert not line._thread.is_alive()
+
+
+def test_a_live_line_fits_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = io.StringIO()
+    with LiveLine(stream) as line:
+        line.show("x" * 1000)
+    assert max(map(len, stream.getvalue().split("\x1b[2K"))) <= 80
+    assert stream.getvalue().endswith("\r\x1b[2K")  # nothing is left
 
 
 def test_a_terminal_that_cannot_erase_gets_lines():

@@ -681,6 +681,7 @@ def test_unusable_data_are_one_line_on_stderr(write, message, tmp_path, capsys):
         (["fit", "DATA", "--time-limit", "0", "-o", "OUT"], "'0' is not a number above 0"),
         (["report", "DATA"], "is a file, but must be the folder of a fit"),
         (["fit", "", "-o", "OUT"], "DATA: the path is empty."),
+        (["fit", "DATA", "--stop-words", "no.txt", "-o", "OUT"], "no.txt: there is no such file"),
         (["fit", "DATA", "-o", ""], "-o/--output: the path is empty."),
         (["fit", "DATA", "-k", "+-5", "-o", "OUT"], "'+-5' is not a whole number"),
         (["fit", "DATA", "-k", "9" * 5000, "-o", "OUT"], "is not a whole number"),

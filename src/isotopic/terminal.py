@@ -4,6 +4,7 @@ import os
 import shutil
 import threading
 import time
+from contextlib import suppress
 from typing import Any, Self, TextIO
 
 # Seconds between two drawings.
@@ -48,13 +49,15 @@ class LiveLine:
     def __exit__(self, *_: Any) -> None:
         self._has_ended.set()
         self._thread.join()
-        self._draw()  # the latest text is seen, however short the context was
-        self.stream.write("\n" if self.keep else _ERASE)
-        self.stream.flush()
+        with suppress(OSError, ValueError):  # the terminal may be gone, which is no reason to fail
+            self._draw()  # the latest text is seen, however short the context was
+            self.stream.write("\n" if self.keep else _ERASE)
+            self.stream.flush()
 
     def _draw_repeatedly(self) -> None:
-        while not self._has_ended.wait(_PAUSE):
-            self._draw()
+        with suppress(OSError, ValueError):
+            while not self._has_ended.wait(_PAUSE):
+                self._draw()
 
     def _draw(self) -> None:
         seconds = int(time.monotonic() - self._start)

@@ -372,6 +372,8 @@ def reading_settings(given: Namespace) -> dict[str, Any]:
     elif Path(words).is_file():
         with library_errors_as_messages(), open_text(Path(words), given.encoding) as stream:
             settings["stop_words"] = stream.read().split()
+    elif not words.isalpha():  # languages are words
+        raise InputError(f"--stop-words {words}: there is no such file.")
     return settings
 
 
