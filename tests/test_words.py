@@ -55,6 +55,7 @@ def test_contractions_of_stop_words_are_stop_words():
         ("<!-- open", "<!-- open"),
         ("<script>open", " open"),
         ("x</div>y<h1>z", "x y z"),
+        ("good&lt;br /&gt;bad &amp;lt;", "good bad &lt;"),
     ],
 )
 def test_html_is_stripped(text, expected):
@@ -92,12 +93,14 @@ def test_ngrams_of_a_vocabulary_are_counted_as_in_the_fit(tmp_path):
     found = read_counts(tmp_path / "x.txt", ngrams=(1, 2), vocabulary=["city new", "the", "york"])
     assert found.counts.toarray().tolist() == [[1, 1, 1], [0, 0, 1]]
     assert found.n_terms == 7 + 3  # the city new york; new york
-    found = read_counts(tmp_path / "x.txt", vocabulary=["the", "york"])
+    found = read_counts(tmp_path / "x.txt", vocabulary=np.array(["the", "york"]))
     assert found.counts.toarray().tolist() == [[1, 1], [0, 1]]
 
 
 def test_case_and_patterns(tmp_path):
     assert terms("The Cat sat", lowercase=False) == ["Cat", "sat"]
+    assert terms("We DON'T, Don't Shout", lowercase=False) == ["Shout"]
+    assert terms("DON'T", lowercase=False, stop_words=None) == ["DON'T"]
     assert terms("a-b c-d x", token_pattern=r"\w-\w", stop_words=None) == ["a-b", "c-d"]
     assert terms("#red #blue", token_pattern=r"#(\w+)", stop_words=None) == ["red", "blue"]
 

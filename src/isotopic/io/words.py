@@ -13,7 +13,7 @@ from isotopic.io.source import Options
 
 # Endings of English contractions. A word keeps its ending (don't, we've), so that don, ve and ll
 # are no terms; the possessive 's is left out, so that dog and dog's are the same term.
-_ENDINGS = "(?:'(?:t|ve|ll|re|d|m)\\b)"
+_ENDINGS = "(?:'(?i:t|ve|ll|re|d|m)\\b)"
 
 _ENGLISH = ("english", "en")
 
@@ -40,7 +40,6 @@ _LONGEST_MEAN = {_LONG_WORDS: 9.0, _SHORT_WORDS: 5.0}
 # Unsplit text is refused if it makes more than this share of all letters.
 _UNSPLIT_SHARE = 0.2
 
-
 _UNSPLIT = (
     "the text is written without spaces between its words, so that words cannot be counted: {:.0%} "
     "of it are unsplit, such as {!r}. Put spaces between the words first (with jieba, MeCab, "
@@ -62,9 +61,14 @@ def default_pattern() -> str:
 
 def strip_html(text: str) -> str:
     """Return a text without tags, comments, scripts and styles; entities become characters."""
-    if "<" in text:
-        text = _TAG.sub(" ", _drop_hidden(text))
-    return html.unescape(text) if "&" in text else text
+    text = _strip_tags(text)
+    if "&" not in text:
+        return text
+    return _strip_tags(html.unescape(text))  # collections of web pages often have escaped tags
+
+
+def _strip_tags(text: str) -> str:
+    return _TAG.sub(" ", _drop_hidden(text)) if "<" in text else text
 
 
 def _drop_hidden(text: str) -> str:
@@ -102,7 +106,8 @@ class Analyzer:
         self.lengths = _ngram_lengths(options.ngrams)
         self.find = _word_finder(options.token_pattern)
         self.is_stop_word = _stop_word_test(options.stop_words)
-        self.vocabulary = frozenset(options.vocabulary or ())  # no stop words, whatever they are
+        given = options.vocabulary
+        self.vocabulary = frozenset(() if given is None else given)  # none of these is a stop word
         self.n_terms = 0
         self._unsplit = _Unsplit()
 
