@@ -166,6 +166,8 @@ def test_new_documents_are_split_as_those_of_the_fit(tmp_path, capsys):
     run_json(capsys, "transform", out, tmp_path / "new.txt", "-o", weights)
     found = pd.read_csv(weights)["topic_0"]
     np.testing.assert_allclose(found, [3, 4])  # New, York, New York; The, Times, York, The Times
+    assert main(["topics", str(out)]) == 0
+    assert "New York, " in capsys.readouterr().out  # terms of several words need commas
     error = error_of(capsys, "info", tmp_path / "old.txt", "--keep-case", "--lowercase")
     assert "exclude each other" in error
     assert "'x' is not a list" in error_of(capsys, "info", tmp_path / "old.txt", "--ngrams", "x")

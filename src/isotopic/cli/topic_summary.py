@@ -32,11 +32,11 @@ def topic_lines(
 ) -> list[str]:
     """Return a table of the topics, largest first: share, distinctive terms, main samples."""
     shares, terms = distinctive_terms(model, feature_names, n_terms)
+    between = ", " if any(" " in term for term in terms.flat) else " "
     rows = [("topic", "share", "distinctive terms", "samples with the largest weights")]
     for topic in np.argsort(-shares, kind="stable"):
         samples = sample_names[np.argsort(-model.weights_[:, topic], kind="stable")[:_SAMPLES]]
-        has_spaces = any(" " in term for term in terms[topic])  # several words each
-        terms_text = (", " if has_spaces else " ").join(map(short, terms[topic]))
+        terms_text = between.join(map(short, terms[topic]))
         samples_text = ", ".join(map(short, samples))
         rows.append((str(topic), f"{shares[topic]:.1%}", terms_text, samples_text))
     return align_columns(rows, right=(0, 1))
