@@ -13,6 +13,7 @@ from benchmarks import (
     bayes,
     beta,
     cluster,
+    consensus,
     convergence,
     coverage,
     dense,
@@ -62,7 +63,7 @@ MODULES = (
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 # Those that take minutes and gigabytes, and are measured only when asked for.
-SCALE = {module.SECTION.name: module.SECTION for module in (outofcore, cluster, online)}
+SCALE = {module.SECTION.name: module.SECTION for module in (outofcore, cluster, online, consensus)}
 SOLUTION = "solution"
 NAMES = (*ENGINE, *SCALE, SOLUTION)
 RESULTS = Path(__file__).parent / "results"

@@ -26,7 +26,17 @@ from isotopic.cli.output import printable, short
 from isotopic.verify import Claim, VerificationTable
 
 COUNTS = np.random.default_rng(0).poisson(1.0, size=(30, 12))
-COMMANDS = ["fit", "transform", "report", "topics", "select", "convert", "verify", "info", "demo"]
+COMMANDS = [
+    "fit",
+    "transform",
+    "report",
+    "topics",
+    "consensus",
+    "convert",
+    "verify",
+    "info",
+    "demo",
+]
 
 
 @pytest.fixture
@@ -498,30 +508,23 @@ def test_convert_is_exact_or_refused(fitted, tmp_path, capsys):
     assert "Cannot convert NMF to LDA exactly" in error
 
 
-def test_select_prints_a_table_and_draws_it(counts, tmp_path, capsys):
-    command = [
-        "select",
-        counts,
-        "-k",
-        "2:4",
-        "--repeats",
-        "2",
-        "--tol",
-        "1e-2",
-        "-o",
-        tmp_path / "s",
-    ]
+def test_consensus_prints_tables_and_writes_the_model(counts, tmp_path, capsys):
+    command = ["consensus", counts, "-k", "2:4", "--runs", "3", "--tol", "1e-2"]
+    command += ["--choose", "3", "-o", tmp_path / "s"]
     found = run_json(capsys, *command)
     assert found["table"]["n_components"] == [2, 3, 4]
-    assert found["best"] in (2, 3, 4)
-    assert (tmp_path / "s" / "selection.png").read_bytes().startswith(b"\x89PNG")
-    table = pd.read_csv(tmp_path / "s" / "selection.csv")
+    assert found["n_components"] == len(found["components"]["stability"]) == 3
+    assert found["reason"].startswith("3 was asked for")
+    for name in ("numbers.png", "components.png"):
+        assert (tmp_path / "s" / name).read_bytes().startswith(b"\x89PNG")
+    table = pd.read_csv(tmp_path / "s" / "numbers.csv")
     np.testing.assert_allclose(table["score"], found["table"]["score"])
+    assert isotopic.load(tmp_path / "s" / "model.isotopic").components_.shape[0] == 3
     assert "would be overwritten" in error_of(capsys, *command)
     assert main(list(map(str, command[:-2]))) == 0
     out = capsys.readouterr().out
-    assert re.search(r"^n_components +score", out)
-    assert "best: " in out
+    assert re.search(r"^n_components +stability", out)
+    assert "3 was asked for" in out
 
 
 @pytest.mark.parametrize(
@@ -529,7 +532,7 @@ def test_select_prints_a_table_and_draws_it(counts, tmp_path, capsys):
     [("5:7", [5, 6, 7]), ("5:20:5", [5, 10, 15, 20]), ("3", [3]), ("8,2", [8, 2])],
 )
 def test_numbers_of_components(text, numbers):
-    from isotopic.cli.select import component_numbers
+    from isotopic.cli.consensus import component_numbers
 
     assert component_numbers(text) == numbers
 
@@ -690,8 +693,8 @@ def test_unusable_data_are_one_line_on_stderr(write, message, tmp_path, capsys):
         (["--versoin"], "No such option: --versoin. Did you mean --version?"),
         (["fitt", "DATA"], "No such command 'fitt'. Did you mean fit?"),
         (["fit", "DATA", "-o", "OUT", "--open", "--no-report"], "--open needs the report"),
-        (["select", "DATA", "-k", "5-9"], "--components must be FIRST:LAST"),
-        (["select", "DATA", "-k", "99", "--repeats", "2"], "larger than the data"),
+        (["consensus", "DATA", "-k", "5-9"], "--components must be FIRST:LAST"),
+        (["consensus", "DATA", "-k", "99", "--runs", "2"], "larger than the data"),
         (["demo", "--components", "0"], "--components"),
         (["nonsense"], "No such command 'nonsense'"),
     ],
@@ -740,7 +743,7 @@ def test_the_command_line_needs_no_extras(tmp_path):
         "fit texts -k 2 -o out",
         "transform out texts -o weights.csv",
         "report out -o page.html",
-        "select texts -k 1:2 --repeats 2 -o selection",
+        "consensus texts -k 1:2 --runs 2 -o selection",
         "convert out --to PLSA -o plsa",
         "info plsa",
         "fit texts -k 2 -o large --memory-limit 1GB",
@@ -751,7 +754,7 @@ def test_the_command_line_needs_no_extras(tmp_path):
     codes = re.findall(r"^exit code (\d) of (.*)$", run.stdout, flags=re.MULTILINE)
     assert codes == [("2" if "parquet" in command else "0", command) for command in commands]
     assert "Left out topics.parquet, weights.parquet: Parquet needs pyarrow" in run.stdout
-    assert "selection.png is left out" in run.stderr
+    assert "numbers.png is left out" in run.stderr
     assert "Or write a .csv file" in run.stderr.splitlines()[-1]
     assert "Traceback" not in run.stderr
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
@@ -807,7 +810,7 @@ def test_shell_completion_scripts(shell, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["se"], ["select"]),
+        (["cons"], ["consensus"]),
         (["--v"], ["--version"]),
         (["fit", "--mod"], ["--model"]),
         (["fit", "x", "--model", "g"], ["GammaPoisson"]),

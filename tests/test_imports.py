@@ -32,7 +32,7 @@ LAYERS = [
     {"refit"},
     {"decompose"},
     {"estimators"},
-    {"annotated", "convert", "datasets", "select"},
+    {"annotated", "consensus", "convert", "datasets"},
     {"bootstrap", "plot", "report"},
     {"verify"},
     {"__init__", "public"},  # the public names

@@ -24,6 +24,7 @@ from isotopic import (
     PoissonFactorization,
     SampleOrderWarning,
     bootstrap,
+    consensus,
     convert,
     evaluate,
     expected_counts,
@@ -31,7 +32,6 @@ from isotopic import (
     match,
     open_blocks,
     read_counts,
-    select_components,
 )
 from isotopic.containers import NamedMatrix
 from isotopic.names import order_by_name
@@ -387,11 +387,12 @@ def test_refits_keep_the_names_that_parameters_use(frame):
         statistic=lambda m: names.append(m.feature_names_in_.tolist()) or m.components_,
     )
     assert all(found == FEATURES for found in names)
-    selection = select_components(NMF(seeds={0: ["sea"]}, **SETTINGS), frame, [1, 2], n_repeats=2)
-    plain = select_components(
-        NMF(seeds={0: [0]}, **SETTINGS), frame.to_numpy(), [1, 2], n_repeats=2
+    found, plain = (
+        consensus(NMF(seeds=seeds, **SETTINGS), data, [1, 2], n_runs=2, random_state=0, choose=2)
+        for seeds, data in (({0: ["sea"]}, frame), ({0: [0]}, frame.to_numpy()))
     )
-    np.testing.assert_array_equal(selection.scores, plain.scores)
+    np.testing.assert_array_equal(found.table["score"], plain.table["score"])
+    np.testing.assert_array_equal(found.model.components_, plain.model.components_)
 
 
 def test_expected_counts_and_objectives_align_their_factors(rng, frame):

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from isotopic import LDA, NMF, TopicModel, datasets, evaluate, plot
+from isotopic.consensus import cluster_components
 from isotopic.plot.labels import move_apart
 from isotopic.plot.spectra import SBS_COLOURS
 from isotopic.plot.structure import sample_order
@@ -319,6 +320,19 @@ def test_image_parts_are_the_topics(rng, ax):
         plot.image_parts(topics, (2, 2))
 
 
+def test_consensus_draws_the_similarities_of_all_components(rng, ax):
+    runs = rng.dirichlet(np.full(20, 0.2), size=3)[np.newaxis].repeat(4, axis=0)
+    found = cluster_components(runs)
+    plot.consensus(found, ax=ax)
+    drawn = ax.images[0].get_array()
+    assert drawn.shape == (12, 12)
+    np.testing.assert_allclose(drawn[:4, :4], 1)
+    assert drawn[0, 4] < 0.9
+    assert texts(ax)[:3] == ["topic 0 (1.00)", "topic 1 (1.00)", "topic 2 (1.00)"]
+    with pytest.raises(TypeError, match="draws the result of consensus"):
+        plot.consensus(runs)
+
+
 # All of them
 
 
@@ -329,6 +343,7 @@ def every_plot(model, X, names, ax):
     found = evaluate.differential(model, X)
     groups = np.resize(np.array(names, dtype=object), X.shape[0])
     table = {"n_components": [1, 2], "score": [0.1, 0.2]}
+    clusters = cluster_components(np.repeat(model.components_[np.newaxis], 3, axis=0))
     return {
         "structure": lambda: plot.structure(model, groups=groups, names=topics, ax=ax),
         "top_terms": lambda: plot.top_terms(model, feature_names=terms, names=topics, ax=ax),
@@ -336,6 +351,7 @@ def every_plot(model, X, names, ax):
         "topic_map": lambda: plot.topic_map(model, feature_names=terms, ax=ax),
         "convergence": lambda: plot.convergence(dict.fromkeys(names, model), ax=ax),
         "selection": lambda: plot.selection(table, ax=ax),
+        "consensus": lambda: plot.consensus(clusters, names=topics, ax=ax),
         "spectra": lambda: plot.spectra(model, feature_names=terms, names=topics, ax=ax),
         "image_parts": lambda: plot.image_parts(model, (6, 10), ax=ax),
         "sparsity_path": lambda: plot.sparsity_path({1.0: model, 2.0: model}, ax=ax),

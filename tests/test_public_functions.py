@@ -104,6 +104,9 @@ def in_blocks(data):
 OF_COUNTS = {
     "isotopic.beta_divergence": lambda X: isotopic.beta_divergence(X, WEIGHTS, TOPICS, 0.5),
     "isotopic.bootstrap": with_missing,
+    "isotopic.consensus": lambda X: (
+        isotopic.consensus(NMF(**SETTINGS), X, 2, n_runs=2, random_state=0).model.components_
+    ),
     "isotopic.expected_counts": lambda X: isotopic.expected_counts(X, WEIGHTS, TOPICS).topics,
     "isotopic.gamma_poisson_bound": lambda X: isotopic.gamma_poisson_bound(
         X, TOPICS, 1.0, 1.0, WEIGHTS
@@ -114,9 +117,6 @@ OF_COUNTS = {
     "isotopic.open_blocks": in_blocks,
     "isotopic.plsa_log_likelihood": lambda X: isotopic.plsa_log_likelihood(X, WEIGHTS, TOPICS),
     "isotopic.refit": lambda X: isotopic.refit(X, TOPICS).weights,
-    "isotopic.select_components": lambda X: (
-        isotopic.select_components(NMF(**SETTINGS), X, [1, 2], n_repeats=2, test_size=0.3).scores
-    ),
     "isotopic.verify": lambda X: as_dense(NamedMatrix(prepare_counts(X))).matrix,  # all it reads
     "evaluate.coherence": lambda X: evaluate.coherence(fitted(), X),
     "evaluate.completion_perplexity": lambda X: evaluate.completion_perplexity(fitted(), X),

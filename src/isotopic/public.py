@@ -4,6 +4,7 @@ from isotopic import datasets, evaluate, generative, plot
 from isotopic.annotated import fit_anndata
 from isotopic.blocks import open_blocks
 from isotopic.bootstrap import Intervals, bootstrap
+from isotopic.consensus import Consensus, consensus
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.decompose import Decomposition, decompose
@@ -49,7 +50,6 @@ from isotopic.priors import (
 )
 from isotopic.refit import Refit, refit
 from isotopic.registry import register
-from isotopic.select import Selection, select_components
 from isotopic.solvers import (
     Accelerated,
     Alternating,
@@ -72,6 +72,7 @@ __all__ = [
     "Beta",
     "BetaNMF",
     "Checkpoint",
+    "Consensus",
     "CoordinateDescent",
     "CountMatrix",
     "Counts",
@@ -99,7 +100,6 @@ __all__ = [
     "Prior",
     "Refit",
     "SampleOrderWarning",
-    "Selection",
     "Simplex",
     "Solver",
     "SparseNMF",
@@ -108,6 +108,7 @@ __all__ = [
     "UnitNorm",
     "beta_divergence",
     "bootstrap",
+    "consensus",
     "convert",
     "datasets",
     "decompose",
@@ -127,6 +128,5 @@ __all__ = [
     "read_counts",
     "refit",
     "register",
-    "select_components",
     "verify",
 ]

@@ -16,7 +16,7 @@ COMMANDS = {
     "transform": "Infer the weights of new samples.",
     "report": "Write the HTML report of a fit.",
     "topics": "Print the topics of a fit.",
-    "select": "Choose the number of components.",
+    "consensus": "Choose the number of components by many fits, and keep what they agree on.",
     "convert": "Convert a fit to an exactly equivalent model.",
     "verify": "Check the claims of the paper on data.",
     "info": "Describe this installation, a data file or a fit.",
@@ -29,7 +29,7 @@ _EXAMPLES = """
     isotopic fit counts.mtx -k 20 -o out        fit a count matrix (many formats)
     isotopic report out --open                  open the report
     isotopic transform out new.csv -o w.csv     infer the weights of new samples
-    isotopic select counts.npz -k 5:50:5        choose the number of components
+    isotopic consensus counts.npz -k 5:20       choose the number of components
     isotopic fit --help                         describe a command and its options
     eval "$(_ISOTOPIC_COMPLETE=bash_source isotopic)"    completion (or zsh_source, fish_source)
     """

@@ -246,7 +246,7 @@ class BaseTopicModel(
         :math:`\sum_v p_{dv} = 1`, so that all models are measured alike. The weights are inferred
         from the counts that are scored, so more components rarely score lower: compare models of
         one size by it, and choose the number of components with
-        :func:`~isotopic.select_components`. A model with another divergence than Kullback-Leibler
+        :func:`~isotopic.consensus`. A model with another divergence than Kullback-Leibler
         scores minus the mean divergence of an entry.
 
         %(arguments)s

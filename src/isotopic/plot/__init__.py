@@ -5,6 +5,7 @@ literally: shortened if it is long, without markup, and with a replacement for c
 font does not have.
 """
 
+from isotopic.plot.clustergram import consensus
 from isotopic.plot.curves import convergence, selection, sparsity_path
 from isotopic.plot.parts import image_parts
 from isotopic.plot.spectra import spectra
@@ -15,6 +16,7 @@ from isotopic.plot.topics import topic_map
 from isotopic.plot.volcano import volcano
 
 __all__ = [
+    "consensus",
     "convergence",
     "heatmap",
     "image_parts",

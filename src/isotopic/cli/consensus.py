@@ -1,0 +1,164 @@
+"""``isotopic consensus``."""
+
+import re
+from argparse import Namespace
+from contextlib import ExitStack
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+from isotopic.atomic import atomic_file, atomic_folder
+from isotopic.cli import options, reading
+from isotopic.cli.command import Option, command
+from isotopic.cli.folder import output_folder
+from isotopic.cli.output import (
+    InputError,
+    as_json,
+    library_errors_as_messages,
+    print_message,
+    printable,
+    warnings_as_messages,
+)
+from isotopic.cli.tables import write_tables
+from isotopic.consensus import Consensus
+from isotopic.consensus import consensus as run_consensus
+from isotopic.consensus.runs import RESAMPLING
+
+# The files that are written to a folder; the plots need an extra.
+_MODEL, _TABLE, _COMPONENTS_TABLE = "model.isotopic", "numbers.csv", "components.csv"
+_PLOTS = {"numbers.png": "selection", "components.png": "consensus"}
+_FILES = (*_PLOTS, _MODEL, _COMPONENTS_TABLE, _TABLE)
+
+_COMPONENTS = replace(
+    options.COMPONENTS,
+    help="Numbers of components to try.",
+    metavar="FIRST:LAST[:STEP]|K,K...",
+    parse=str,
+    is_required=True,
+)
+_RUNS = Option("--runs", "Fits for each number of components.", "N", options.integer(2), default=20)
+_RESAMPLING = Option(
+    "--resampling",
+    "Data of each fit: Poisson draws around the counts, 80 % of the samples, or all as they are.",
+    choices=RESAMPLING,
+    default="bootstrap",
+)
+_CHOOSE = Option(
+    "--choose", "Number to use, whatever the rule says.", "K", options.integer(1), default=None
+)
+_TEST_SIZE = Option(
+    "--test-size",
+    "Fraction of the samples to hold out.",
+    "X",
+    options.number(above=0, below=1),
+    default=0.1,
+)
+_CHECKPOINT = Option(
+    "--checkpoint", "File that keeps finished fits; the same command goes on from it.", "FILE"
+)
+_OUTPUT = replace(
+    options.OUTPUT_FOLDER, help="Folder to write tables, plots and the model to.", is_required=False
+)
+
+
+@command(
+    options.DATA,
+    _COMPONENTS,
+    _RUNS,
+    _RESAMPLING,
+    _CHOOSE,
+    _TEST_SIZE,
+    _CHECKPOINT,
+    *options.MODEL_OPTIONS,
+    _OUTPUT,
+    options.FORCE,
+    options.JSON,
+    *options.READING_OPTIONS,
+    examples="""
+    isotopic consensus counts.npz -k 5:20              5, 6, 7, ... 20
+    isotopic consensus texts/ -k 10,20,50 --runs 100 --checkpoint runs.isotopic -o consensus
+    """,
+)
+def consensus(given: Namespace) -> int:
+    """Fit a model many times on DATA, choose the number of components, keep what fits agree on.
+
+    Each fit starts at random and sees resampled data. The components of all fits are clustered; a
+    component is stable if every fit finds it. The chosen number is the smallest stable one whose
+    held-out score is within one standard error of the best.
+    """
+    numbers = component_numbers(given.components)
+    output: Path | None = given.output
+    model = options.make_model(given)
+    counts = reading.read_data(given.data, options.reading_settings(given)).counts
+    with ExitStack() as stack:
+        if output is not None:
+            stack.enter_context(output_folder(output, _FILES, given.force))
+        with library_errors_as_messages(), warnings_as_messages():
+            found = run_consensus(
+                model,
+                counts,
+                numbers,
+                n_runs=given.runs,
+                resampling=given.resampling,
+                choose=given.choose,
+                test_size=given.test_size,
+                random_state=given.seed,
+                n_jobs=given.threads,
+                checkpoint=given.checkpoint,
+                verbose=1,
+            )
+        written = [] if output is None else _write_files(output, found)
+    _print_result(found, written, json_=given.json)
+    return 0
+
+
+def component_numbers(text: str) -> list[int]:
+    """Return the numbers of ``5:50:5`` or ``5,10,20``."""
+    steps = re.fullmatch(r"(\d+):(\d+)(?::(\d+))?", text)
+    if steps:
+        first, last, step = (int(part or 1) for part in steps.groups())
+        found = list(range(first, last + 1, max(step, 1)))
+    elif re.fullmatch(r"\d+(,\d+)*", text):
+        found = [int(part) for part in text.split(",")]
+    else:
+        found = []
+    if not found or min(found) < 1:
+        raise InputError(
+            f"--components must be FIRST:LAST, FIRST:LAST:STEP or K,K,... with numbers of at least "
+            f"1, but is {text!r}."
+        )
+    return found
+
+
+def _write_files(output: Path, found: Consensus) -> list[Path]:
+    files = [_MODEL, _TABLE, _COMPONENTS_TABLE]
+    with library_errors_as_messages(), atomic_folder(output, _FILES) as new:
+        found.model.save(new / _MODEL)
+        write_tables([dict(found.table)], new / _TABLE)
+        write_tables([dict(found.components)], new / _COMPONENTS_TABLE)
+        for name, plot in _PLOTS.items():
+            if plot == "selection" and "score" not in found.table:
+                continue
+            try:
+                figure = getattr(import_module("isotopic.plot"), plot)(found).figure
+            except ImportError as error:  # matplotlib is an extra
+                print_message(f"warning: {name} is left out. {error}")
+            else:
+                files.append(name)
+                with atomic_file(new / name) as file:
+                    figure.savefig(file, format="png", dpi=150, bbox_inches="tight")
+    return [output / name for name in files]
+
+
+def _print_result(found: Consensus, written: list[Path], *, json_: bool) -> None:
+    if json_:
+        tables = {
+            title: {name: column.tolist() for name, column in table.items()}
+            for title, table in (("table", found.table), ("components", found.components))
+        }
+        facts = {"n_components": found.n_components, "reason": found.reason, **tables}
+        print(as_json({**facts, "files": [str(path) for path in written]}))
+        return
+    print(f"{found.table!r}\n\n{found.components!r}\n\n{found.reason}")
+    for path in written:
+        print(printable(f"Wrote {path}"))

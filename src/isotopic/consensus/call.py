@@ -1,0 +1,254 @@
+"""The function ``consensus``."""
+
+import os
+import warnings
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.validation import check_array
+
+from isotopic.arrays import Array
+from isotopic.consensus.choice import Choice, choose_number
+from isotopic.consensus.clusters import Clusters, cluster_components
+from isotopic.consensus.held_out import HeldOut
+from isotopic.consensus.result import Consensus
+from isotopic.consensus.runs import RESAMPLING, Plan, run_all, topics_of
+from isotopic.containers import read_container
+from isotopic.estimators.base import BaseTopicModel
+from isotopic.random import Seed, generator
+from isotopic.table import Table
+
+_SPLITS = 5
+
+
+def consensus(
+    model: Any,
+    X: Any,
+    n_components: int | Iterable[int],
+    *,
+    n_runs: int = 20,
+    resampling: str = "bootstrap",
+    choose: int | None = None,
+    test_size: float = 0.1,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    verbose: int = 0,
+) -> Consensus:
+    """Fit a model many times, and keep what the fits agree on; choose the number of components.
+
+    Each run starts at random and sees resampled data. The components of all runs are clustered so
+    that each cluster has one component of each run. The consensus topics are the medians of the
+    clusters, without outliers, and the weights of the samples are inferred next to them.
+
+    The stability of a component is the mean silhouette of its cluster (cosine distance): near 1 if
+    every run finds the same, near 0 or below if runs disagree. Each number also gets a held-out
+    score by document completion: the weights of held-out samples are inferred from one half of
+    their counts and predict the other half.
+
+    The chosen number is the smallest stable one whose held-out score is within one standard error
+    of the best stable one. A number is stable if its mean stability is at least 0.8 and each
+    component's at least 0.2.
+
+    Parameters
+    ----------
+    model : estimator
+        Any model. Its other parameters are kept, and it is not changed itself.
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Counts.
+    n_components : int or iterable of int
+        One number, or those to choose from.
+    n_runs : int, default=20
+        Fits for each number; at least 2.
+    resampling : {"bootstrap", "subsample", "none"}, default="bootstrap"
+        The data of a run: counts drawn from Poisson distributions around those of ``X``, 80 % of
+        its samples, or ``X`` itself (so that runs differ by their random starts only).
+    choose : int or None, default=None
+        The number to use, whatever the rule says. ``result.at(number)`` does the same later.
+    test_size : float, default=0.1
+        The share of samples that is held out for the score.
+    random_state : int, Generator, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Fits at a time, each in a thread; ``None`` uses every core. The result is the same for any
+        number.
+    checkpoint : path or None, default=None
+        A file that keeps finished fits. The same call goes on from it; so does one with more runs
+        or other numbers. Needs an integer ``random_state``.
+    verbose : int, default=0
+        If positive, show how many fits are done and the time left.
+
+    Returns
+    -------
+    consensus : Consensus
+        ``n_components``, ``reason``, ``model`` (fitted), ``table``, ``stability`` and more.
+
+    Warns
+    -----
+    UserWarning
+        If the chosen number lies at the edge of the range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NMF, consensus
+    >>> rng = np.random.default_rng(0)
+    >>> topics = rng.dirichlet(np.full(30, 0.2), size=3)
+    >>> X = rng.poisson(rng.gamma(0.5, 200, size=(100, 3)) @ topics)
+    >>> found = consensus(NMF(), X, range(2, 6), n_runs=5, random_state=0)
+    >>> found.n_components
+    3
+    >>> found.model.components_.shape
+    (3, 30)
+    """
+    numbers = _numbers(n_components)
+    _check(model, n_runs, resampling, choose, numbers, checkpoint, random_state)
+    given = read_container(X)
+    counts = _read(given.matrix, numbers)
+    seed = int(generator(random_state).integers(2**62))
+    splits = _splits(counts, test_size, seed, numbers)
+    plan = Plan(model, counts, given.feature_names, resampling, splits, seed)
+    done = run_all(
+        plan, numbers, int(n_runs), n_jobs=n_jobs, checkpoint=checkpoint, verbose=verbose
+    )
+    clusters: dict[int, Clusters] = {}
+    objectives = []
+    for number in numbers:
+        topics, values = topics_of(done, number, int(n_runs))
+        clusters[number] = cluster_components(topics, int(np.argmin(values)))
+        objectives.append(values.min())
+    scores = np.array(
+        [[done[f"score {k} {s}"]["score"] for s in range(len(splits))] for k in numbers]
+    ).reshape(len(numbers), len(splits))
+    table = _table(numbers, clusters, scores, np.array(objectives))
+    stability = np.asarray(table["stability"]), np.asarray(table["min_stability"])
+    choice = choose_number(np.array(numbers), *stability, scores)
+    if choose is not None:
+        choice = Choice(choose, f"{choose} was asked for. The rule says: {choice.reason}")
+    elif choice.is_edge:
+        warnings.warn(
+            f"The chosen number of components, {choice.number}, lies at the edge of the range "
+            f"{numbers[0]} to {numbers[-1]}. Try a wider range.",
+            stacklevel=2,
+        )
+
+    def fit(number: int) -> Any:
+        topics = _explain_all(clusters[number].topics, counts)
+        return _consensus_model(model, X, topics, seed, n_jobs)
+
+    return Consensus(choice.number, choice.reason, fit(choice.number), table, clusters, fit)
+
+
+def _explain_all(topics: Array, counts: Any) -> Array:
+    """Give features that occur in the data, but in no median, their share of all counts."""
+    totals = np.asarray(counts.sum(axis=0)).ravel()
+    is_lost = (totals > 0) & (topics.max(axis=0) == 0)
+    if not is_lost.any():
+        return topics
+    topics = np.where(is_lost, totals / totals.sum(), topics)
+    return np.asarray(topics / topics.sum(axis=1, keepdims=True))
+
+
+def _consensus_model(model: Any, X: Any, topics: Array, seed: int, n_jobs: int | None) -> Any:
+    """Return a model with the consensus topics, and the weights of the samples next to them."""
+    made = clone(model).set_params(
+        n_components=len(topics),
+        fixed_topics=topics,
+        seeds=None,  # they have done their work in the runs
+        forbidden=None,
+        init="random",
+        random_state=seed % 2**31,
+        n_jobs=n_jobs,
+    )
+    return made.fit(X)
+
+
+def _table(
+    numbers: list[int], clusters: dict[int, Clusters], scores: Any, objectives: Any
+) -> Table:
+    stability = [clusters[number].stability for number in numbers]
+    columns: dict[str, Any] = {
+        "n_components": np.array(numbers),
+        "stability": np.array([values.mean() for values in stability]),
+        "min_stability": np.array([values.min() for values in stability]),
+    }
+    if scores.shape[1]:
+        means = scores.mean(axis=1)
+        columns["score"] = means
+        columns["score_error"] = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+        columns["perplexity"] = np.exp(-means)
+    return Table(**columns, objective=objectives)
+
+
+def _splits(counts: Any, test_size: float, seed: int, numbers: list[int]) -> list[HeldOut]:
+    """Return splits into samples to fit and samples to score; none if one number is enough."""
+    n_samples = counts.shape[0]
+    n_test = int(np.ceil(test_size * n_samples)) if 0 < test_size < 1 else 0
+    if n_test == 0:
+        raise ValueError(f"test_size must lie between 0 and 1, not {test_size!r}.")
+    largest = max(n_samples - n_test, counts.shape[1])
+    is_whole = np.array_equal(np.rint(counts.data), counts.data)
+    if n_samples - n_test < 2 or numbers[-1] > largest or not is_whole:
+        return []
+    return [
+        HeldOut.draw(counts, test_size, np.random.default_rng([seed, 2, split]))
+        for split in range(_SPLITS)
+    ]
+
+
+def _read(X: Any, numbers: list[int]) -> Any:
+    """Return whole or other counts as a sparse matrix by rows."""
+    counts = sparse.csr_array(check_array(X, accept_sparse="csr", input_name="X"), dtype=float)
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    if counts.nnz and counts.data.min() < 0:
+        raise ValueError("X has negative entries; counts must be at least 0.")
+    if not counts.nnz:
+        raise ValueError("X has no counts: all its entries are zero.")
+    if numbers[-1] > max(counts.shape):
+        raise ValueError(
+            f"n_components={numbers[-1]} is larger than the data: X has {counts.shape[0]} samples "
+            f"and {counts.shape[1]} features."
+        )
+    return counts
+
+
+def _numbers(given: Any) -> list[int]:
+    several = [given] if isinstance(given, Integral) else list(given)
+    whole = all(
+        isinstance(n, Integral) and not isinstance(n, bool) and int(n) >= 1 for n in several
+    )
+    if not several or not whole:
+        raise ValueError(f"n_components must be integers of at least 1, not {given!r}.")
+    return sorted({int(number) for number in several})
+
+
+def _check(
+    model: Any,
+    n_runs: Any,
+    resampling: Any,
+    choose: Any,
+    numbers: list[int],
+    checkpoint: Any,
+    random_state: Any,
+) -> None:
+    if not isinstance(model, BaseTopicModel):
+        raise TypeError(f"model must be a model of this package, such as NMF(), not {model!r}.")
+    if getattr(model, "fixed_topics", None) is not None:
+        raise ValueError("model has fixed_topics; a consensus looks for topics. Use refit instead.")
+    if isinstance(n_runs, bool) or not isinstance(n_runs, Integral) or int(n_runs) < 2:
+        raise ValueError(
+            f"n_runs must be an integer of at least 2 to measure stability, not {n_runs!r}."
+        )
+    if resampling not in RESAMPLING:
+        raise ValueError(f"resampling must be one of {', '.join(RESAMPLING)}, not {resampling!r}.")
+    if choose is not None and choose not in numbers:
+        raise ValueError(f"choose={choose!r} is not among the numbers to try, {numbers}.")
+    if checkpoint is not None and not isinstance(random_state, Integral):
+        raise ValueError(
+            "checkpoint needs an integer random_state, so that the same runs are made again; it is "
+            f"{random_state!r}."
+        )

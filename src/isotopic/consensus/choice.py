@@ -1,0 +1,80 @@
+"""Choose the number of components by stability and held-out score together."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isotopic.arrays import Array
+
+# A number is stable if its components are on average, and each of them, this stable at least. One
+# too many has a component of about -0.5; a few runs in a poor local optimum cost a good one 0.5.
+MEAN_STABILITY, MIN_STABILITY = 0.8, 0.2
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A number of components, why it was chosen, and whether it lies at the edge of the range."""
+
+    number: int
+    reason: str
+    is_edge: bool = False
+
+
+def choose_number(
+    numbers: Array, mean_stability: Array, min_stability: Array, scores: Array
+) -> Choice:
+    """Return the smallest stable number whose score is within a standard error of the best.
+
+    Parameters
+    ----------
+    numbers : ndarray of int of shape (n_numbers,)
+        In ascending order.
+    mean_stability, min_stability : ndarray of shape (n_numbers,)
+    scores : ndarray of shape (n_numbers, n_splits)
+        Held-out scores; a split is the same for all numbers. Without splits only stability counts.
+    """
+    if len(numbers) == 1:
+        return Choice(int(numbers[0]), f"{numbers[0]} is the only number that was tried.")
+    is_stable = (mean_stability >= MEAN_STABILITY) & (min_stability >= MIN_STABILITY)
+    among = np.flatnonzero(is_stable) if is_stable.any() else np.arange(len(numbers))
+    if scores.shape[1] == 0:
+        at = int(among[-1]) if is_stable.any() else int(np.argmax(mean_stability))
+        why = "the largest number whose components are all stable" if is_stable.any() else (
+            "the most stable number, though no number is stable"
+        )  # fmt: skip
+        return _choice(numbers, at, f"{numbers[at]} is {why} (there are too few samples to hold "
+                       "out).")  # fmt: skip
+    means = scores.mean(axis=1)
+    best = int(among[np.argmax(means[among])])
+    behind = scores[best] - scores
+    errors = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    enough = among[behind.mean(axis=1)[among] <= errors[among]]
+    at = int(enough[0])
+    return _choice(numbers, at, _reason(numbers, at, best, is_stable, mean_stability, means))
+
+
+def _reason(
+    numbers: Array, at: int, best: int, is_stable: Array, stability: Array, means: Array
+) -> str:
+    number = int(numbers[at])
+    which = "stable numbers" if is_stable.any() else "numbers (none of which is stable)"
+    if at == best:
+        reason = f"{number} has the best held-out score of all {which}"
+    else:
+        reason = (
+            f"{number} is the smallest of the {which} whose held-out score is within one standard "
+            f"error of the best ({numbers[best]})"
+        )
+    reason += f"; its mean stability is {stability[at]:.2f}"
+    highest = int(np.argmax(means))
+    if not is_stable[highest] and is_stable.any():
+        reason += (
+            f". {numbers[highest]} would score higher, but its mean stability is only "
+            f"{stability[highest]:.2f} or one of its components is not stable"
+        )
+    return reason + "."
+
+
+def _choice(numbers: Array, at: int, reason: str) -> Choice:
+    is_edge = at == len(numbers) - 1 or (at == 0 and int(numbers[0]) > 1)
+    return Choice(int(numbers[at]), reason, is_edge)
