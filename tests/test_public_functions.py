@@ -189,6 +189,7 @@ OTHERS = {
     "isotopic.read_counts": "a path",
     "isotopic.register": "a class",
     "evaluate.prevalence": "a model",
+    "plot.consensus": "the result of consensus",
     "plot.convergence": "models",
     "plot.palette": "a number",
     "plot.selection": "a table of scores",
