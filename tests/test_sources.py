@@ -17,7 +17,7 @@ from pyarrow import parquet
 from scipy import io as scipy_io
 from scipy import sparse
 
-from isotopic import NMF, open_blocks, read_counts
+from isotopic import NMF, FeatureOrderWarning, open_blocks, read_counts
 from isotopic.blocks import BlockedCounts
 from isotopic.blocks.block import SourceRows
 from isotopic.io import open_source
@@ -201,16 +201,25 @@ def test_formats_that_are_read_as_a_whole_need_scratch_within_a_limit(tmp_path):
     assert len(open_blocks(path, memory_limit="1 GB").blocks) == 1  # small enough
 
 
-def test_names_of_files_must_agree(tmp_path):
+def test_names_of_files_are_aligned(tmp_path):
     first, second = tmp_path / "a", tmp_path / "b"
     first.mkdir()
     second.mkdir()
     paths = [write_h5ad(first, COUNTS), write_h5ad(second, COUNTS)]
-    assert open_blocks(paths).sample_names.tolist() == SAMPLES * 2
+    plain = open_blocks(paths)
+    assert plain.sample_names.tolist() == SAMPLES * 2
+    settings = {"max_iter": 3, "tol": 0, "random_state": 0}
+    expected = NMF(2, **settings).fit(plain).components_
     data = anndata.read_h5ad(paths[1])
-    data.var_names = FEATURES[::-1]
+    data[:, ::-1].copy().write_h5ad(paths[1])
+    with pytest.warns(FeatureOrderWarning, match="another order than those of earlier blocks"):
+        blocks = open_blocks(paths)
+    assert blocks.feature_names.tolist() == FEATURES
+    assert blocks.sample_names.tolist() == SAMPLES * 2
+    np.testing.assert_array_equal(NMF(2, **settings).fit(blocks).components_, expected)
+    data.var_names = [name + "?" for name in FEATURES]
     data.write_h5ad(paths[1])
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match=r"should match those of earlier blocks"):
         open_blocks(paths)
 
 

@@ -12,7 +12,7 @@ from isotopic.arrays import Array
 from isotopic.blocks.block import Block, BlockError, Reordered, Stack, sample_names
 from isotopic.blocks.sources import (
     BlockOptions,
-    feature_names,
+    align_features,
     find_blocks,
     is_dask,
     is_dask_list,
@@ -150,15 +150,16 @@ def open_blocks(
     found = find_blocks(source, options)
     if not found:
         raise ValueError(f"{source!r:.200} has no row blocks.")
-    blocks = tuple(join_small(found, options))
-    widths = {block.shape[1]: block.name for block in blocks}
+    widths = {block.shape[1]: block.name for block in join_small(found, options)}
     if len(widths) > 1:
         said = " and ".join(f"{name} has {width}" for width, name in list(widths.items())[:2])
         raise BlockError(f"The blocks differ in their number of features: {said}.")
-    names = getattr(source, "var_names", None)  # of AnnData
-    if names is None and isinstance(source, Source):
+    found, names = align_features(found)
+    blocks = tuple(join_small(found, options))
+    if is_anndata(source):
+        names = np.asarray(source.var_names, dtype=object)
+    elif isinstance(source, Source):
         names = source.feature_names()
-    names = feature_names(blocks) if names is None else np.asarray(names, dtype=object)
     if client is None and (is_dask(source) or is_dask_list(source)):
         from isotopic.dask import current_client  # noqa: PLC0415 - an extra
 

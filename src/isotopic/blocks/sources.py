@@ -14,7 +14,15 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
-from isotopic.blocks.block import Block, BlockError, InMemory, SourceRows, Stack, errors_that_name
+from isotopic.blocks.block import (
+    Block,
+    BlockError,
+    InMemory,
+    Reordered,
+    SourceRows,
+    Stack,
+    errors_that_name,
+)
 from isotopic.containers import is_named, read_container
 from isotopic.io import TEXT_FORMATS, Options, Source, open_source
 from isotopic.io.hdf5 import is_zarr, open_hdf5, stored_source
@@ -23,6 +31,7 @@ from isotopic.io.npy import memory_map_source, open_csr_folder
 from isotopic.io.read import recognise
 from isotopic.io.source import LoadedSource, find_name_files, named
 from isotopic.io.triplets import looks_like_triplets
+from isotopic.names import order_by_name
 
 # A block costs as much as some entries for each feature, for sums of the size of the topics. So it
 # should have many more entries; but blocks are also what is read ahead, and what workers share.
@@ -297,26 +306,32 @@ def join_small(blocks: Sequence[Block], options: BlockOptions) -> Iterator[Block
     yield waiting[0] if len(waiting) == 1 else Stack(tuple(waiting))
 
 
-def feature_names(blocks: Sequence[Block]) -> Array | None:
-    """Return the names of the features, which must be the same in all files that have them."""
+def align_features(blocks: Sequence[Block]) -> tuple[list[Block], Array | None]:
+    """Return blocks with the features in the order of the first that names them, and the names."""
     names: Array | None = None
-    seen: set[Any] = set()
+    orders: dict[Any, Array | None] = {}  # by the file of names, which blocks can share
+    aligned: list[Block] = []
     for block in blocks:
-        for part in block.parts if isinstance(block, Stack) else (block,):
-            if isinstance(part, InMemory):
-                found = part.features
-            elif isinstance(part, SourceRows):
-                source = part.source
-                shared = source.names[1]  # files of a folder have one file of names
-                key = shared if isinstance(shared, str) else id(source)
-                if key in seen:
-                    continue
-                seen.add(key)
-                with errors_that_name(source.name):
-                    found = source.feature_names()
-            else:
-                found = None
-            if found is not None and names is not None and not np.array_equal(found, names):
-                raise BlockError(f"The feature names of {part.name} differ from those before it.")
+        key: Any = id(block)
+        if isinstance(block, SourceRows):
+            shared = block.source.names[1]
+            key = shared if isinstance(shared, str) else id(block.source)
+        if key not in orders:
+            found = _names_of_features(block)
             names = found if names is None else names
-    return names
+            try:
+                orders[key] = order_by_name(found, names, what=block.name, than="earlier blocks")
+            except ValueError as error:
+                raise BlockError(str(error)) from None
+        order = orders[key]
+        aligned.append(block if order is None else Reordered(block, order))
+    return aligned, names
+
+
+def _names_of_features(block: Block) -> Array | None:
+    if isinstance(block, InMemory):
+        return block.features
+    if isinstance(block, SourceRows):
+        with errors_that_name(block.source.name):
+            return block.source.feature_names()
+    return None
