@@ -519,7 +519,9 @@ def test_consensus_prints_tables_and_writes_the_model(counts, tmp_path, capsys):
         assert (tmp_path / "s" / name).read_bytes().startswith(b"\x89PNG")
     table = pd.read_csv(tmp_path / "s" / "numbers.csv")
     np.testing.assert_allclose(table["score"], found["table"]["score"])
-    assert isotopic.load(tmp_path / "s" / "model.isotopic").components_.shape[0] == 3
+    model = isotopic.load(tmp_path / "s" / "model.isotopic")
+    assert model.components_.shape[0] == 3
+    assert len(model.feature_names_in_) == model.components_.shape[1]
     assert "would be overwritten" in error_of(capsys, *command)
     assert main(list(map(str, command[:-2]))) == 0
     out = capsys.readouterr().out

@@ -89,14 +89,14 @@ def consensus(given: Namespace) -> int:
     numbers = component_numbers(given.components)
     output: Path | None = given.output
     model = options.make_model(given)
-    counts = reading.read_data(given.data, options.reading_settings(given)).counts
+    data = reading.read_data(given.data, options.reading_settings(given))
     with ExitStack() as stack:
         if output is not None:
             stack.enter_context(output_folder(output, _FILES, given.force))
         with library_errors_as_messages(), warnings_as_messages():
             found = run_consensus(
                 model,
-                counts,
+                data,
                 numbers,
                 n_runs=given.runs,
                 resampling=given.resampling,
