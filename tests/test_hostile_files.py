@@ -620,3 +620,20 @@ def test_copies_on_other_machines_are_compared_by_content(tmp_path):
     rewrite(path, lambda values: values[::-1])
     with pytest.raises(ValueError, match="it has changed since"):
         copy.load()
+
+
+@pytest.mark.parametrize("shape", [(10**12, 0), (0, 10**12)])
+def test_an_array_without_counts_claims_no_rows(tmp_path, shape):
+    with (tmp_path / "x.npy").open("wb") as file:
+        header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+    refuse(tmp_path / "x.npy", "promises 1,000,000,000,000 x 0|promises 0 x 1,000,000,000,000")
+
+
+def test_a_line_of_very_many_cells_is_read_in_seconds(tmp_path):
+    (tmp_path / "x.csv").write_text("s," + "0," * 10**5 + "1\n" + "x," + "0," * 10**5 + "1\n")
+    began = time.process_time()
+    with pytest.raises(ValueError, match="may be data"):
+        read_counts(tmp_path / "x.csv")
+    assert read_counts(tmp_path / "x.csv", header=False).counts.shape == (2, 10**5 + 1)
+    assert time.process_time() - began < 10

@@ -49,6 +49,7 @@ def open_npy(path: Path, options: Options) -> Source:
     promised = entries * dtype.itemsize
     if promised > held:
         raise ValueError(f"the header promises {promised:,} bytes; {held:,} follow")
+    check_shape(path, shape, options.max_size)
     order: Literal["C", "F"] = "F" if is_fortran else "C"
     source = NpySource(
         os.fspath(path), shape, entries, dtype.str, offset, order, can_read_rows=True

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 # Sentences have at least so many words, on average.
 PROSE_WORDS = 4
 
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d{2}")
 _SEPARATED = re.compile(r"\d{1,3}([,. ']\d{3})+([.,]\d+)?|\d+,\d+")
 _LEADING_ZERO = re.compile(r"0\d")  # 007 is a name
+_PADDED = re.compile(r"(^| )0\d")  # the same among cells
 
 
 def are_plain(cells: Sequence[str]) -> bool:
@@ -24,6 +27,26 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return are_plain([text])
+
+
+def column_kinds(rows: Sequence[Sequence[str]], first: int, last: int) -> list[str]:
+    """Return the kinds of the columns ``first:last`` of rows.
+
+    Tables may have very many columns, most of which are numbers: these are found together.
+    """
+    cells = [cell for row in rows for cell in row[first:last]]
+    is_whole = len(cells) == len(rows) * (last - first) and len(rows) > 0
+    if is_whole and are_plain(cells) and not _PADDED.search(" ".join(cells)):
+        try:
+            np.array(cells, dtype=np.float64)
+        except ValueError:
+            pass
+        else:
+            return ["number"] * (last - first)
+    if last - first == 1:
+        return [column_kind([row[first] for row in rows if len(row) > first])]
+    middle = (first + last) // 2
+    return column_kinds(rows, first, middle) + column_kinds(rows, middle, last)
 
 
 def column_kind(cells: Sequence[str]) -> str:

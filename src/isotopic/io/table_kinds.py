@@ -174,6 +174,9 @@ def _check_label(table: Table, label: int, columns: Sequence[int], options: Opti
 def _check_is_count(table: Table, column: int, n_columns: int) -> None:
     """Raise if a column of numbers is an identifier, a time or a label, by its name and values."""
     name = table.names[column].strip().lower()
+    is_identifier = name in _IDENTIFIERS or name.endswith(("_id", " id"))
+    if not (is_identifier or name in _TIMES or name in _LABELS or column == 0):
+        return
     cells = [cell for cell in table.cells(column) if cell.strip()]
     if table.kinds[column] != "number" or len(cells) < 2:
         return
@@ -182,7 +185,6 @@ def _check_is_count(table: Table, column: int, n_columns: int) -> None:
     is_distinct = is_whole and len(set(values)) == len(values)
     steps = {b - a for a, b in itertools.pairwise(values)}
     is_numbering = column == 0 and len(values) >= 5 and values[0] in (0, 1) and steps == {1}
-    is_identifier = name in _IDENTIFIERS or name.endswith(("_id", " id"))
     what = ""
     if is_numbering or (is_identifier and is_distinct):
         what = "numbers of rows or identifiers"

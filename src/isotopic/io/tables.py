@@ -14,7 +14,14 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.io.files import bare, extra, head_of, open_seekable, open_text
 from isotopic.io.limits import check_bytes
-from isotopic.io.numbers import PROSE_WORDS, are_plain, column_kind, is_number, not_a_number
+from isotopic.io.numbers import (
+    PROSE_WORDS,
+    are_plain,
+    column_kind,
+    column_kinds,
+    is_number,
+    not_a_number,
+)
 from isotopic.io.source import Options
 
 # Cells that are held at once, and rows that are read to recognise the table.
@@ -98,7 +105,9 @@ class DelimitedTable:
         with self._reader() as reader:
             rows = list(islice(reader, _HEAD + 1))
         self.has_header = not _is_data(rows[0]) if options.header is None else options.header
-        if options.header is None and self.has_header and _looks_like_data(rows[0], rows[1:]):
+        self.head = [row for row in (rows[1:] if self.has_header else rows[:_HEAD]) if row]
+        self.kinds = column_kinds(self.head, 0, len(rows[0]))
+        if options.header is None and self.has_header and _looks_like_data(rows[0], self.kinds):
             shown = self.delimiter.join(rows[0])
             raise ValueError(
                 f"line 1, {shown[:60]!r}, may be data or the names of columns. Say header=False "
@@ -106,8 +115,6 @@ class DelimitedTable:
                 "(--header yes) if it names the columns"
             )
         self.names = rows[0] if self.has_header else [f"x{i}" for i in range(len(rows[0]))]
-        self.head = [row for row in (rows[1:] if self.has_header else rows[:_HEAD]) if row]
-        self.kinds = [column_kind(self.cells(i)) for i in range(len(self.names))]
 
     def cells(self, column: int) -> list[str]:
         """Return the first cells of a column."""
@@ -160,12 +167,11 @@ def _is_counting(row: Sequence[str]) -> bool:
     return len(row) > 1 and list(row) == [str(i) for i in range(len(row))]
 
 
-def _looks_like_data(first: list[str], rows: Sequence[Sequence[str]]) -> bool:
+def _looks_like_data(first: list[str], kinds: Sequence[str]) -> bool:
     """Whether the first row may be data: numbers above numbers, or a sentence."""
     if any(len(cell.split()) > PROSE_WORDS for cell in first):
         return True
-    below = [[row[i] for row in rows if len(row) > i] for i in range(len(first))]
-    cells = [first[i] for i, column in enumerate(below) if column_kind(column) == "number"]
+    cells = [cell for cell, kind in zip(first, kinds, strict=True) if kind == "number"]
     if not cells or not all(map(is_number, cells)) or first[0] in _INDEX or _is_counting(first):
         return False
     values = [float(cell) for cell in cells]
