@@ -292,7 +292,7 @@ def test_two_fits_into_one_folder_do_not_mix(counts, tmp_path, capsys):
     with start_fit(counts, out, *endless) as first:
         while "iteration" not in first.stderr.readline():
             assert first.poll() is None
-        for command in (["fit", counts, "-k", "2"], ["demo"], ["select", counts, "-k", "2"]):
+        for command in (["fit", counts, "-k", "2"], ["demo"], ["consensus", counts, "-k", "2"]):
             capsys.readouterr()
             assert main([*command, "-o", str(out), "--force"]) == 2
             assert f"Process {first.pid} on " in capsys.readouterr().err
@@ -328,7 +328,7 @@ def test_a_full_disk_leaves_earlier_results_whole(tmp_path):
         ["fit", small, "-k", "2", "-o", out, *fast],
         ["transform", out, small, "-o", weights],
         ["report", out, "-o", page],
-        ["select", small, "-k", "2", "-o", chosen, *fast],
+        ["consensus", small, "-k", "2", "--runs", "2", "-o", chosen, *fast],
     ]
     assert [main(list(map(str, command))) for command in commands] == [0, 0, 0, 0]
     before = {str(p): p.read_bytes().hex() for f in (out, others, chosen) for p in f.iterdir()}
@@ -337,7 +337,7 @@ def test_a_full_disk_leaves_earlier_results_whole(tmp_path):
         ["convert", out, "--to", "PLSA", "-o", out, "--force"],
         ["transform", out, large, "-o", weights, "--force"],
         ["report", out, "-o", page, "--title", "other", "--force"],
-        ["select", small, "-k", "2:3", "-o", chosen, *fast],
+        ["consensus", small, "-k", "2:3", "--runs", "2", "-o", chosen, *fast],
         ["demo", "-k", "2", "-o", out, "--force"],
     ]
     given = json.dumps([commands, [out, others, chosen]], default=str)

@@ -3,12 +3,13 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 import isotopic
 from isotopic.cli.command import CommandExit, UsageError, help_page, suggest
-from isotopic.cli.output import InputError, as_json, printable
+from isotopic.cli.output import InputError, as_json, library_errors_as_messages, short
 
 #: The commands and what they do; each is a function of that name in a module of that name.
 COMMANDS = {
@@ -34,6 +35,8 @@ _EXAMPLES = """
     eval "$(_ISOTOPIC_COMPLETE=bash_source isotopic)"    completion (or zsh_source, fish_source)
     """
 _INTERRUPTED = 130
+_LONGEST = 1000  # letters of an error: more are cut, since a value can be of any length
+_DEBUG = "ISOTOPIC_DEBUG"  # with this variable, an unexpected error ends with its traceback
 
 
 def run(argv: Sequence[str] | None) -> int:
@@ -43,8 +46,10 @@ def run(argv: Sequence[str] | None) -> int:
             stream.reconfigure(errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = _dispatch(arguments)
-        sys.stdout.flush()
+        with library_errors_as_messages():
+            code = _dispatch(arguments)
+            if sys.stdout is not None:  # it can be closed
+                sys.stdout.flush()
     except KeyboardInterrupt:
         return _fail("Interrupted.", _INTERRUPTED, arguments)
     except CommandExit as end:
@@ -52,8 +57,13 @@ def run(argv: Sequence[str] | None) -> int:
     except InputError as error:
         return _fail(str(error), 2, arguments)
     except BrokenPipeError:  # the reader, such as head, has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more to flush
+        _discard_output()
         return 1
+    except Exception as error:
+        if _DEBUG in os.environ:
+            raise
+        what = f"{type(error).__name__}: {error}"
+        return _fail(f"Unexpected error ({what}). {_DEBUG}=1 shows where.", 2, arguments)
     return code
 
 
@@ -92,7 +102,18 @@ def _help_text() -> str:
 
 def _fail(message: str, code: int, arguments: Sequence[str]) -> int:
     """Print the error, also as JSON if that was asked for, and return the exit code."""
-    print(f"isotopic: error: {printable(message)}", file=sys.stderr)
-    if "--json" in arguments:
-        print(as_json({"error": message, "exit_code": code}))
+    try:
+        print(f"isotopic: error: {short(message, _LONGEST)}", file=sys.stderr)
+        if "--json" in arguments:
+            print(as_json({"error": message, "exit_code": code}))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:  # a closed pipe or a full disk: there is nobody to tell
+        _discard_output()
     return code
+
+
+def _discard_output() -> None:
+    """Let Python write what is left nowhere when it ends, since it cannot be written."""
+    with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())

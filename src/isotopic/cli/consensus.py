@@ -36,6 +36,7 @@ _COMPONENTS = replace(
     parse=str,
     is_required=True,
 )
+_MOST_NUMBERS = 10_000  # of components that one command tries
 _RUNS = Option("--runs", "Fits for each number of components.", "N", options.integer(2), default=20)
 _RESAMPLING = Option(
     "--resampling",
@@ -117,11 +118,13 @@ def component_numbers(text: str) -> list[int]:
     steps = re.fullmatch(r"(\d+):(\d+)(?::(\d+))?", text)
     if steps:
         first, last, step = (int(part or 1) for part in steps.groups())
-        found = list(range(first, last + 1, max(step, 1)))
+        found = list(range(first, last + 1, max(step, 1))[:_MOST_NUMBERS])
     elif re.fullmatch(r"\d+(,\d+)*", text):
         found = [int(part) for part in text.split(",")]
     else:
         found = []
+    if len(found) == _MOST_NUMBERS:
+        raise InputError(f"--components {text} asks for {_MOST_NUMBERS:,} numbers or more.")
     if not found or min(found) < 1:
         raise InputError(
             f"--components must be FIRST:LAST, FIRST:LAST:STEP or K,K,... with numbers of at least "

@@ -18,6 +18,7 @@ from isotopic.cli import constraints, options, reading
 from isotopic.cli.command import CommandExit, Option, UsageError, command
 from isotopic.cli.folder import CHECKPOINT, FILES, REPORT, Fit, output_folder, write_fit
 from isotopic.cli.output import (
+    InputError,
     as_json,
     library_errors_as_messages,
     print_message,
@@ -100,6 +101,8 @@ def fit(given: Namespace) -> int:
         reading.open_data(data, settings | {"keep_text": keep_text}, limit, output) as (X, counts),
     ):
         seconds = {"reading": time.perf_counter() - start}
+        if reading.describe_data(counts)["nonzeros"] == 0:
+            raise InputError(f"{data} has no counts: all entries are zero.")
         _print_data(reading.name_of(data), reading.describe_data(counts), settings, limit)
         model.set_params(**known_topics.parameters(counts.feature_names))
         seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given)

@@ -126,6 +126,8 @@ def library_errors_as_messages() -> Iterator[None]:
     """Raise the library's complaints about its input as :class:`InputError`."""
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         where = f"Cannot use {error.filename}: " if error.filename else ""
         raise InputError(f"{where}{error.strerror or error}") from error
@@ -133,6 +135,8 @@ def library_errors_as_messages() -> Iterator[None]:
         raise InputError(str(error)) from error
     except MemoryError as error:
         raise InputError(f"Not enough memory: {error}") from error
+    except RecursionError as error:
+        raise InputError("The input is nested too deeply.") from error
 
 
 def as_json(value: Any) -> str:

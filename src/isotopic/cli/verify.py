@@ -41,7 +41,7 @@ def verify(given: Namespace) -> int:
         X = reading.read_data(given.data, options.reading_settings(given)).counts
     with library_errors_as_messages():
         X = None if X is None else prepare_counts(X)
-    table = verify_claims(X, given.components)
+        table = verify_claims(X, given.components)
     print(as_json(_facts(table)) if given.json else str(table))
     return 0 if table.passed else 1
 
