@@ -66,7 +66,7 @@ def measure(settings: Settings) -> Iterator[Row]:
         split = _split(counts)
         large = name in LARGE
         yield from _own(split, name, settings.repetitions(2 if large else 3), 2 if large else None)
-        yield from _peers(split, name)
+        yield from peers(split, name)
         yield from _variational(split, name)
 
 
@@ -105,14 +105,14 @@ def _fit(split: Split, seed: int, **settings) -> tuple[float, float, int]:
     began = time.process_time()
     model = LDA(COMPONENTS, n_jobs=1, random_state=seed, **settings).fit(split.train)
     seconds = time.process_time() - began
-    return _perplexity(model, split), seconds, int(model.history_["passes"][-1])
+    return perplexity(model, split), seconds, int(model.history_["passes"][-1])
 
 
-def _perplexity(model: Any, split: Split) -> float:
+def perplexity(model: Any, split: Split) -> float:
     return float(np.exp(-completion_score(model, split.seen, split.hidden)))
 
 
-def _peers(split: Split, name: str) -> Iterator[Row]:
+def peers(split: Split, name: str) -> Iterator[Row]:
     for peer, load in (("tomotopy", _tomotopy), ("topica", _topica)):
         what = f"{name}, {peer}, {SWEEPS:,} Gibbs sweeps, learned priors"
         try:
@@ -124,7 +124,7 @@ def _peers(split: Split, name: str) -> Iterator[Row]:
         topics, alpha = fit(words(split.train), split.train.shape[1])
         seconds = time.process_time() - began
         model = _judged(topics, alpha, split.seen)
-        yield Row(what, _perplexity(model, split), detail=f"{seconds:.2f} s of one core")
+        yield Row(what, perplexity(model, split), detail=f"{seconds:.2f} s of one core")
 
 
 def _variational(split: Split, name: str) -> Iterator[Row]:
@@ -141,7 +141,7 @@ def _variational(split: Split, name: str) -> Iterator[Row]:
     seconds = time.process_time() - began
     yield Row(
         f"{what}, scikit-learn, {VARIATIONAL_ITERATIONS} batch iterations",
-        _perplexity(peer, split),
+        perplexity(peer, split),
         detail=f"{seconds:.2f} s of one core",
     )
 

@@ -16,6 +16,7 @@ from isotopic.counts import CountMatrix
 from isotopic.estimators.callbacks import Watcher
 from isotopic.estimators.checkpoint import CheckpointWriter
 from isotopic.fitted import Fitted
+from isotopic.fitted.calibration import calibrated
 from isotopic.fitted.reordering import with_features
 from isotopic.fitted.warm_start import problem_from_fitted, start_from_fitted
 from isotopic.init import Start, random_start, start_from_arrays, strategy_start
@@ -74,7 +75,7 @@ def best_solution(
             best = replace(best, interrupted=True)
             break
     assert best is not None
-    return replace(best, state=solver.finish(problem, best.state))
+    return calibrated(problem, replace(best, state=solver.finish(problem, best.state)))
 
 
 def make_starts(

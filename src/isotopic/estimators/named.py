@@ -132,7 +132,8 @@ class LDA(BaseTopicModel):
     -----
     Concentrations are learned after the first 20 passes, and then every 10. When they change, so
     does what is minimised: only under the variational estimate ``objective_`` is a bound that
-    includes them, and never rises.
+    includes them, and never rises. Under ``"cvb0"`` and ``"smoothed"`` a learned ``alpha_`` is
+    calibrated after the fit, on samples that are taken out of the topics' counts.
 
     References
     ----------

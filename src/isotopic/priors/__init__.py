@@ -52,13 +52,8 @@ A new prior is one file with a subclass of :class:`Prior`: ``docs/extending-prio
 
 from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import Bayesian
-from isotopic.priors.dirichlet import (
-    ESTIMATES,
-    CollapsedDirichlet,
-    Dirichlet,
-    DirichletMean,
-    DirichletMode,
-)
+from isotopic.priors.collapsed import ESTIMATES, CollapsedDirichlet
+from isotopic.priors.dirichlet import Dirichlet, DirichletMean, DirichletMode
 from isotopic.priors.gamma import Gamma
 from isotopic.priors.hyperparameters import Evidence, LearnsHyperparameters
 from isotopic.priors.norms import UnitNorm, row_norms

@@ -251,6 +251,7 @@ class Prior:
 
     learns: ClassVar[bool] = False  # whether hyperparameters are learned during the fit
     needs_squares: ClassVar[bool] = False  # whether that needs squared responsibilities
+    needs_calibration: ClassVar[bool] = False  # whether new samples need another concentration
 
     def with_updated_hyperparameters(self, evidence: Any) -> "Prior":
         """Return the prior with hyperparameters that fit the expected counts better."""
@@ -262,6 +263,10 @@ class Prior:
 
     def continuing(self, learned: Any) -> "Prior":
         """Return this prior with the hyperparameters of ``learned`` as those to start from."""
+        return self
+
+    def calibrated(self, factor: float) -> "Prior":
+        """Return the prior with a learned concentration times a factor, for new samples."""
         return self
 
     def hyperprior_term(self, columns: int) -> float:

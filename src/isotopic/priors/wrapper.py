@@ -96,6 +96,10 @@ class Wrapper(Prior):
         """Return the prior with hyperparameters that fit the counts of a histogram better."""
         return self.around(self.prior.with_histogram(histogram))
 
+    def calibrated(self, factor: float) -> Self:
+        """Return the prior with a learned concentration times a factor, for new samples."""
+        return self.around(self.prior.calibrated(factor))
+
     def changed_since(self, before: Any) -> bool:
         """Tell whether another update from the same counts would still change something."""
         return bool(self.prior.changed_since(before.prior))
