@@ -195,3 +195,10 @@ def test_links_lead_to_files_that_exist(page):
         link for link in links if "://" not in link and not (page.parent / link).resolve().exists()
     ]
     assert missing == []
+
+
+def test_promises_name_tests_that_exist():
+    code = "".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py"))
+    promised = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "reliability.md").read_text())
+    assert len(promised) > 50
+    assert set(promised) - set(re.findall(r"^def (test_\w+)\(", code, re.MULTILINE)) == set()
