@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from isotopic import LDA, NMF, PLSA, GammaPoisson, consensus, load
+from isotopic import LDA, NMF, PLSA, GammaPoisson, consensus, load, plot
 from isotopic.consensus import cluster_components
 from isotopic.consensus.choice import choose_number
 from isotopic.consensus.runs import resample
@@ -115,6 +115,17 @@ def test_the_number_can_be_overruled(four_topics):
     assert found.n_components == 5
     with pytest.raises(ValueError, match="n_components=9 was not tried"):
         found.at(9)
+
+
+def test_plots_show_the_chosen_number(four_topics):
+    pytest.importorskip("matplotlib")
+    found = consensus(quick(), four_topics, [3, 4, 5], n_runs=3, random_state=0, choose=3)
+    ax = plot.selection(found)
+    assert ax.lines[-1].get_xdata()[0] == 3
+    ax.figure.clear()
+    ax = plot.consensus(found)
+    assert ax.get_xlabel() == "3 components of 3 runs"
+    ax.figure.clear()
 
 
 def test_a_number_at_the_edge_of_the_range_warns(four_topics):

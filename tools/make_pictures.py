@@ -48,10 +48,11 @@ def corpus() -> None:
 
 def numbers() -> None:
     """Draw how a number of components is chosen."""
-    from isotopic.select import select_components  # noqa: PLC0415
+    from isotopic import consensus  # noqa: PLC0415
 
     kjv = datasets.load_kjv()
-    tried = select_components(LDA(tol=1e-2), kjv.data, [2, 4, 6, 8, 12, 16, 24, 32])
+    to_try = [2, 4, 6, 8, 12, 16, 24, 32]
+    tried = consensus(LDA(tol=1e-2), kjv.data, to_try, random_state=0)
     save(plot.selection(tried), "selection")
 
 

@@ -95,7 +95,8 @@ def selection(table: Any, *, chosen: int | None = None, ax: Axes | None = None) 
         With the columns ``n_components`` and ``score`` (higher is better), and optionally
         ``score_error`` and ``stability`` (1 if all fits find the same topics).
     chosen : int or None, default=None
-        The number to mark. The default is the one with the highest score.
+        The number to mark. The default is the one that a consensus chose, else the one with the
+        highest score.
     ax : matplotlib Axes or None, default=None
 
     Returns
@@ -103,7 +104,9 @@ def selection(table: Any, *, chosen: int | None = None, ax: Axes | None = None) 
     ax : matplotlib Axes
         The axes of the score. Those of the stability are ``ax.figure.axes[-1]``.
     """
-    table = getattr(table, "table", table)
+    if hasattr(table, "table"):  # the result of a consensus
+        chosen = table.n_components if chosen is None else chosen
+        table = table.table
     missing = [name for name in ("n_components", "score") if name not in table]
     if missing:
         raise ValueError(f"The table has no column {missing[0]!r}, only {list(table)}.")
@@ -124,8 +127,8 @@ def selection(table: Any, *, chosen: int | None = None, ax: Axes | None = None) 
         right = ax.twinx()
         stability = np.asarray(table["stability"])[order]
         right.plot(numbers, stability, color=orange, marker="s", markersize=4, linestyle="--")
-        right.set_ylim(0, 1.02)
-        right.set_ylabel("stability (cosine of matched topics)", color=orange)
+        right.set_ylim(min(0, float(stability.min()) - 0.02), 1.02)
+        right.set_ylabel("stability of the topics", color=orange)
         right.spines[["top", "left"]].set_visible(False)
         right.spines[["right", "bottom"]].set_color(FAINT)
         right.tick_params(color=FAINT)
