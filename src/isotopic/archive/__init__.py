@@ -6,6 +6,6 @@ compressed, so :func:`numpy.load` opens it too. The manifest holds a tree of pla
 and of classes that the caller names, so an untrusted file cannot run code.
 """
 
-from isotopic.archive.file import read, write
+from isotopic.archive.file import check, read, write
 
-__all__ = ["read", "write"]
+__all__ = ["check", "read", "write"]

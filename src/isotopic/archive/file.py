@@ -69,6 +69,11 @@ def write(
                 npy.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
+def check(kind: str, tree: Any, types: Mapping[str, type] | None = None) -> None:
+    """Raise as :func:`write` would if something in a tree cannot be saved, without a file."""
+    Encoder(types).encode(tree, (kind,))
+
+
 def read(
     path: str | os.PathLike[str],
     kind: str,

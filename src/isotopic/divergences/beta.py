@@ -6,6 +6,7 @@ With the product :math:`v` of weights and topics, its derivative is a difference
     \underbrace{x v^{\beta-2}}_{\text{numerator}}.
 """
 
+import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -50,7 +51,7 @@ class Beta(Majorized):
     def __post_init__(self) -> None:
         if isinstance(self.beta, bool) or not isinstance(self.beta, Real):
             raise TypeError(f"beta must be a number, not {self.beta!r}.")
-        if not np.isfinite(self.beta):
+        if not math.isfinite(self.beta):
             raise ValueError(f"beta must be finite, not {self.beta!r}.")
 
     @classmethod

@@ -28,11 +28,8 @@ from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callba
 from isotopic.estimators.constraints import constrain_topics
 from isotopic.estimators.data import read_data, read_new, warn_of_empty_samples
 from isotopic.estimators.fitted_model import FittedModel
-from isotopic.estimators.multistart import (
-    best_solution,
-    first_topics,
-    warn_unless_converged,
-)
+from isotopic.estimators.multistart import best_solution, first_topics, warn_unless_converged
+from isotopic.estimators.parameters import with_plain_parameters
 from isotopic.fitted import Fitted, inference
 from isotopic.fitted.fitting import Data, Fit
 from isotopic.fitted.online import Progress, learn_batch, split_batches
@@ -308,19 +305,26 @@ class BaseTopicModel(
         -------
         self
         """
-        self._validate_params()
-        with _restored_on_failure(self), use_threads(self.n_jobs):
+        plain = with_plain_parameters(self)
+        plain._validate_params()
+        with _restored_on_failure(self), use_threads(plain.n_jobs):
             fitted = getattr(self, "fitted_", None)
+            if fitted is not None and fitted.n_components != plain.n_components:
+                raise ValueError(
+                    f"n_components={plain.n_components}, but partial_fit continues a model with "
+                    f"{fitted.n_components} components. Set n_components back, or call fit."
+                )
             samples = {"sample_weight": sample_weight, "missing_mask": missing_mask}
             data = read_data(self, X, reset=fitted is None, **samples)
-            settings = self.solver if isinstance(self.solver, OnlineEM) else OnlineEM()
-            progress, size = None, getattr(self.solver, "batch_size", None)
+            plain = with_plain_parameters(self, data.feature_names)
+            settings = plain.solver if isinstance(plain.solver, OnlineEM) else OnlineEM()
+            progress, size = None, getattr(plain.solver, "batch_size", None)
             for counts, copies in split_batches(data.counts, data.copies, size):
-                batch = self._problem(Data(counts, copies, feature_names=data.feature_names))
+                batch = plain._problem(Data(counts, copies, feature_names=data.feature_names))
                 if progress is None and fitted is not None:
                     progress = Progress.of(fitted, batch.problem.X.shape[0])
-                seeds = generator(self.random_state).integers(2**63, size=(1, 2))
-                update = learn_batch(batch, progress, settings, seeds, partial(first_topics, self))
+                seeds = generator(plain.random_state).integers(2**63, size=(1, 2))
+                update = learn_batch(batch, progress, settings, seeds, partial(first_topics, plain))
                 progress = update.progress
             self.fitted_ = update.fitted()
         return self
@@ -335,21 +339,23 @@ class BaseTopicModel(
             data, solution = self._solve(X, checkpoint, where, metadata)
         if solution.interrupted:
             raise KeyboardInterrupt
-        warn_unless_converged(self, solution)
+        warn_unless_converged(self, solution, data.counts.feature_totals)
         return data
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _solve(
         self, X: Any, checkpoint: Any, where: dict[str, Any], metadata: dict[str, Any]
     ) -> tuple[Data, Solution[State]]:
-        self._validate_params()
-        with use_threads(self.n_jobs):
+        plain = with_plain_parameters(self)
+        plain._validate_params()
+        with use_threads(plain.n_jobs):
             data = read_data(self, X, reset=True, **where, **metadata)
-            fit = self._problem(data)
+            plain = with_plain_parameters(self, data.feature_names)
+            fit = plain._problem(data)
             with watchers(
                 self, X, data.counts, metadata, lambda state: {"fitted_": fit.fitted_at(state)}
             ) as callbacks:
-                solution = best_solution(self, fit.problem, data.used_rows, callbacks, checkpoint)
+                solution = best_solution(plain, fit.problem, data.used_rows, callbacks, checkpoint)
                 self.fitted_ = fit.fitted_at(
                     solution.state, history=solution.history, converged=solution.converged
                 )
@@ -376,6 +382,8 @@ class BaseTopicModel(
             if not isinstance(prior, Prior):
                 raise TypeError(f"A prior must be an object such as Dirichlet(0.1), not {prior!r}.")
         weights.check_shape((n_samples, self.n_components))
+        for prior in (weights, topics):
+            prior.check_range(data.counts.dtype)
         X, used_prior = data.used(weights)
         shape, names = (self.n_components, n_features), data.feature_names
         topics = constrain_topics(self, topics, shape, X.dtype, X.feature_totals, names)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from isotopic.divergences import BETA_NAMES, Beta, Divergence, KullbackLeibler
 from isotopic.estimators.base import BaseTopicModel
@@ -78,7 +78,7 @@ class BetaNMF(BaseTopicModel):
         "beta": [StrOptions(set(BETA_NAMES)), Real],
         "normalize": ["boolean"],
         "penalty": [StrOptions(set(_PENALTIES)), Lasso, LogPenalty, None],
-        "strength": [Real],
+        "strength": [Interval(Real, 0, None, closed="left")],
     }
 
     def _priors(self) -> tuple[Prior, Prior]:

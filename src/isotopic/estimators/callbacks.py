@@ -52,8 +52,8 @@ def watchers(
             )
     with ExitStack() as stack:
         if estimator.verbose:
-            every = int(estimator.verbose)
-            progress = show_progress(counts.total, estimator.max_iter, estimator.tol, every=every)
+            every, tol = int(estimator.verbose), float(estimator.tol)
+            progress = show_progress(counts.total, int(estimator.max_iter), tol, every=every)
             display = stack.enter_context(progress)
             callbacks.append(display)
             if isinstance(counts, BlockedCounts):

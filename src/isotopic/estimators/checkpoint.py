@@ -123,6 +123,8 @@ class CheckpointWriter:
     def __call__(self, at: Iteration[State]) -> None:
         """Write the state if enough time has passed."""
         self.rows.append((at.iteration, at.passes, at.seconds, at.objective, at.residual))
+        if len(self.rows) == 1:  # a state that cannot be saved is refused at once
+            archive.check("checkpoint", at.state, registered_types())
         if time.monotonic() - self.written >= self.seconds:
             history = np.array(self.rows, dtype=HISTORY)
             self._write(Solution(at.state, history, converged=False, interrupted=False))

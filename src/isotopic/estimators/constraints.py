@@ -9,6 +9,7 @@ import numpy as np
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.containers import align_table, is_named
+from isotopic.count_checks import LARGEST_TOTAL
 from isotopic.names import names_of_vector
 from isotopic.priors import Fixed, Posterior, Prior, WithFixedTopics, forbidding, row_norms, seeded
 
@@ -39,6 +40,10 @@ def constrain_topics(
         prior = forbidding(prior, mask)
     if model.seeds is not None:
         pseudo_counts = constraint_table("seeds", model.seeds, shape, feature_names, feature_totals)
+        if not pseudo_counts.sum() < LARGEST_TOTAL[np.dtype(dtype)]:
+            raise ValueError(
+                f"seeds are too large for {dtype}: they sum to {pseudo_counts.sum():.3g}."
+            )
         _check_seeds(pseudo_counts, mask, len(fixed))
         prior = seeded(prior, np.asfortranarray(pseudo_counts))
     if len(fixed) == shape[0]:

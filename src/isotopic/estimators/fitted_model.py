@@ -22,6 +22,7 @@ from isotopic.counts import CountMatrix
 from isotopic.estimators import persistence, reordering
 from isotopic.estimators.data import read_data, read_new
 from isotopic.estimators.documentation import documented
+from isotopic.estimators.parameters import plain_parameter
 from isotopic.fitted import Fitted, fitted_of, generation, inference, intervals, summaries
 from isotopic.fitted.value import check_likelihood
 from isotopic.priors import Posterior
@@ -335,10 +336,10 @@ class FittedModel:
                 stacklevel=7,
             )
             parameters["callbacks"] = None
-        return {
-            "parameters": {name: persistence.storable(v) for name, v in parameters.items()},
-            "fitted": getattr(self, "fitted_", None),
-        }
+        fitted = getattr(self, "fitted_", None)
+        names = getattr(fitted, "feature_names", None)
+        plain = {name: plain_parameter(name, v, names) for name, v in parameters.items()}
+        return {"parameters": plain, "fitted": fitted}
 
     @classmethod
     def __from_archive__(cls, content: dict[str, Any]) -> Self:

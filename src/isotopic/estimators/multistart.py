@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from isotopic import archive
 from isotopic.arrays import Array
 from isotopic.containers import align_table
 from isotopic.counts import CountMatrix
@@ -23,6 +24,7 @@ from isotopic.init import Start, random_start, start_from_arrays, strategy_start
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.random import generator
+from isotopic.registry import registered_types
 from isotopic.solvers import OnlineEM, Solution, choose_solver, solve
 from isotopic.solvers.batches import number_of_batches
 
@@ -42,6 +44,8 @@ def best_solution(
     solver, init = choose_solver(model.solver, problem), read_init(model)
     writer: CheckpointWriter | None = None
     if checkpoint is not None:  # before random numbers are drawn: the state is compared
+        parts = {"solver": solver, "weights": problem.weights, "topics": problem.topics}
+        archive.check("checkpoint", parts, registered_types())  # now, not after hours
         writer = CheckpointWriter(checkpoint, model, problem, init)
     seeds, first = generator(model.random_state).integers(2**63, size=(model.n_init, 2)), 0
     best: Solution[State] | None = None
@@ -152,26 +156,54 @@ def read_init(model: Any) -> Any:
     return weights, align_table("init topics", topics, features=names)
 
 
-def warn_unless_converged(model: Any, solution: Solution[State]) -> None:
+def warn_unless_converged(model: Any, solution: Solution[State], feature_totals: Array) -> None:
     """Warn if the data cannot be explained, or if there were too few iterations."""
-    name = type(model).__name__
-    if not np.isfinite(solution.state.objective):
+    name, state = type(model).__name__, solution.state
+    if not np.isfinite(state.objective):
         warnings.warn(
-            f"{name} ended with an objective of {solution.state.objective}: some counts cannot "
-            "be explained at all. Was the start zero where X is not, or is X too large or too "
-            "small for its precision? Try another init, or float64.",
+            f"{name} ended with an objective of {state.objective}. "
+            + _why_not_finite(state, feature_totals),
             ConvergenceWarning,
             stacklevel=4,
         )
+        return
     is_exact = model.tol == model.min_gain == 0 or model.max_iter == 0  # so many were asked for
     if solution.converged or is_exact or len(solution.history) < model.max_iter:
         return
+    reason = (
+        f"an update would still move {state.residual:.1e} of the counts, more than "
+        f"tol={float(model.tol):.1e}"
+    )
+    if np.isinf(state.residual):
+        reason = "the hyperparameters have not been learned yet, which begins after some passes"
     warnings.warn(
-        f"{name} stopped at max_iter={model.max_iter} before converging: an update would still "
-        f"move {solution.state.residual:.1e} of the counts, more than tol={float(model.tol):.1e}. "
-        "Raise max_iter or tol.",
+        f"{name} stopped at max_iter={model.max_iter} before converging: {reason}. Raise max_iter "
+        "or tol.",
         ConvergenceWarning,
         stacklevel=4,
+    )
+
+
+def _why_not_finite(state: State, feature_totals: Array) -> str:
+    """Return why the objective is not finite, as far as the state shows it, and what to do."""
+    if np.isnan(state.objective):
+        return (
+            "A number left the range of its precision. Give X as float64, scale it so that its "
+            "entries are not far from 1, or choose less extreme hyperparameters."
+        )
+    nowhere = (feature_totals > 0) & ~np.any(state.topics.effective, axis=0)
+    if nowhere.any():
+        return (
+            f"Some counts cannot be explained: X has counts of {np.count_nonzero(nowhere)} "
+            f"features (the first is feature {int(np.argmax(nowhere))}) that are zero in every "
+            "topic. Give a start, or fixed topics, that are positive there; under a prior, raise "
+            "the concentration of the topics (eta)."
+        )
+    return (
+        "Some counts cannot be explained: some samples have counts of features that none of their "
+        "topics has. Zeros of the start "
+        "stay zero, and small concentrations with estimate='map' or 'variational' make zeros: try "
+        "another init, or raise the concentrations."
     )
 
 

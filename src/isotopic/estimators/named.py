@@ -301,4 +301,8 @@ class PoissonFactorization(BaseTopicModel):
     }
 
     def _priors(self) -> tuple[Prior, Prior]:
-        return Gamma(self.shape, self.rate), Gamma(self.topic_shape, self.topic_rate)
+        weights = Gamma(self.shape, self.rate)
+        try:
+            return weights, Gamma(self.topic_shape, self.topic_rate)
+        except (TypeError, ValueError) as error:  # which begins with the name of the setting
+            raise type(error)(f"topic_{error}") from None

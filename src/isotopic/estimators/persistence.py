@@ -1,10 +1,7 @@
 """Files of fitted models, of this version and of older ones."""
 
 import os
-from numbers import Integral
 from typing import Any
-
-import numpy as np
 
 from isotopic import archive, divergences
 from isotopic.fitted import Fitted, Offsets, OnlineMemory
@@ -70,20 +67,6 @@ def _refuse_older(node: Any, version: int) -> Any:
         f"This checkpoint was written by an older isotopic (file format {version}), and this one "
         "cannot continue it. Delete the file to start again."
     )
-
-
-def storable(value: Any) -> Any:
-    """Return a parameter as something that a file can hold."""
-    if hasattr(value, "columns"):  # a data frame
-        return np.asarray(value)
-    if isinstance(value, (set, frozenset)):
-        return sorted(value, key=repr)
-    if isinstance(value, dict):
-        return {
-            int(key) if isinstance(key, Integral) else key: storable(item)
-            for key, item in value.items()
-        }
-    return value
 
 
 def _upgrade(node: Any, version: int) -> Any:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -10,6 +11,12 @@ from isotopic.arrays import Array, check_numbers
 from isotopic.kernels import ReadyTopics, distance, normalized, ready, row_sums
 from isotopic.registry import register
 from isotopic.row_inference import RowRule
+
+# Where quotients and powers of settings and counts stay finite, by the precision of the data.
+SETTING_RANGE = {
+    np.dtype(np.float32): (1e-15, 1e15),
+    np.dtype(np.float64): (1e-100, 1e100),
+}
 
 # The sums of the other factor: one number, or an array that broadcasts over this factor.
 Totals: TypeAlias = Array | float
@@ -220,6 +227,20 @@ class Prior:
                 raise ValueError(
                     f"{name} of shape {array.shape} does not fit a factor of shape {shape}. Give "
                     "one number, one per column, or an array of that shape."
+                )
+
+    def check_range(self, dtype: Any) -> None:
+        """Raise ValueError if a positive setting is too extreme for the precision of the data."""
+        least, most = SETTING_RANGE[np.dtype(dtype)]
+        for name, value in vars(self).items():
+            if not isinstance(value, (Real, np.ndarray, list, tuple)) or isinstance(value, bool):
+                continue
+            sizes = np.abs(np.asarray(value, np.float64))
+            if np.any((sizes > 0) & ((sizes < least) | (sizes > most))):
+                remedy = " or give X as float64." if np.dtype(dtype) == np.float32 else "."
+                raise ValueError(
+                    f"{name}={value!r:.100} of {type(self).__name__} is too extreme for "
+                    f"{dtype}: use numbers between {least:.0e} and {most:.0e}{remedy}"
                 )
 
     def rows(self, which: Array) -> Self:

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, as_numbers
 from isotopic.kernels import row_sums
 from isotopic.priors.base import Totals
 from isotopic.priors.hyperparameters import Evidence, LearnsHyperparameters
@@ -53,6 +53,12 @@ class Relevance(LinearPenalty, LearnsHyperparameters):
             raise ValueError(f"shape must be finite and larger than 1, not {self.shape!r}")
         if not 0 < self.scale_share < np.inf:
             raise ValueError(f"scale_share must be positive and finite, not {self.scale_share!r}")
+        strength = as_numbers("strength", self.strength)
+        if not (np.all((strength >= 0) & (strength < np.inf)) and np.isfinite(self.constant)):
+            raise ValueError(
+                f"strength and constant must be finite, and the strength at least 0, not "
+                f"{self.strength!r} and {self.constant!r}"
+            )
 
     def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Return the weights of each component, the samples and their counts, all summed."""

@@ -1,7 +1,9 @@
 """Solver, the base class of all solvers."""
 
-from dataclasses import replace
-from typing import Any, Generic, TypeVar
+import math
+from dataclasses import fields, is_dataclass, replace
+from numbers import Integral, Real
+from typing import Any, Generic, TypeVar, get_origin
 
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
@@ -58,3 +60,26 @@ class Solver(Generic[S]):
     def finish(self, problem: Problem, state: S) -> S:
         """Return the state that a fit keeps after its last step; :func:`solve` does not call it."""
         return state
+
+
+def check_settings(solver: Any) -> None:
+    """Raise if a whole number, a number or a solver among the settings is none.
+
+    The fields that a solver declares as ``int``, ``float`` or a solver are looked at.
+    """
+    for item in fields(solver) if is_dataclass(solver) else ():
+        value = getattr(solver, item.name)
+        kind = get_origin(item.type) or item.type
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if kind is int and not (is_number and isinstance(value, Integral)):
+            expected = "a whole number"
+        elif kind is float and not (is_number and math.isfinite(value)):
+            expected = "a finite number"
+        elif isinstance(kind, type) and issubclass(kind, Solver):
+            expected = "" if isinstance(value, Solver) else "a solver"
+            check_settings(value)
+        else:
+            continue
+        if expected:
+            name = type(solver).__name__
+            raise ValueError(f"{item.name} of {name} must be {expected}, not {value!r}.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -110,8 +111,10 @@ def check_batches(problem: Problem, name: str) -> None:
         )
 
 
-def check_batch_size(batch_size: Any) -> None:
-    """Raise ValueError unless it is a number of samples or None."""
+def check_batch_settings(batch_size: Any, seed: Any) -> None:
+    """Raise ValueError unless they are a number of samples or None, and a seed."""
+    if not (isinstance(seed, Integral) and not isinstance(seed, bool) and int(seed) >= 0):
+        raise ValueError(f"seed must be a whole number of at least 0, not {seed!r}.")
     whole = isinstance(batch_size, (int, np.integer)) and not isinstance(batch_size, bool)
     if batch_size is not None and not (whole and batch_size > 0):
         raise ValueError(f"batch_size must be a whole number of at least 1, not {batch_size!r}.")

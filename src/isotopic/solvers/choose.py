@@ -8,7 +8,7 @@ from isotopic.counts import CountMatrix
 from isotopic.problem import Problem
 from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
-from isotopic.solvers.base import Solver
+from isotopic.solvers.base import Solver, check_settings
 from isotopic.solvers.coordinate_descent import CoordinateDescent, TwoPhase, why_no_descent
 from isotopic.solvers.core_fold_in import CoreFoldIn, row_rule
 from isotopic.solvers.descent_fold_in import DescentFoldIn
@@ -56,6 +56,7 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
                 "solver must be a name or an object of a subclass of isotopic.Solver, such as "
                 f"JointEM(), not {solver!r}."
             )
+        check_settings(solver)
         chosen = solver
     elif solver not in SOLVERS:
         names = ", ".join(map(repr, SOLVERS))

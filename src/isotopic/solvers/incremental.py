@@ -10,7 +10,7 @@ from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.registry import register
 from isotopic.solvers.base import Solver
-from isotopic.solvers.batches import batches_of, check_batch_size, check_batches, stack_rows
+from isotopic.solvers.batches import batches_of, check_batch_settings, check_batches, stack_rows
 
 
 @register
@@ -53,7 +53,7 @@ class IncrementalEM(Solver[IncrementalState]):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_batch_size(self.batch_size)
+        check_batch_settings(self.batch_size, self.seed)
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError unless the counts of batches can be added."""

@@ -14,7 +14,7 @@ from isotopic.solvers.accelerated import FLOOR
 from isotopic.solvers.base import Solver
 from isotopic.solvers.batches import (
     batches_of,
-    check_batch_size,
+    check_batch_settings,
     check_batches,
     number_of_batches,
     stack_rows,
@@ -88,7 +88,7 @@ class OnlineEM(Solver[OnlineState]):
     earlier_passes: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
-        check_batch_size(self.batch_size)
+        check_batch_settings(self.batch_size, self.seed)
         if not (isinstance(self.delay, Real) and 1 <= self.delay < np.inf):
             raise ValueError(f"delay must be a number of at least 1, not {self.delay!r}")
         if not (isinstance(self.forgetting, Real) and 0.5 < self.forgetting <= 1):

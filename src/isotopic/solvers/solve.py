@@ -58,7 +58,8 @@ class Solution(Generic[S]):
         A row for each iteration: ``iteration``, ``passes`` over the data made to reach the
         iterate, ``seconds`` since the start, ``objective`` and optimality ``residual`` there.
     converged : bool
-        Whether the residual reached the tolerance, or the gain of a pass fell below its limit.
+        Whether the residual reached the tolerance, or the gain of a pass fell below its limit,
+        at a finite objective.
     interrupted : bool
         Whether Ctrl-C ended it. The state is that of the last complete iteration.
     """
@@ -159,7 +160,7 @@ def solve(
                 answer = callback(Iteration(*row, state))
                 is_stopped |= isinstance(answer, (bool, np.bool_)) and bool(answer)
             converged = _has_converged(rows, tol, least_gain)
-            if is_stopped or solver.is_done(state):
+            if is_stopped or solver.is_done(state) or _is_stuck(rows[-1], tol):
                 break
     except KeyboardInterrupt:
         interrupted = True
@@ -169,13 +170,18 @@ def solve(
 
 def _has_converged(rows: list[Row], tol: float, least_gain: float) -> bool:
     """Return whether the residual is small enough, or the last passes gained too little."""
-    residual = rows[-1][4]
+    _, _, _, objective, residual = rows[-1]
+    if not np.isfinite(objective):  # some counts are impossible, whatever the others do
+        return False
     if tol > 0 and residual <= tol:
         return True
     if least_gain <= 0 or len(rows) <= _WINDOW:
         return False
-    (_, passes, _, objective, _), (_, now_passes, _, now_objective, _) = (
-        rows[-1 - _WINDOW],
-        rows[-1],
-    )
-    return 0 <= (objective - now_objective) / (now_passes - passes) < least_gain
+    _, passes, _, earlier, _ = rows[-1 - _WINDOW]
+    return 0 <= (earlier - objective) / (rows[-1][1] - passes) < least_gain
+
+
+def _is_stuck(row: Row, tol: float) -> bool:
+    """Return whether the objective is not finite and further steps will not change that."""
+    _, _, _, objective, residual = row
+    return bool(tol > 0 and (np.isnan(objective) or (np.isinf(objective) and residual <= tol)))
