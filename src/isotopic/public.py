@@ -16,6 +16,7 @@ from isotopic.estimators import (
     PLSA,
     BetaNMF,
     Checkpoint,
+    CountsWarning,
     GammaPoisson,
     PoissonFactorization,
     SparseNMF,
@@ -24,6 +25,7 @@ from isotopic.estimators import (
     load,
 )
 from isotopic.fitted import Fitted
+from isotopic.fitted.inference import UnseenFeaturesWarning
 from isotopic.io import read_counts
 from isotopic.kernels import Counts, expected_counts
 from isotopic.match import match
@@ -76,6 +78,7 @@ __all__ = [
     "CoordinateDescent",
     "CountMatrix",
     "Counts",
+    "CountsWarning",
     "Decomposition",
     "Dirichlet",
     "Divergence",
@@ -106,6 +109,7 @@ __all__ = [
     "SparsityWarning",
     "TopicModel",
     "UnitNorm",
+    "UnseenFeaturesWarning",
     "beta_divergence",
     "bootstrap",
     "consensus",

@@ -3,6 +3,7 @@
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.beta import BetaNMF
 from isotopic.estimators.checkpoint import Checkpoint
+from isotopic.estimators.count_hints import CountsWarning
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson, PoissonFactorization
 from isotopic.estimators.persistence import load
 from isotopic.estimators.relevance import ARDNMF
@@ -18,6 +19,7 @@ __all__ = [
     "PLSA",
     "BetaNMF",
     "Checkpoint",
+    "CountsWarning",
     "GammaPoisson",
     "PoissonFactorization",
     "SparseNMF",

@@ -26,6 +26,7 @@ from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callbacks
 from isotopic.estimators.constraints import constrain_topics
+from isotopic.estimators.count_hints import warn_unless_counts
 from isotopic.estimators.data import read_data, read_new, warn_of_empty_samples
 from isotopic.estimators.fitted_model import FittedModel
 from isotopic.estimators.multistart import best_solution, first_topics, warn_unless_converged
@@ -240,11 +241,12 @@ class BaseTopicModel(
             p_{dv} \propto (\text{weights topics})_{dv}
 
         with each sample's inferred weights (the mean of a Bayesian side) and
-        :math:`\sum_v p_{dv} = 1`, so that all models are measured alike. The weights are inferred
-        from the counts that are scored, so more components rarely score lower: compare models of
-        one size by it, and choose the number of components with
-        :func:`~isotopic.consensus`. A model with another divergence than Kullback-Leibler
-        scores minus the mean divergence of an entry.
+        :math:`\sum_v p_{dv} = 1`, so that all models are measured alike. Counts of features that no
+        topic has are left out, with a warning. The weights are inferred from the counts that are
+        scored, so more components rarely score lower: compare models of one size by it, and choose
+        the number of components with :func:`~isotopic.consensus`, or with
+        ``scoring=evaluate.completion_scorer`` in ``GridSearchCV``. A model with another divergence
+        than Kullback-Leibler scores minus the mean divergence of an entry.
 
         %(arguments)s
 
@@ -317,6 +319,8 @@ class BaseTopicModel(
             samples = {"sample_weight": sample_weight, "missing_mask": missing_mask}
             data = read_data(self, X, reset=fitted is None, **samples)
             plain = with_plain_parameters(self, data.feature_names)
+            if fitted is None:
+                warn_unless_counts(plain, data.counts, stacklevel=3)
             settings = plain.solver if isinstance(plain.solver, OnlineEM) else OnlineEM()
             progress, size = None, getattr(plain.solver, "batch_size", None)
             for counts, copies in split_batches(data.counts, data.copies, size):
@@ -352,6 +356,7 @@ class BaseTopicModel(
             data = read_data(self, X, reset=True, **where, **metadata)
             plain = with_plain_parameters(self, data.feature_names)
             fit = plain._problem(data)
+            warn_unless_counts(plain, data.counts, stacklevel=6)
             with watchers(
                 self, X, data.counts, metadata, lambda state: {"fitted_": fit.fitted_at(state)}
             ) as callbacks:

@@ -18,6 +18,11 @@ from isotopic.priors import Fixed, Posterior
 from isotopic.problem import Problem
 from isotopic.solvers import choose_fold_in, solve
 
+
+class UnseenFeaturesWarning(UserWarning):
+    """Warns of counts that no topic explains, because their features were not fitted."""
+
+
 # Weights are inferred until an update moves less than this share of a sample's total.
 _TOL = 1e-6
 
@@ -88,7 +93,9 @@ def score(
 
     The weights are inferred from the same counts. With each sample's probabilities
     ``p = weights @ topics``, normalised, the score of a model of counts is
-    ``sum(X * log(p)) / sum(X)``. Other divergences have no probabilities.
+    ``sum(X * log(p)) / sum(X)``. Counts of features that no topic has are left out of both sums,
+    with a warning: they are impossible under every number of components. Other divergences have
+    no probabilities.
 
     Parameters
     ----------
@@ -102,13 +109,23 @@ def score(
         found = X.engine.total(_ScoreBlock(without_rows(fitted), offsets, copies), X.pieces)
     else:
         found = _score_rows(fitted, X, copies, offsets)
-    value, size, n_impossible = found.values.tolist()
+    value, size, n_impossible, left_out = found.values.tolist()
     if size == 0:
-        raise ValueError("X has no counts to score.")
+        known = " of features that a topic has" if left_out else ""
+        raise ValueError(f"X has no counts{known} to score.")
+    if left_out:
+        warnings.warn(
+            f"The score leaves out {left_out / (size + left_out):.2g} of the counts: no topic has "
+            "their features, which did not occur in the fitted samples. A prior on the topics, "
+            "such as LDA's eta, makes every feature possible.",
+            UnseenFeaturesWarning,
+            stacklevel=3,
+        )
     if n_impossible:
         warnings.warn(
-            f"The score is -inf: {n_impossible:.0f} samples have counts of features that no "
-            "topic has. A prior on the topics, such as LDA's eta, makes every feature possible.",
+            f"The score is -inf: {n_impossible:.0f} samples have counts of features that none of "
+            "their topics has. A prior on the topics, such as LDA's eta, makes every feature "
+            "possible.",
             UserWarning,
             stacklevel=3,
         )
@@ -145,14 +162,19 @@ def _score_rows(
 ) -> Added:
     """Infer the weights of samples, and score them.
 
-    Returns three sums: of all scores; of the counts (or entries) that they belong to; and of the
-    samples with a log-likelihood of minus infinity.
+    Returns four sums: of all scores; of the counts (or entries) that they belong to; of the samples
+    with a log-likelihood of minus infinity; and of the counts of features that no topic has.
     """
-    X = X.as_sparse()
-    weights, topics = infer(fitted, X, offsets, rows).mean, fitted.topics.mean.astype(X.dtype)
-    divergence = fitted.divergence
+    X, divergence, left_out = X.as_sparse(), fitted.divergence, 0.0
+    topics = fitted.topics.mean.astype(X.dtype)
+    if divergence.is_likelihood:
+        all_counts = X.sample_totals
+        X = X.only_features(np.any(topics, axis=0))
+        left_out = float((all_counts - X.sample_totals) @ copies)
+    weights = infer(fitted, X, offsets, rows).mean
     by_sample = divergence.row_scores(X, weights, topics)
     units = divergence.row_units(X)
     counted = (copies > 0) & (divergence.is_likelihood | (units > 0))
     n_impossible = np.count_nonzero(np.isneginf(by_sample[counted]))
-    return Added(np.array([by_sample[counted] @ copies[counted], units @ copies, n_impossible]))
+    sums = [by_sample[counted] @ copies[counted], units @ copies, n_impossible, left_out]
+    return Added(np.array(sums))

@@ -1,0 +1,127 @@
+"""Say it if data that a Bayesian model takes for counts was evidently transformed before.
+
+Every rule below has almost no false alarms: it looks for a pattern that continuous data does not
+have by chance. Whole numbers are always counts.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
+
+# So many samples and entries are looked at, and so many are needed to recognise a pattern.
+_MOST_SAMPLES = 500
+_FEWEST_SAMPLES, _FEWEST_ENTRIES, _FEWEST_UNITS = 8, 20, 5
+
+# Sums of rounded numbers agree to this, and counts that are computed back are whole numbers to
+# this, as multiples of the value.
+_SAME_SUM = 1e-4
+_WHOLE = 1e-3
+
+_LOGARITHMS: dict[str, Callable[[Array], Array]] = {
+    "log(1 + count)": np.expm1,
+    "log2(1 + count)": lambda values: np.exp2(values) - 1,
+    "log10(1 + count)": lambda values: 10.0**values - 1,
+}
+_INVERSES: dict[str, Callable[[Array], Array]] = {
+    **_LOGARITHMS,
+    "square roots of counts": np.square,
+}
+
+
+class CountsWarning(UserWarning):
+    """Warns of data that is not counts in a model whose prior is measured in counts."""
+
+
+def warn_unless_counts(model: Any, X: Any, *, stacklevel: int) -> None:
+    """Warn if a model with priors is given data that can be recognised as transformed counts.
+
+    Priors are compared with the counts of a sample, so their strength depends on the unit of X.
+    Point estimates do not: NMF and PLSA of such data are fits with other weights of the entries.
+    """
+    if not isinstance(X, CountMatrix) or not model._divergence.is_likelihood:
+        return
+    if not any(prior.is_bayesian or prior.learns for prior in model._priors()):
+        return
+    found = transformation_of(X)
+    if found:
+        warnings.warn(
+            f"X does not look like counts, but like {found}. {type(model).__name__} measures its "
+            "priors in counts, so their strength, what is learned of them and the uncertainty "
+            "depend on that scale. Give the counts themselves; a Poisson model takes the depth of "
+            "the samples as size_factors. NMF and PLSA have no prior that could be misled.",
+            CountsWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def transformation_of(X: CountMatrix) -> str:
+    """Return how the counts were evidently transformed; empty if that cannot be told."""
+    values = X.stored[X.stored > 0] if not X.is_sparse else X.values
+    if len(values) < _FEWEST_ENTRIES or np.array_equal(np.rint(values), values):
+        return ""
+    sparse = X.as_sparse()
+    # A single entry has the sum that it was scaled to, whatever it was.
+    present = np.flatnonzero(np.diff(sparse.row_starts) > 1)
+    if len(present) < _FEWEST_SAMPLES:
+        return ""
+    step = -(-len(present) // _MOST_SAMPLES)
+    rows = sparse.rows(present[::step])
+    return _describe_sums(rows) or _describe_values(rows)
+
+
+def _describe_sums(rows: CountMatrix) -> str:
+    """Recognise samples that were scaled to the same sum, or to the same length."""
+    values = rows.values.astype(np.float64)
+    with np.errstate(over="ignore"):
+        candidates = {
+            "samples that were divided by their sums (each sums to {:.4g})": values,
+            "samples of unit length, such as tf-idf (each has the length {:.4g})": values**2,
+            **{
+                f"{name} of samples with the same sum ({{:.4g}})": inverse(values)
+                for name, inverse in _LOGARITHMS.items()
+            },
+        }
+    for description, parts in candidates.items():
+        sums = np.add.reduceat(parts, rows.row_starts[:-1])
+        if np.isfinite(sums).all() and np.ptp(sums) <= _SAME_SUM * sums.mean():
+            mean = float(sums.mean())
+            return description.format(mean**0.5 if "length" in description else mean)
+    return ""
+
+
+def _describe_values(rows: CountMatrix) -> str:
+    """Recognise logarithms and roots of whole numbers, and multiples of them."""
+    values, starts = rows.values.astype(np.float64), rows.row_starts
+    with np.errstate(over="ignore"):
+        for name, inverse in _INVERSES.items():
+            if _are_counts(inverse(values)):
+                return name
+    by_row = np.minimum.reduceat(values, starts[:-1])
+    if _are_multiples(values, np.repeat(by_row, np.diff(starts)), by_row):
+        return "counts that were divided by a number for each sample"
+    by_feature = np.full(rows.shape[1], np.inf)
+    np.minimum.at(by_feature, rows.features, values)
+    units = by_feature[rows.features]
+    if _are_multiples(values, units, by_feature[np.isfinite(by_feature)]):
+        return "counts that were multiplied by a number for each feature, such as tf-idf"
+    return ""
+
+
+def _are_counts(values: Array) -> bool:
+    """Tell whether all values are whole numbers of at least one, but for rounding."""
+    whole = np.rint(values)
+    is_whole = np.abs(values - whole) <= _WHOLE * np.minimum(whole, 100)
+    return bool(np.isfinite(values).all() and (whole >= 1).all() and is_whole.all())
+
+
+def _are_multiples(values: Array, units: Array, distinct: Array) -> bool:
+    """Tell whether values are whole multiples of units, which differ from each other."""
+    multiples = values / units
+    n_larger = np.count_nonzero(multiples > 1.5)
+    differ = len(np.unique(np.round(distinct / distinct.max(), 6))) >= _FEWEST_UNITS
+    return bool(differ and n_larger >= _FEWEST_ENTRIES and _are_counts(multiples))
