@@ -18,7 +18,6 @@ from isotopic import (
     SparseNMF,
     UnseenFeaturesWarning,
     evaluate,
-    select_components,
 )
 
 MODELS = [NMF, PLSA, LDA, GammaPoisson, PoissonFactorization, SparseNMF, BetaNMF]
@@ -90,21 +89,6 @@ def test_document_completion_does_not_grow_with_the_number_of_components():
     few, many = (NMF(k, tol=1e-3, random_state=0).fit(train) for k in (3, 25))
     assert many.score(test[:, :]) > few.score(test)
     assert evaluate.completion_scorer(many, test) < evaluate.completion_scorer(few, test)
-
-
-def test_document_completion_agrees_with_select_components():
-    X = counts(120)
-    chosen = select_components(NMF(tol=1e-2), X, [1, 3], n_repeats=2, test_size=0.3)
-    search = GridSearchCV(
-        NMF(tol=1e-2, random_state=0),
-        {"n_components": [1, 3]},
-        scoring=evaluate.completion_scorer,
-        cv=3,
-    ).fit(X)
-    assert chosen.best == search.best_params_["n_components"]
-    np.testing.assert_allclose(
-        chosen.scores.mean(axis=1), search.cv_results_["mean_test_score"], rtol=0.1
-    )
 
 
 def test_document_completion_works_in_a_pipeline_and_in_other_processes():

@@ -30,7 +30,7 @@ from isotopic.estimators.count_hints import warn_unless_counts
 from isotopic.estimators.data import read_data, read_new, warn_of_empty_samples
 from isotopic.estimators.fitted_model import FittedModel
 from isotopic.estimators.multistart import best_solution, first_topics, warn_unless_converged
-from isotopic.estimators.parameters import with_plain_parameters
+from isotopic.estimators.parameters import plain_parameter, with_plain_parameters
 from isotopic.fitted import Fitted, inference
 from isotopic.fitted.fitting import Data, Fit
 from isotopic.fitted.online import Progress, learn_batch, split_batches
@@ -318,7 +318,7 @@ class BaseTopicModel(
                 )
             samples = {"sample_weight": sample_weight, "missing_mask": missing_mask}
             data = read_data(self, X, reset=fitted is None, **samples)
-            plain = with_plain_parameters(self, data.feature_names)
+            plain = with_plain_parameters(self)  # with the names of the features
             if fitted is None:
                 warn_unless_counts(plain, data.counts, stacklevel=3)
             settings = plain.solver if isinstance(plain.solver, OnlineEM) else OnlineEM()
@@ -354,7 +354,7 @@ class BaseTopicModel(
         plain._validate_params()
         with use_threads(plain.n_jobs):
             data = read_data(self, X, reset=True, **where, **metadata)
-            plain = with_plain_parameters(self, data.feature_names)
+            plain = with_plain_parameters(self)  # with the names of the features
             fit = plain._problem(data)
             warn_unless_counts(plain, data.counts, stacklevel=6)
             with watchers(
@@ -386,12 +386,14 @@ class BaseTopicModel(
         for prior in (weights, topics):
             if not isinstance(prior, Prior):
                 raise TypeError(f"A prior must be an object such as Dirichlet(0.1), not {prior!r}.")
+        weights = plain_parameter("weights", weights)
         weights.check_shape((n_samples, self.n_components))
-        for prior in (weights, topics):
+        for prior in (weights, plain_parameter("topics", topics)):
             prior.check_range(data.counts.dtype)
         X, used_prior = data.used(weights)
         shape, names = (self.n_components, n_features), data.feature_names
         topics = constrain_topics(self, topics, shape, X.dtype, X.feature_totals, names)
+        topics = plain_parameter("topics", topics)
         has_other_norm = topics.is_learned and topics.norm not in (None, 1.0)
         if data.offsets.fixed_weights is not None and has_other_norm:
             raise ValueError(

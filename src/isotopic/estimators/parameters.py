@@ -20,24 +20,25 @@ from isotopic.divergences import Divergence
 from isotopic.priors import Prior
 from isotopic.solvers import Solver
 
-# Tables that are matched with the names of the features when the topics' prior is made.
-_TABLES = {"fixed_topics", "seeds", "forbidden"}
 
-
-def with_plain_parameters(model: Any, feature_names: Any = None) -> Any:
+def with_plain_parameters(model: Any) -> Any:
     """Return a copy of an estimator, with what it has fitted, whose parameters are plain values.
 
-    Columns of data frames that have the names of the features are put into their order.
+    Tables and vectors with labels stay: they are aligned with the data where they are read.
     """
     plain = copy(model)
     for name, value in model.get_params(deep=False).items():
-        if not (name in _TABLES and hasattr(value, "columns")):
-            setattr(plain, name, plain_parameter(name, value, feature_names))
+        setattr(plain, name, plain_parameter(name, value, keep_labels=True))
     return plain
 
 
-def plain_parameter(name: str, value: Any, feature_names: Any = None) -> Any:
+def plain_parameter(
+    name: str, value: Any, feature_names: Any = None, *, keep_labels: bool = False
+) -> Any:
     """Return the value of a parameter as numbers, text, NumPy arrays, lists and dicts of those.
+
+    Labels that are the names of the features are put into their order, or with ``keep_labels``
+    tables and vectors that have labels are left alone.
 
     Raises
     ------
@@ -47,38 +48,45 @@ def plain_parameter(name: str, value: Any, feature_names: Any = None) -> Any:
     if isinstance(value, Iterator):
         raise TypeError(f"{name} is an iterator, which can be read only once. Give a list.")
     if isinstance(value, (Prior, Solver, Divergence)) and is_dataclass(value):
-        return _plain_object(value)
+        return _plain_object(value, feature_names, keep_labels)
     if hasattr(value, "columns") or (hasattr(value, "index") and hasattr(value, "to_numpy")):
+        if keep_labels:
+            return value
         value = _in_order_of(feature_names, value)
     if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
         return _plain_array(value)
     if isinstance(value, (Number, Decimal)):
         return _plain_number(name, value)
     if isinstance(value, Collection) and not isinstance(value, (str, bytes)):
-        return _plain_collection(name, value, feature_names)
+        return _plain_collection(name, value, feature_names, keep_labels)
     return value
 
 
-def _plain_collection(name: str, value: Any, feature_names: Any) -> Any:
+def _plain_collection(name: str, value: Any, feature_names: Any, keep_labels: bool) -> Any:
+    def plain(key: Any, item: Any) -> Any:
+        place = f"{name}[{key!r}]"
+        return plain_parameter(place, item, feature_names, keep_labels=keep_labels)
+
     if isinstance(value, Mapping):
-        return {_plain_key(k): plain_parameter(f"{name}[{k!r}]", v) for k, v in value.items()}
+        return {_plain_key(key): plain(key, item) for key, item in value.items()}
     items = sorted(value, key=repr) if isinstance(value, AbstractSet) else value
-    plain = [plain_parameter(f"{name}[{i}]", v, feature_names) for i, v in enumerate(items)]
-    return tuple(plain) if isinstance(value, tuple) else plain
+    made = [plain(i, item) for i, item in enumerate(items)]
+    return tuple(made) if isinstance(value, tuple) else made
 
 
 def _plain_key(key: Any) -> Any:
     return int(key) if isinstance(key, Integral) else key
 
 
-def _plain_object(value: Any) -> Any:
+def _plain_object(value: Any, feature_names: Any, keep_labels: bool) -> Any:
     """Return a prior, a solver or a divergence whose settings are plain values."""
     changed = {}
     for item in fields(value):
         given = getattr(value, item.name)
-        plain = plain_parameter(item.name, given) if item.init else given
-        if plain is not given:
-            changed[item.name] = plain
+        if item.init:
+            plain = plain_parameter(item.name, given, feature_names, keep_labels=keep_labels)
+            if plain is not given:
+                changed[item.name] = plain
     return replace(value, **changed) if changed else value
 
 

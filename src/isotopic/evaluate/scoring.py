@@ -30,10 +30,9 @@ def completion_scorer(
     .. math:: \sum_{dv} x_{dv} \log p_{dv} \Big/ \sum_{dv} x_{dv}, \qquad
         p_{dv} = \sum_k \mathrm{E}[h_{dk}] w_{kv}
 
-    Unlike ``model.score`` this does not grow with the number of components. It is measured as
-    :func:`~isotopic.select_components` does: weights without a prior get that of LDA,
-    :math:`\mathrm{Dir}(1 / K)`, because a point estimate may exclude what the other part contains,
-    and features that no topic has are left out, whatever the number of components.
+    Unlike ``model.score`` this does not grow with the number of components. Weights without a prior
+    get that of LDA, :math:`\mathrm{Dir}(1 / K)`, because a point estimate may exclude what the
+    other part contains. Features that no topic has are left out, whatever the number of components.
 
     Parameters
     ----------

@@ -30,7 +30,8 @@ def problem_from_fitted(problem: Problem, fitted: Fitted, rows: Array | None = N
     topics = problem.topics.continuing(innermost(fitted.topics_prior))
     problem = replace(problem, weights=weights, topics=topics)
     # A fitted value does not hold the self-contribution of counts, which new samples do not have.
-    if weights.needs_squares or topics.needs_squares:
+    has_some = not np.array_equal(fitted.weights.effective, fitted.weights.mean)
+    if has_some and (weights.needs_squares or topics.needs_squares):
         for _ in range(_SELF_CONTRIBUTION_ESTIMATES):
             problem = _with_self_contribution(problem, start_from_fitted(problem, fitted, rows))
     return problem
