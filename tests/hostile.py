@@ -306,10 +306,8 @@ OTHER_FEATURES = {
     "more-features": Bad(lambda: np.ones((2, 6)), "6 features.*5 features"),
     "samples-as-features": Bad(lambda: sparse.csr_array(counts().T), "6 features.*5 features"),
     "one-feature": Bad(lambda: counts()[:, :1], "1 features.*5 features"),
-    "other-order": Bad(lambda: frame()[NAMES[::-1]], "order"),
     "other-names": Bad(lambda: frame().rename(columns={"cup": "cap"}), "unseen.*\n.*cap"),
     "name-missing": Bad(lambda: frame().drop(columns="cup"), "missing.*\n.*cup"),
-    "other-order-in-polars": Bad(lambda: pl.DataFrame(counts(), schema=NAMES[::-1]), "order"),
 }
 
 
