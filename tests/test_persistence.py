@@ -360,6 +360,20 @@ def test_a_checkpoint_of_other_samples_is_refused(rng, tmp_path):
         path.unlink()
 
 
+def test_a_checkpoint_of_other_row_blocks_is_refused(tmp_path):
+    """Also if all sums are the same: these are ones and zeros with the same margins."""
+    rows = np.array([[1.0, 0, 1], [0, 1, 1], [1, 1, 0], [0, 1, 1]])
+    model, path = NMF(2, max_iter=2, tol=0, random_state=0), tmp_path / "fit"
+    model.fit(isotopic.open_blocks([rows, rows]), checkpoint=path)
+    model.fit(isotopic.open_blocks([rows, rows]), checkpoint=path)
+    other = rows.copy()
+    other[:2, :2] = rows[1::-1, :2]
+    assert np.array_equal(other.sum(axis=0), rows.sum(axis=0))
+    assert np.array_equal(other.sum(axis=1), rows.sum(axis=1))
+    with pytest.raises(ValueError, match="other data"):
+        model.fit(isotopic.open_blocks([other, rows]), checkpoint=path)
+
+
 @given(st.data())
 def test_a_digest_sees_every_entry(data):
     """Two values have the same digest if and only if they have the same content."""

@@ -129,7 +129,9 @@ class BlockedCounts:
 
     def identity(self) -> list[Array]:
         """Return arrays that differ for different data."""
-        return [self.sample_totals, self.feature_totals, np.array(self.saturated_divergence)]
+        checksums = [piece.facts.checksum for piece in self.pieces if piece.facts is not None]
+        sums = [self.sample_totals, self.feature_totals, np.array(self.saturated_divergence)]
+        return [*sums, np.array(checksums)]
 
     def equal_shares(self, n_components: int) -> EqualShares:
         """Return each sample's total, divided equally among the components."""
