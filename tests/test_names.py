@@ -533,3 +533,17 @@ def test_rows_of_zeros_without_names_are_ordinary(frame, model):
     frame.iloc[3] = 0
     NMF(2, **SETTINGS).fit_transform(frame)
     evaluate.completion_perplexity(model, frame)
+
+
+# --------------------------------------------------------------------------------------------------
+# Files of models
+# --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.filterwarnings("ignore::isotopic.FeatureOrderWarning")
+def test_a_saved_model_keeps_the_order_of_its_tables(rng, frame, tmp_path, name):
+    model = TABLES[name](as_table(rng, frame).iloc[:, TURNED]).fit(frame)
+    model.save(tmp_path / "model")
+    again = isotopic.load(tmp_path / "model").fit(frame)
+    np.testing.assert_allclose(again.components_, model.components_, rtol=1e-9)
