@@ -40,6 +40,7 @@ def test_what_is_found_is_written_by_convention(adata, tmp_path):
 
 
 def test_x_itself_and_another_key(adata):
+    adata.X = adata.layers["counts"].copy()
     model = fit_anndata(adata, LDA(2, alpha=[0.1, 0.2], **SETTINGS), key="mine")
     np.testing.assert_array_equal(adata.obsm["X_mine"], model.weights_)
     assert adata.uns["mine"]["params"]["model"] == "LDA"

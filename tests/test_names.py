@@ -155,6 +155,7 @@ METHODS = {
     "coherence": evaluate.coherence,
     "differential": lambda model, X: evaluate.differential(model, X).rates,
     "completion_perplexity": evaluate.completion_perplexity,
+    "completion_scorer": evaluate.completion_scorer,
     "completion_score": lambda model, X: evaluate.completion_score(model, model.read_counts(X), X),
 }
 OF_BLOCKS = ("transform", "score", "perplexity")

@@ -121,6 +121,7 @@ OF_COUNTS = {
     "evaluate.coherence": lambda X: evaluate.coherence(fitted(), X),
     "evaluate.completion_perplexity": lambda X: evaluate.completion_perplexity(fitted(), X),
     "evaluate.completion_score": lambda X: evaluate.completion_score(fitted(), X, X),
+    "evaluate.completion_scorer": lambda X: evaluate.completion_scorer(fitted(), X),
     "evaluate.differential": lambda X: evaluate.differential(fitted(), X).rates,
     "evaluate.distinctive_terms": lambda X: evaluate.distinctive_terms(fitted(), X)["lfc"],
     "evaluate.split_counts": lambda X: evaluate.split_counts(X, random_state=0)[0].toarray(),

@@ -69,7 +69,7 @@ def completion_scorer(
     fitted = _with_prior_on_weights(fitted_of(model))
     topics = normalized(fitted.topics.mean.astype(np.float64))
     known = np.any(topics, axis=0)
-    counts = CountMatrix.of(X).as_sparse().only_features(known)
+    counts = CountMatrix.of(X, feature_names=fitted.feature_names).as_sparse().only_features(known)
     entries = (counts.values, counts.features, counts.row_starts)
     parts = split_counts(
         sparse.csr_array(entries, shape=counts.shape), held_out=held_out, random_state=random_state
