@@ -445,6 +445,7 @@ def descended(
     *,
     sweeps: int,
     repeats: Array | None = None,
+    padded: Array | None = None,
 ) -> Array:
     r"""Return factors after sweeps of coordinate descent over the entries of each row.
 
@@ -455,18 +456,21 @@ def descended(
 
     by one safeguarded Newton step for each :math:`h_k` in turn, ``sweeps`` times over, beginning
     with ``factors`` (rows x components). No step makes the objective of its row larger. ``X`` has
-    the counts or the transposed counts, and ``others`` are columns x components.
+    the counts or the transposed counts, and ``others`` are columns x components; ``padded`` are
+    the same as the core reads them, if they are at hand (:class:`ReadyTopics`).
     """
     if len(others) != X.shape[1]:  # the core believes the features of X
         raise ValueError(f"factors of {len(others)} columns do not fit X, which has {X.shape[1]}")
-    factors, others = np.ascontiguousarray(factors), np.ascontiguousarray(others)
+    factors = np.ascontiguousarray(factors)
+    if padded is None:
+        padded = native.pad_topics(np.ascontiguousarray(others), current_threads())
     slopes = np.ascontiguousarray(np.broadcast_to(slopes, factors.shape[1]), np.float64)
     to = np.empty_like(factors)
     native.descend(
         X.row_starts,
         X.features,
         X.values,
-        others,
+        padded,
         slopes,
         None if repeats is None else np.ascontiguousarray(repeats, np.float64),
         sweeps,

@@ -211,6 +211,13 @@ void bind_expected_counts(nb::module_& m) {
         "log_likelihoods"_a.noconvert(), "workspace"_a, "threads"_a);
 }
 
+template <class T> void require_padded(const In2<T>& topics, size_t components) {
+    require(components > 0 &&
+                int64_t(topics.shape(1)) == padded_components<T>(int64_t(components)) &&
+                reinterpret_cast<uintptr_t>(topics.data()) % 64 == 0,
+            "topics are not padded for this number of components: see pad_topics");
+}
+
 // Returns whether all rows lie within the entries.
 bool lie_within(const In<int64_t>& starts, const In<int64_t>& ends, size_t n_entries) {
     for (size_t d = 0; d < starts.size(); ++d)
@@ -241,10 +248,7 @@ template <class T> void bind_row_pass(nb::module_& m) {
            In2<T> weights, In2<T> topics, Out2<T> weight_counts, Out<double> log_likelihoods,
            int threads) {
             const size_t rows = weights.shape(0), components = weights.shape(1);
-            require(components > 0 &&
-                        int64_t(topics.shape(1)) == padded_components<T>(int64_t(components)) &&
-                        reinterpret_cast<uintptr_t>(topics.data()) % 64 == 0,
-                    "topics are not padded for the components of the weights");
+            require_padded<T>(topics, components);
             require(row_starts.size() == rows && row_ends.size() == rows &&
                         features.size() == values.size() &&
                         lie_within(row_starts, row_ends, values.size()),
@@ -281,10 +285,7 @@ template <class T> void bind_infer(nb::module_& m) {
            In<double> schedule, Out2<T> counts, std::optional<Out2<T>> squares,
            Out<double> log_likelihoods, Out<double> residuals, Out<int64_t> updates, int threads) {
             const size_t rows = counts.shape(0), components = counts.shape(1);
-            require(components > 0 &&
-                        int64_t(topics.shape(1)) == padded_components<T>(int64_t(components)) &&
-                        reinterpret_cast<uintptr_t>(topics.data()) % 64 == 0,
-                    "topics are not padded for the components of the counts");
+            require_padded<T>(topics, components);
             require(row_starts.size() == rows && row_ends.size() == rows &&
                         features.size() == values.size() &&
                         lie_within(row_starts, row_ends, values.size()),
@@ -346,8 +347,8 @@ template <class T> void bind_descend(nb::module_& m) {
            In<double> slopes, std::optional<In<double>> repeats, int sweeps, In2<T> from,
            Out2<T> to, int threads) {
             const size_t rows = from.shape(0), components = from.shape(1);
-            require(components > 0 && others.shape(1) == components && slopes.size() == components,
-                    "from, others and slopes differ in components");
+            require_padded<T>(others, components);
+            require(slopes.size() == components, "from and slopes differ in components");
             require(row_starts.size() == rows + 1 && ascends(row_starts, values.size()) &&
                         features.size() == values.size(),
                     "row_starts, features and values do not fit");
@@ -356,6 +357,7 @@ template <class T> void bind_descend(nb::module_& m) {
             require(sweeps >= 0, "sweeps is negative");
             const Descent<T> descent{
                 .components = int64_t(components),
+                .padded = int64_t(others.shape(1)),
                 .sweeps = sweeps,
                 .row_starts = row_starts.data(),
                 .features = features.data(),
@@ -367,7 +369,7 @@ template <class T> void bind_descend(nb::module_& m) {
                 .to = to.data(),
             };
             run(threads, [&](const Execution& execution) {
-                return descend<T>(descent, int64_t(rows), int64_t(others.shape(0)), execution);
+                return descend<T>(descent, int64_t(rows), execution);
             });
         },
         "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),

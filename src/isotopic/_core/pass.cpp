@@ -414,19 +414,21 @@ bool squared_shares(const SquaredShares<T>& shares, int64_t rows, const Executio
     });
 }
 
+// Returns the memory for the entries of the longest row: counts, products and gathered factors.
 template <class T>
-bool descend(Descent<T> descent, int64_t rows, int64_t n_features, const Execution& execution) {
-    const Kernels<T>& kernels = kernels_of<T>(current_level());
-    const Padded<T> others =
-        pad_topics<T>(n_features, descent.components, descent.others, execution.threads);
-    descent.padded = padded_components<T>(descent.components);
-    descent.others = others.get();
-
+static size_t sample_bytes(const int64_t* starts, const int64_t* ends, int64_t rows,
+                           int64_t padded) {
+    const int64_t lanes = kernels_of<T>(current_level()).lanes;
     int64_t longest = 1;
-    for (int64_t d = 0; d < rows; ++d)
-        longest = std::max(longest, descent.row_starts[d + 1] - descent.row_starts[d]);
-    const int64_t stride = ceil_div(longest, kernels.lanes) * kernels.lanes;
-    Buffers buffers(size_t(stride * (descent.padded + 2)) * sizeof(T));
+    for (int64_t d = 0; d < rows; ++d) longest = std::max(longest, ends[d] - starts[d]);
+    return size_t(ceil_div(longest, lanes) * lanes * (padded + 2)) * sizeof(T);
+}
+
+template <class T>
+bool descend(const Descent<T>& descent, int64_t rows, const Execution& execution) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    Buffers buffers(
+        sample_bytes<T>(descent.row_starts, descent.row_starts + 1, rows, descent.padded));
     return run_in_chunks(rows, chunk_rows, execution, [&](int64_t begin, int64_t end) {
         void* memory = buffers.take();
         kernels.descend(descent, begin, end, static_cast<T*>(memory));
@@ -437,12 +439,9 @@ bool descend(Descent<T> descent, int64_t rows, int64_t n_features, const Executi
 template <class T>
 bool infer(const Inference<T>& inference, int64_t rows, const Execution& execution) {
     const Kernels<T>& kernels = kernels_of<T>(current_level());
-    int64_t longest = 1;
-    for (int64_t d = 0; d < rows; ++d)
-        longest = std::max(longest, inference.row_ends[d] - inference.row_starts[d]);
-    const int64_t stride = ceil_div(longest, kernels.lanes) * kernels.lanes;
-    Buffers buffers(size_t(6 * ceil_div(inference.components, 8) * 8) * sizeof(double) +
-                    size_t(stride * (inference.padded + 2)) * sizeof(T));
+    const size_t tables = size_t(6 * ceil_div(inference.components, 8) * 8) * sizeof(double);
+    Buffers buffers(
+        tables + sample_bytes<T>(inference.row_starts, inference.row_ends, rows, inference.padded));
     return run_in_chunks(rows, chunk_rows, execution, [&](int64_t begin, int64_t end) {
         void* memory = buffers.take();
         kernels.infer(inference, begin, end, memory);
@@ -484,7 +483,7 @@ bool select_topics(const Selection& selection, int64_t rows, const Execution& ex
     template void normalize(const Table<const T>&, bool, const double*, T*, int);                \
     template void extrapolate(const Extrapolation<T>&, int64_t, int);                            \
     template bool squared_shares(const SquaredShares<T>&, int64_t, const Execution&);            \
-    template bool descend(Descent<T>, int64_t, int64_t, const Execution&);                       \
+    template bool descend(const Descent<T>&, int64_t, const Execution&);                         \
     template bool infer(const Inference<T>&, int64_t, const Execution&);
 ISOTOPIC_INSTANTIATE(float)
 ISOTOPIC_INSTANTIATE(double)

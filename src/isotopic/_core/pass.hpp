@@ -121,11 +121,9 @@ void extrapolate(const Extrapolation<T>& extrapolation, int64_t rows, int thread
 template <class T>
 bool squared_shares(const SquaredShares<T>& shares, int64_t rows, const Execution& execution);
 
-// Here the `others` of the descent, those of n_features features, are not padded.
 template <class T>
-bool descend(Descent<T> descent, int64_t rows, int64_t n_features, const Execution& execution);
+bool descend(const Descent<T>& descent, int64_t rows, const Execution& execution);
 
-// Here `padded` is that of the padded topics.
 template <class T>
 bool infer(const Inference<T>& inference, int64_t rows, const Execution& execution);
 

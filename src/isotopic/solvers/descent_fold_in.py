@@ -93,7 +93,14 @@ class DescentFoldIn(Solver[DescentFoldInState]):
         for begin in range(0, len(state.moving), _GROUP):
             which = state.moving[begin : begin + _GROUP]
             X = _select_rows(state.X, which)
-            weights = descended(X, state.weights[which], others, state.slopes, sweeps=_SWEEPS)
+            weights = descended(
+                X,
+                state.weights[which],
+                others,
+                state.slopes,
+                sweeps=_SWEEPS,
+                padded=state.table.padded,
+            )
             weights = rescale(weights, state.slopes, X.sample_totals)
             scale = X.sample_totals[:, np.newaxis] if problem.weights.is_normalized else 1.0
             counts, state.log_likelihoods[which] = rows_pass(X.view(), weights / scale, state.table)
