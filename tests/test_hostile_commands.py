@@ -103,7 +103,7 @@ COMMANDS = [
     [*FIT, "--feature-names", "nowhere"],
     [*FIT, "--sample-names", "emptydir"],
     ["fit", "a.txt", "-o", "out", "--min-df", "0.9", "--max-df", "0.1"],
-    ["fit", "a.txt", "-o", "out", "--stop-words", "italian"],
+    ["fit", "a.txt", "-o", "out", "--stop-words", "klingon"],
     *(["consensus", "c.csv", "-k", k] for k in ("1:99999999999", LONG, "0", "", "5:2", "99")),
     ["consensus", "c.csv", "-k", "2", "-o", "c.csv"],
     *(["report", "fit", "-o", path, "--force"] for path in ("emptydir", "nowhere/x", "pipe", "")),
