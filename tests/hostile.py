@@ -691,10 +691,6 @@ BAD_CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "inverse_transform-complex": (lambda m: m.inverse_transform([[1j, 1]]), "(?i)complex"),
     "inverse_transform-texts": (lambda m: m.inverse_transform([["a", "b"]]), "string"),
     "inverse_transform-none": (lambda m: m.inverse_transform(None), "None|2D"),
-    "inverse_transform-sparse": (
-        lambda m: m.inverse_transform(sparse.csr_array(np.ones((3, 2)))),
-        "(?i)sparse",
-    ),
     "inverse_transform-empty": (lambda m: m.inverse_transform(np.ones((0, 2))), "0 sample"),
     "score-without-counts": (lambda m: m.score(np.zeros((2, 5))), "no counts"),
     "score-weights-leave-no-counts": (
