@@ -108,3 +108,10 @@ def test_the_hint_can_be_silenced_by_its_class():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CountsWarning)
         LDA(3, **SETTINGS).fit(COUNTS / TOTALS)
+
+
+def test_large_values_whose_exponentials_overflow_are_no_logarithms(rng):
+    X = rng.random((8, 6)) * 1e5 + 800.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert transformation_of(CountMatrix(X)) == ""

@@ -4,6 +4,7 @@ import io
 import json
 import tempfile
 import zipfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +16,23 @@ from problems import random_counts
 from sklearn.base import clone
 
 import isotopic
-from isotopic import LDA, NMF, PLSA, BetaNMF, GammaPoisson, OnlineEM, SparseNMF
+from isotopic import (
+    LDA,
+    NMF,
+    PLSA,
+    Accelerated,
+    BetaNMF,
+    Gamma,
+    GammaPoisson,
+    OnlineEM,
+    Simplex,
+    SparseNMF,
+)
+from isotopic.counts import CountMatrix
+from isotopic.estimators.saved_state import check_saved_state
+from isotopic.init import random_start
+from isotopic.problem import Problem
+from isotopic.solvers import solve
 
 X = random_counts(np.random.default_rng(0))
 SIZES = {"size_factors": np.linspace(0.5, 2, 12)}
@@ -182,3 +199,18 @@ def test_a_damaged_checkpoint_is_refused_or_usable(tmp_path, data):
             raise
         return
     check_usable(more)
+
+
+@pytest.mark.parametrize("change", [np.ravel, np.float32], ids=["shape", "precision"])
+def test_earlier_counts_of_another_form_are_refused(change):
+    problem = Problem(Gamma(0.5, 0.5), Simplex(), CountMatrix(X), 2)
+    start = random_start(problem, np.random.default_rng(0))
+    found = solve(problem, Accelerated(), start, max_iter=3)
+    seeds = np.zeros((1, 2), np.int64)
+    saved = {"seeds": seeds, "number": 0, "best": None, "here": found}
+    check_saved_state(saved, problem, 1)
+    previous = found.state.previous
+    damaged_counts = previous._replace(weights=change(previous.weights))
+    state = replace(found.state, previous=damaged_counts)
+    with pytest.raises(ValueError, match=r"previous\.weights"):
+        check_saved_state({**saved, "here": replace(found, state=state)}, problem, 1)

@@ -88,7 +88,8 @@ def _describe_sums(rows: CountMatrix) -> str:
         }
     for description, parts in candidates.items():
         sums = np.add.reduceat(parts, rows.row_starts[:-1])
-        if np.isfinite(sums).all() and np.ptp(sums) <= _SAME_SUM * sums.mean():
+        is_real = np.isfinite(sums).all() and (sums > 0).all()  # squares can underflow to zero
+        if is_real and np.ptp(sums) <= _SAME_SUM * sums.mean():
             mean = float(sums.mean())
             return description.format(mean**0.5 if "length" in description else mean)
     return ""
@@ -114,9 +115,11 @@ def _describe_values(rows: CountMatrix) -> str:
 
 def _are_counts(values: Array) -> bool:
     """Tell whether all values are whole numbers of at least one, but for rounding."""
+    if not np.isfinite(values).all():  # the inverse of a logarithm overflows for ordinary values
+        return False
     whole = np.rint(values)
     is_whole = np.abs(values - whole) <= _WHOLE * np.minimum(whole, 100)
-    return bool(np.isfinite(values).all() and (whole >= 1).all() and is_whole.all())
+    return bool((whole >= 1).all() and is_whole.all())
 
 
 def _are_multiples(values: Array, units: Array, distinct: Array) -> bool:

@@ -17,6 +17,9 @@ _FIT = {"model": str, "settings": dict, "start": str, "data": str, "priors": str
 # Numbers that are never negative, by the end of their place.
 _NONNEGATIVE = (".passes", ".residual", ".next_update", ".momentum", ".floor", ".steps")
 
+# Expected counts of both sides, at the present point and at the one before.
+_COUNTS = ("counts.weights", "counts.topics", "previous.weights", "previous.topics")
+
 # Arrays that can hold negative numbers: parts of an objective, and differences.
 _SIGNED = ("terms", "explained", "numerator")
 
@@ -58,6 +61,7 @@ def _check_solution(name: str, solution: Any, problem: Problem) -> None:
     for place, value in _walk(f"{name}.state", state):
         if isinstance(value, np.ndarray):
             _check_array(place, value, shapes)
+            _check_counts(place, value, state.topics.mean.dtype, shapes)
         elif ".sums." in place:  # of a pass over row blocks, which leaves out what is not needed
             continue
         elif np.isnan(value) or (value < 0 and place.endswith(_NONNEGATIVE)):
@@ -101,6 +105,17 @@ def _check_array(place: str, array: Any, shapes: set[tuple[int, int]]) -> None:
     is_empty_sum = array.size == 0 and ".sums." in place
     if not (is_right or is_empty_sum or place.endswith(".terms")):  # which are only summed
         raise ValueError(f"{place} has shape {array.shape}, which does not match the data.")
+
+
+def _check_counts(place: str, array: Any, dtype: Any, shapes: set[tuple[int, int]]) -> None:
+    """Raise unless expected counts are matrices in the precision of the state."""
+    if not place.endswith(_COUNTS) or array.size == 0:
+        return
+    if array.shape not in shapes or array.dtype != dtype:
+        raise ValueError(
+            f"{place} is an array of {array.dtype} of shape {array.shape}, which does not match "
+            "the data."
+        )
 
 
 def _walk(place: str, value: Any) -> Iterator[tuple[str, Any]]:
