@@ -110,8 +110,9 @@ def test_the_hint_can_be_silenced_by_its_class():
         LDA(3, **SETTINGS).fit(COUNTS / TOTALS)
 
 
-def test_large_values_whose_exponentials_overflow_are_no_logarithms(rng):
-    X = rng.random((8, 6)) * 1e5 + 800.0
+@pytest.mark.parametrize("least", [0.0, 290.0, 700.0, 1000.0, 1e5, 1e200])
+def test_large_values_whose_exponentials_overflow_are_no_logarithms(rng, least):
+    X = rng.random((8, 6)) * max(20.0, least / 1e3) + least
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert transformation_of(CountMatrix(X)) == ""

@@ -27,6 +27,9 @@ _LOGARITHMS: dict[str, Callable[[Array], Array]] = {
     "log2(1 + count)": lambda values: np.exp2(values) - 1,
     "log10(1 + count)": lambda values: 10.0**values - 1,
 }
+# The largest number that may be a count: far larger ones have no digits after the point to tell.
+_LARGEST_COUNT = 1e12
+
 _INVERSES: dict[str, Callable[[Array], Array]] = {
     **_LOGARITHMS,
     "square roots of counts": np.square,
@@ -71,21 +74,21 @@ def transformation_of(X: CountMatrix) -> str:
         return ""
     step = -(-len(present) // _MOST_SAMPLES)
     rows = sparse.rows(present[::step])
-    return _describe_sums(rows) or _describe_values(rows)
+    with np.errstate(over="ignore", invalid="ignore"):  # of exponentials, and their sums
+        return _describe_sums(rows) or _describe_values(rows)
 
 
 def _describe_sums(rows: CountMatrix) -> str:
     """Recognise samples that were scaled to the same sum, or to the same length."""
     values = rows.values.astype(np.float64)
-    with np.errstate(over="ignore"):
-        candidates = {
-            "samples that were divided by their sums (each sums to {:.4g})": values,
-            "samples of unit length, such as tf-idf (each has the length {:.4g})": values**2,
-            **{
-                f"{name} of samples with the same sum ({{:.4g}})": inverse(values)
-                for name, inverse in _LOGARITHMS.items()
-            },
-        }
+    candidates = {
+        "samples that were divided by their sums (each sums to {:.4g})": values,
+        "samples of unit length, such as tf-idf (each has the length {:.4g})": values**2,
+        **{
+            f"{name} of samples with the same sum ({{:.4g}})": inverse(values)
+            for name, inverse in _LOGARITHMS.items()
+        },
+    }
     for description, parts in candidates.items():
         sums = np.add.reduceat(parts, rows.row_starts[:-1])
         is_real = np.isfinite(sums).all() and (sums > 0).all()  # squares can underflow to zero
@@ -98,10 +101,9 @@ def _describe_sums(rows: CountMatrix) -> str:
 def _describe_values(rows: CountMatrix) -> str:
     """Recognise logarithms and roots of whole numbers, and multiples of them."""
     values, starts = rows.values.astype(np.float64), rows.row_starts
-    with np.errstate(over="ignore"):
-        for name, inverse in _INVERSES.items():
-            if _are_counts(inverse(values)):
-                return name
+    for name, inverse in _INVERSES.items():
+        if _are_counts(inverse(values)):
+            return name
     by_row = np.minimum.reduceat(values, starts[:-1])
     if _are_multiples(values, np.repeat(by_row, np.diff(starts)), by_row):
         return "counts that were divided by a number for each sample"
@@ -115,7 +117,7 @@ def _describe_values(rows: CountMatrix) -> str:
 
 def _are_counts(values: Array) -> bool:
     """Tell whether all values are whole numbers of at least one, but for rounding."""
-    if not np.isfinite(values).all():  # the inverse of a logarithm overflows for ordinary values
+    if not (values < _LARGEST_COUNT).all():
         return False
     whole = np.rint(values)
     is_whole = np.abs(values - whole) <= _WHOLE * np.minimum(whole, 100)
