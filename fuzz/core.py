@@ -227,9 +227,10 @@ def an_extrapolation_agrees(case: Table) -> None:
         ours, theirs = twice(
             kernels.extrapolated, latest, previous, totals, momentum=0.9, floor=1e-6
         )
-    close = 1e-5 if case.dtype == "float32" else 1e-7  # its powers are good to 1e-8 or so
+    # Powers are good to 1e-8 or so, in single precision to 1e-6; sums of many columns to less.
+    close = 1e-5 + 1e-9 * case.columns if case.dtype == "float32" else 1e-7
     np.testing.assert_allclose(ours, theirs, close, float(np.finfo(case.dtype).tiny))
-    np.testing.assert_allclose(ours.sum(axis=1, dtype=np.float64), totals, 1e-5)
+    np.testing.assert_allclose(ours.sum(axis=1, dtype=np.float64), totals, close + 1e-5)
 
 
 def a_descent_agrees(case: Counts) -> None:
