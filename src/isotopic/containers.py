@@ -123,23 +123,23 @@ def _align_series(what: str, given: Any, features: Array | None, samples: Array 
 
 
 def is_named(X: Any) -> bool:
-    """Whether ``X`` is a container that may have names, rather than an array."""
+    """Return whether ``X`` is a container that may have names, rather than an array."""
     has_matrix = isinstance(X, NamedMatrix) or hasattr(type(X), "named_matrix")
     return has_matrix or is_frame(X) or is_anndata(X) or _is_arrow(X)
 
 
 def is_frame(X: Any) -> bool:
-    """Whether ``X`` is a data frame of pandas or polars."""
+    """Return whether ``X`` is a data frame of pandas or polars."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def _is_arrow(X: Any) -> bool:
-    """Whether ``X`` is a table of Arrow."""
+    """Return whether ``X`` is a table of Arrow."""
     return hasattr(X, "column_names") and hasattr(X, "to_pandas")
 
 
 def is_anndata(X: Any) -> bool:
-    """Whether ``X`` is an AnnData object."""
+    """Return whether ``X`` is an AnnData object."""
     is_theirs = type(X).__module__.partition(".")[0] == "anndata"
     return is_theirs and hasattr(X, "var_names") and hasattr(X, "obs_names")
 

@@ -83,7 +83,7 @@ def order_by_name(
 
 
 def is_same_order(found: Array | None, expected: Array | None) -> bool:
-    """Whether there is nothing to align: equal names, or one side has none."""
+    """Return whether there is nothing to align: equal names, or one side has none."""
     return found is None or expected is None or np.array_equal(found, expected)
 
 

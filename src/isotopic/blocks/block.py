@@ -199,13 +199,13 @@ def load_in_place(block: Block, dtype: DTypeLike, buffers: Buffers) -> CountMatr
 
 
 def is_unchanged(block: Block) -> bool:
-    """Whether the files of a block, if it has any, are as they were when they were opened."""
+    """Return whether the files of a block, if any, are unchanged since they were opened."""
     parts = block.parts if isinstance(block, Stack) else (block,)
     return all(part.source.is_unchanged for part in parts if isinstance(part, SourceRows))
 
 
 def can_load_in_place(block: Block) -> bool:
-    """Whether :func:`load_in_place` can load a block, with no memory but that of its counts."""
+    """Return whether :func:`load_in_place` can load a block without extra memory."""
     return _parts_in_place(block) is not None
 
 

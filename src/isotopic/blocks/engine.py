@@ -90,7 +90,7 @@ class BlockCache:
         self._sample_totals[piece.number] = X.sample_totals
 
     def would_keep(self, piece: PlacedBlock) -> bool:
-        """Whether a sparse block would stay."""
+        """Return whether a sparse block would stay."""
         if piece.facts is None:
             return False
         entry = np.dtype(piece.facts.dtype).itemsize + np.dtype(np.int32).itemsize

@@ -168,7 +168,7 @@ def open_blocks(
 
 
 def is_blocks(X: Any) -> bool:
-    """Whether ``X`` is read block by block rather than as a matrix."""
+    """Return whether ``X`` is read block by block rather than as a matrix."""
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return False
     if isinstance(X, (Blocks, Source, str, os.PathLike, Iterator)) or is_dask(X):

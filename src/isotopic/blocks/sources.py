@@ -76,12 +76,12 @@ class BlockOptions:
 
 
 def is_dask(X: Any) -> bool:
-    """Whether ``X`` is a Dask collection."""
+    """Return whether ``X`` is a Dask collection."""
     return hasattr(X, "__dask_graph__") and callable(X.__dask_graph__)
 
 
 def is_dask_list(X: Any) -> bool:
-    """Whether ``X`` is a list of Dask collections."""
+    """Return whether ``X`` is a list of Dask collections."""
     return isinstance(X, (list, tuple)) and len(X) > 0 and all(map(is_dask, X))
 
 
@@ -91,7 +91,7 @@ def module_of(X: Any) -> str:
 
 
 def is_part(part: Any) -> bool:
-    """Whether an item of a list is a block of rows rather than a row."""
+    """Return whether an item of a list is a block of rows rather than a row."""
     is_path = isinstance(part, (str, os.PathLike))
     is_matrix = sparse.issparse(part) or (isinstance(part, np.ndarray) and part.ndim == 2)
     return is_path or is_matrix or is_dask(part)

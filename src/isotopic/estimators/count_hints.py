@@ -116,7 +116,7 @@ def _describe_values(rows: CountMatrix) -> str:
 
 
 def _are_counts(values: Array) -> bool:
-    """Tell whether all values are whole numbers of at least one, but for rounding."""
+    """Return whether all values are whole numbers of at least one, but for rounding."""
     if not (values < _LARGEST_COUNT).all():
         return False
     whole = np.rint(values)
@@ -125,7 +125,7 @@ def _are_counts(values: Array) -> bool:
 
 
 def _are_multiples(values: Array, units: Array, distinct: Array) -> bool:
-    """Tell whether values are whole multiples of units, which differ from each other."""
+    """Return whether values are whole multiples of units, which differ from each other."""
     multiples = values / units
     n_larger = np.count_nonzero(multiples > 1.5)
     differ = len(np.unique(np.round(distinct / distinct.max(), 6))) >= _FEWEST_UNITS

@@ -313,7 +313,7 @@ def _check_sums(name: str, factor: Array) -> None:
 
 
 def _have_shape(posterior: Posterior, shape: tuple[int, ...]) -> bool:
-    """Tell whether all arrays of a posterior are matrices of numbers of that shape."""
+    """Return whether all arrays of a posterior are matrices of numbers of that shape."""
     arrays = [getattr(posterior, item.name) for item in fields(Posterior)]
     return all(
         array is None

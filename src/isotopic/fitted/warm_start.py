@@ -148,7 +148,7 @@ class _Source:
         return absorbed(problem, shares, by_topic.copy("K"), totals)
 
     def explains_all(self, start: Start) -> bool:
-        """Tell whether every count is possible at a start: a factor of zero stays zero."""
+        """Return whether every count is possible at a start: a factor of zero stays zero."""
         problem, fitted, X = self.problem, self.fitted, self.problem.X
         if (
             np.isfinite(fitted.objective)

@@ -19,7 +19,7 @@ _FEWEST = 10
 
 
 def has_room_for_sample(problem: BlockedProblem) -> bool:
-    """Tell whether a sample that fits into memory is large enough to start from."""
+    """Return whether a sample that fits into memory is large enough to start from."""
     n_samples = problem.X.shape[0]
     return problem.memory.n_sampled >= min(n_samples, _FEWEST * problem.n_components)
 

@@ -25,7 +25,7 @@ _QUERY = re.compile(r"\bqid:\S+")
 
 
 def looks_like_docword(lines: list[str]) -> bool:
-    """Whether there are three lines of one number and then three numbers a line."""
+    """Return whether there are three lines of one number and then three numbers a line."""
     cells = [line.split() for line in lines[:4]]
     widths = [len(row) for row in cells]
     return widths == [1, 1, 1, 3] and all(cell.isdecimal() for row in cells for cell in row)
@@ -61,7 +61,7 @@ class Pairs(NamedTuple):
 
 
 def looks_like_pairs(lines: list[str]) -> bool:
-    """Whether lines are a number and then pairs."""
+    """Return whether lines are a number and then pairs."""
     rows = [_without_comment(line).split() for line in lines]
     return any(len(row) > 1 for row in rows) and all(
         is_number(row[0]) and all(map(_PAIR.fullmatch, row[1:])) for row in rows if row
@@ -69,7 +69,7 @@ def looks_like_pairs(lines: list[str]) -> bool:
 
 
 def looks_like_ldac(lines: list[str]) -> bool:
-    """Whether every line begins with the number of its pairs."""
+    """Return whether every line begins with the number of its pairs."""
     rows = [line.split() for line in lines]
     fits = looks_like_pairs(lines) and all(row and row[0] == str(len(row) - 1) for row in rows)
     has_zero = any(pair.startswith("0:") for row in rows for pair in row)

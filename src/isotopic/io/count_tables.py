@@ -95,7 +95,7 @@ def open_wide(path: Path, options: Options) -> Source:
 
 
 def is_called_long(table: Table) -> bool:
-    """Whether there are three columns whose names say it."""
+    """Return whether there are three columns whose names say it."""
     columns = find_long_columns(table) if table.has_header and len(table.names) == 3 else None
     return columns is not None and is_numeric(table, columns[2])
 
@@ -142,7 +142,7 @@ def find_long_columns(table: Table) -> tuple[int, int, int] | None:
 
 
 def looks_like_catalogue(table: Table) -> bool:
-    """Whether the first column, or the first two, hold types of mutations."""
+    """Return whether the first column, or the first two, hold types of mutations."""
     return bool(table.head) and _label_columns(table.head) is not None
 
 

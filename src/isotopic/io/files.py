@@ -55,7 +55,7 @@ _BUFFER = 2**17
 
 
 def is_plain_file(path: Path) -> bool:
-    """Whether a file is stored as it is, not compressed."""
+    """Return whether a file is stored as it is, not compressed."""
     with path.open("rb") as file:
         return not file.read(6).startswith(tuple(_COMPRESSIONS))
 

@@ -108,12 +108,12 @@ class Hdf5Source(Source):
 
 
 def is_zarr(path: Path) -> bool:
-    """Whether a folder is one of zarr."""
+    """Return whether a folder is a zarr store."""
     return any((path / name).is_file() for name in _ZARR_FILES)
 
 
 def has_annotations(path: Path) -> bool:
-    """Whether a file has AnnData's names of samples and features."""
+    """Return whether a file has AnnData's names of samples and features."""
     with _opened(path) as root:
         return not hasattr(root, "shape") and "obs" in root and "var" in root
 

@@ -125,7 +125,7 @@ def status_of(*paths: str | Path) -> Status:
 
 
 def is_comparable(before: Status, now: Status, *, is_here: bool) -> bool:
-    """Whether files may have the same content as before, so that it is worth comparing.
+    """Return whether files may have the same content as before, so that it is worth comparing.
 
     On this machine a file may have been renamed or linked, or written by something that hides it.
     Other machines may have copies, with times of their own.

@@ -78,7 +78,7 @@ def memory_map_source(mapped: Any) -> Source:
 
 
 def is_csr_folder(folder: Path) -> bool:
-    """Whether a folder holds the arrays of a CSR matrix."""
+    """Return whether a folder holds the arrays of a CSR matrix."""
     return (folder / "indptr.npy").is_file()
 
 

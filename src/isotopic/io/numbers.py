@@ -15,13 +15,13 @@ _PADDED = re.compile(r"(^| )0\d")  # the same among cells
 
 
 def are_plain(cells: Sequence[str]) -> bool:
-    """Whether no cell is a number to Python alone: 1_000, or in digits of other scripts."""
+    """Return whether no cell is a number to Python alone: 1_000, or in digits of other scripts."""
     together = "".join(cells)  # looked at as a whole, because cells are many
     return "_" not in together and together.isascii()
 
 
 def is_number(text: str) -> bool:
-    """Whether text is a plain number."""
+    """Return whether text is a plain number."""
     try:
         float(text)
     except ValueError:

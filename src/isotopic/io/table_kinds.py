@@ -51,7 +51,7 @@ def recognise_table(table: Table, options: Options) -> str:
 
 
 def _is_text_table(table: Table, options: Options) -> bool:
-    """Whether a column holds documents; raise if several do, or one that nobody calls so."""
+    """Return whether a column holds documents; raise if several do, or one that nobody calls so."""
     prose = [i for i, kind in enumerate(table.kinds) if kind == "prose"]
     if table.kinds.count("number") > _FEW_COLUMNS:
         return False
@@ -118,7 +118,7 @@ def _check_long(table: Table) -> None:
 
 
 def _is_like_triplets(table: Table) -> bool:
-    """Whether whole numbers in the first column repeat and ascend."""
+    """Return whether whole numbers in the first column repeat and ascend."""
     if len(table.head) < 3 or not all(_is_whole(c) for i in (0, 1) for c in table.cells(i)):
         return False
     samples = [float(cell) for cell in table.cells(0)]

@@ -158,17 +158,17 @@ class DelimitedTable:
 
 
 def _is_data(row: list[str]) -> bool:
-    """Whether the first row holds numbers, not the names of columns (or their numbers)."""
+    """Return whether the first row holds numbers, not the names of columns (or their numbers)."""
     return all(map(is_number, row)) and not _is_counting(row)
 
 
 def _is_counting(row: Sequence[str]) -> bool:
-    """Whether cells are 0, 1, 2, ... as pandas names columns."""
+    """Return whether cells are 0, 1, 2, ... as pandas names columns."""
     return len(row) > 1 and list(row) == [str(i) for i in range(len(row))]
 
 
 def _looks_like_data(first: list[str], kinds: Sequence[str]) -> bool:
-    """Whether the first row may be data: numbers above numbers, or a sentence."""
+    """Return whether the first row may be data: numbers above numbers, or a sentence."""
     if any(len(cell.split()) > PROSE_WORDS for cell in first):
         return True
     cells = [cell for cell, kind in zip(first, kinds, strict=True) if kind == "number"]
@@ -318,7 +318,7 @@ def _column_of(table: Table, name: str) -> int:
 
 
 def is_numeric(table: Table, column: int) -> bool:
-    """Whether the first cells of a column are numbers."""
+    """Return whether the first cells of a column are numbers."""
     return table.kinds[column] in ("number", "boolean", "empty")
 
 

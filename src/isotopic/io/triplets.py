@@ -47,14 +47,14 @@ class TripletsSource(Source):
 
 
 def has_triplets(path: Path) -> bool:
-    """Whether the first two columns of a Parquet table are whole numbers and the third numbers."""
+    """Return whether a Parquet table has two columns of integers, then one of numbers."""
     with open_parquet(path) as file:
         kinds = [_kind(field.type) for field in list(file.schema_arrow)[:3]]
     return len(kinds) == 3 and kinds[:2] == ["whole", "whole"] and kinds[2] != "other"
 
 
 def looks_like_triplets(path: Path) -> bool:
-    """Whether a Parquet table has these three columns and no others."""
+    """Return whether a Parquet table has these three columns and no others."""
     if head_of(path)[:4] != b"PAR1":
         return False
     with open_parquet(path) as file:
@@ -89,7 +89,7 @@ def open_triplets(path: Path, options: Options) -> Source:
 
 
 def _overlaps(file: Any, group: int, start: int, stop: int) -> bool:
-    """Whether a row group has some of the samples, or does not say which it has."""
+    """Return whether a row group has some of the samples, or does not say which it has."""
     statistics = file.metadata.row_group(group).column(0).statistics
     if statistics is None or not statistics.has_min_max:
         return True

@@ -312,7 +312,7 @@ class Prior:
     # --- Equality, and helpers of the defaults ------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both have the same class and the same settings, arrays included."""
+        """Return whether both have the same class and the same settings, arrays included."""
         return type(self) is type(other) and all(
             _is_same(value, vars(other)[name]) for name, value in vars(self).items()
         )
@@ -349,7 +349,7 @@ class Prior:
 
 
 def _is_same(value: Any, other: Any) -> bool:
-    """Tell whether two settings are the same: numbers, arrays, priors or posteriors."""
+    """Return whether two settings are the same: numbers, arrays, priors or posteriors."""
     if isinstance(value, Prior):
         return bool(value == other)
     if isinstance(value, Posterior) and isinstance(other, Posterior):

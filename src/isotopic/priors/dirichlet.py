@@ -161,7 +161,7 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
         return DirichletMean(self.concentration, forbidden=self.forbidden, seeds=self.seeds)
 
     def uses_histogram(self, columns: int) -> bool:
-        """Tell whether counts of the same size say the same: not next to seeds and zeros."""
+        """Return whether counts of the same size say the same: not next to seeds and zeros."""
         *rows, numbers = (1, 1, *np.shape(self.concentration))[-2:]
         by_column = self.learn == "asymmetric"
         is_shared = rows == [1] and (numbers == 1 or (by_column and numbers == columns))

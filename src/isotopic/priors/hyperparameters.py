@@ -73,7 +73,7 @@ class LearnsHyperparameters(Prior):
         raise NotImplementedError
 
     def uses_histogram(self, columns: int) -> bool:
-        """Tell whether all updates can use one histogram of the counts of so many columns."""
+        """Return whether all updates can use one histogram of the counts of so many columns."""
         return False
 
     def histogram(self, evidence: Evidence) -> "CountHistogram":
@@ -85,7 +85,7 @@ class LearnsHyperparameters(Prior):
         return update_repeatedly(self, histogram.sufficient_statistics)
 
     def changed_since(self, before: Any) -> bool:
-        """Tell whether another update from the same counts would still change something."""
+        """Return whether another update from the same counts would still change something."""
         if not self.learned_setting:
             return False
         now = np.asarray(getattr(self, self.learned_setting))

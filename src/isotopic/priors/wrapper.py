@@ -84,7 +84,7 @@ class Wrapper(Prior):
         return self.around(self.prior.with_statistics(statistics))
 
     def uses_histogram(self, columns: int) -> bool:
-        """Tell whether all updates can use one histogram of the counts of so many columns."""
+        """Return whether all updates can use one histogram of the counts of so many columns."""
         return bool(self.prior.uses_histogram(columns))
 
     def histogram(self, evidence: Evidence) -> CountHistogram:
@@ -101,7 +101,7 @@ class Wrapper(Prior):
         return self.around(self.prior.calibrated(factor))
 
     def changed_since(self, before: Any) -> bool:
-        """Tell whether another update from the same counts would still change something."""
+        """Return whether another update from the same counts would still change something."""
         return bool(self.prior.changed_since(before.prior))
 
     def self_contribution_of(self, evidence: Evidence) -> Any:
