@@ -2,6 +2,7 @@
 #   make demo    set up, fit the bundled corpus, print its topics, write a report (build/demo)
 #   make test    set up, run all tests
 #   make quick   set up, run the first case of each test
+#   make docs    set up, build the documentation site (build/docs) and check its links
 #   make fuzz    build with sanitizers, aside, and look for inputs that break something
 PYTHON ?= python3
 VENV   ?= .venv
@@ -32,7 +33,7 @@ CORE_TESTS   := algorithms convert counts fitted kernel priors special
 OLDEST        = import re, tomllib; print(*(re.sub(">=", "==", name) for name in \
 	tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")
 
-.PHONY: demo test quick minimum lint format bench fuzz clean
+.PHONY: demo test quick minimum lint format bench docs fuzz clean
 
 demo: $(VENV)/.built
 	$(BIN)/isotopic demo --output build/demo --force
@@ -60,6 +61,12 @@ format: $(VENV)/.lint
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks --only solution --quick
+
+# What is generated from the code is written next to the pages, and anew each time.
+docs: $(VENV)/.docs
+	rm -rf build/docs docs/api docs/auto
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky -d build/doctrees docs build/docs
+	$(BIN)/python docs/_extensions/check_site.py build/docs
 
 fuzz: $(FUZZ)/.built
 	LD_PRELOAD="$(SANITIZERS)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
@@ -91,6 +98,10 @@ $(MINIMUM)/.built: $(MINIMUM)/.created $(CORE)
 
 $(VENV)/.test: $(VENV)/.built
 	$(call extra,test)
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.built
+	$(call extra,docs)
 	touch $@
 
 # A peer that cannot be installed is left out of the comparison, which says so.

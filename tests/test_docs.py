@@ -4,6 +4,7 @@ import ast
 import doctest
 import gzip
 import importlib
+import inspect
 import pathlib
 import re
 import shlex
@@ -195,6 +196,14 @@ def test_links_lead_to_files_that_exist(page):
         link for link in links if "://" not in link and not (page.parent / link).resolve().exists()
     ]
     assert missing == []
+
+
+def test_the_reference_lists_every_public_name_once():
+    page = (ROOT / "docs" / "reference.md").read_text()
+    listed = re.findall(r"^   ([A-Za-z_][\w.]*)$", page, re.MULTILINE)
+    modules = {name for name in isotopic.__all__ if inspect.ismodule(getattr(isotopic, name))}
+    members = {f"{name}.{own}" for name in modules for own in getattr(isotopic, name).__all__}
+    assert sorted(listed) == sorted(members | set(isotopic.__all__) - modules)
 
 
 def test_promises_name_tests_that_exist():

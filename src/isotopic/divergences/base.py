@@ -79,7 +79,7 @@ class Divergence:
         """Return the pass over some samples, which is made again and again.
 
         It is a function ``(prior, weights, topics, *, weights_only, jointly, rescales)`` that
-        returns :class:`PassSums` at the point of both posteriors. ``prior`` is that of these
+        returns ``PassSums`` at the point of both posteriors. ``prior`` is that of these
         weights. With ``weights_only`` the topics' sums are left out (empty), at about half the
         cost. With ``jointly`` the topics will be updated next to weights that are updated from the
         same pass. With ``rescales`` the topics are normalised, and their scale goes to the weights.

@@ -58,7 +58,10 @@ class Solver(Generic[S]):
         return False
 
     def finish(self, problem: Problem, state: S) -> S:
-        """Return the state that a fit keeps after its last step; :func:`solve` does not call it."""
+        """Return the state that a fit keeps after its last step.
+
+        :func:`~isotopic.solvers.solve` does not call it.
+        """
         return state
 
 
