@@ -179,7 +179,7 @@ def test_new_documents_are_split_as_those_of_the_fit(tmp_path, capsys):
     assert main(["topics", str(out)]) == 0
     assert "New York, " in capsys.readouterr().out  # terms of several words need commas
     error = error_of(capsys, "info", tmp_path / "old.txt", "--keep-case", "--lowercase")
-    assert "exclude each other" in error
+    assert "either --lowercase or --keep-case" in error
     assert "'x' is not a list" in error_of(capsys, "info", tmp_path / "old.txt", "--ngrams", "x")
 
 
@@ -258,6 +258,10 @@ def test_fixed_topics_of_another_fit(documents, tmp_path, capsys, form):
         capsys, "fit", new, "-o", tmp_path / "x", "--fixed-topics", tmp_path / "names.csv"
     )
     assert "one column" in error
+    repeated = tmp_path / "repeated.csv"
+    repeated.write_text("feature,topic_0\nfish,0.5\nfish,0.5\n")
+    assert main([*map(str, ["fit", new, "-o", tmp_path / "x", "--fixed-topics", repeated])]) == 2
+    assert "several features called 'fish'. Make the names unique." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["csv", "npz", "parquet", "h5ad", "mtx"])
@@ -487,8 +491,10 @@ def test_transform_says_how_well_the_fit_knows_new_text(documents, tmp_path, cap
     for limit in ([], ["--memory-limit", "1GB", "--force"]):
         assert main(list(map(str, [*command, *limit]))) == 0
         err = capsys.readouterr().err
-        assert "The fit knows 25.0% of the 8 words; the other 6 were ignored." in err
-        assert "2 of 3 samples have no feature that the fit knows" in err
+        assert (
+            "25.0% of the 8 words belong to features of the fit; the other 6 were ignored." in err
+        )
+        assert "2 of 3 samples have no feature of the fit" in err
     command = ["transform", tmp_path / "o", documents, "-o", tmp_path / "u.csv"]
     assert main(list(map(str, command))) == 0
     assert capsys.readouterr().err == ""
@@ -663,13 +669,21 @@ def test_unusable_data_are_one_line_on_stderr(write, message, tmp_path, capsys):
         (["fit", "DATA", "--model", "LDA", "--alpha", "x", "-o", "OUT"], "'alpha' parameter"),
         (["fit", "DATA", "--model", "SVD", "-o", "OUT"], "SVD"),
         (["fit", "DATA", "--set", "colour=1", "-o", "OUT"], "NMF has no parameter 'colour'"),
-        (["fit", "DATA", "--set", "tol=1", "-o", "OUT"], "--set cannot change 'tol'"),
+        (
+            ["fit", "DATA", "--set", "tol=1", "-o", "OUT"],
+            "--set cannot change 'tol'. Use the option --tol.",
+        ),
+        (
+            ["fit", "DATA", "--set", "random_state=1", "-o", "OUT"],
+            "--set cannot change 'random_state'. Use the option --seed.",
+        ),
+        (["fit", "DATA", "--set", "verbose=1", "-o", "OUT"], "the command sets it. Leave it out."),
         (["fit", "DATA", "--set", "normalize=5", "-o", "OUT"], "'normalize' parameter"),
         (
             ["fit", "DATA", "--set", "normalize", "-o", "OUT"],
             "'normalize' is not of the form NAME=VALUE",
         ),
-        (["fit", "DATA", "--layer", "x", "-o", "OUT"], "layer is for h5ad"),
+        (["fit", "DATA", "--layer", "x", "-o", "OUT"], "layer applies only to h5ad"),
         (
             ["fit", "DATA", "--min-df", "1.5", "-o", "OUT"],
             "--min-df: '1.5' is neither a number of documents",
@@ -687,14 +701,14 @@ def test_unusable_data_are_one_line_on_stderr(write, message, tmp_path, capsys):
         (["fit", "DATA", "--tol", "nan", "-o", "OUT"], "--tol: 'nan' is not a number"),
         (["fit", "DATA", "--time-limit", "0", "-o", "OUT"], "'0' is not a number above 0"),
         (["report", "DATA"], "is a file, but must be the folder of a fit"),
-        (["fit", "", "-o", "OUT"], "DATA: the path is empty."),
+        (["fit", "", "-o", "OUT"], "DATA: the path must not be empty."),
         (["fit", "DATA", "--stop-words", "no.txt", "-o", "OUT"], "no.txt: there is no such file"),
-        (["fit", "DATA", "-o", ""], "-o/--output: the path is empty."),
+        (["fit", "DATA", "-o", ""], "-o/--output: the path must not be empty."),
         (["fit", "DATA", "-k", "+-5", "-o", "OUT"], "'+-5' is not a whole number"),
         (["fit", "DATA", "-k", "9" * 5000, "-o", "OUT"], "is not a whole number"),
         (["--versoin"], "No such option: --versoin. Did you mean --version?"),
         (["fitt", "DATA"], "No such command 'fitt'. Did you mean fit?"),
-        (["fit", "DATA", "-o", "OUT", "--open", "--no-report"], "--open needs the report"),
+        (["fit", "DATA", "-o", "OUT", "--open", "--no-report"], "--open cannot be used with"),
         (["consensus", "DATA", "-k", "5-9"], "--components must be FIRST:LAST"),
         (["consensus", "DATA", "-k", "99", "--runs", "2"], "larger than the data"),
         (["demo", "--components", "0"], "--components"),

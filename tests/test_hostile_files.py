@@ -569,12 +569,12 @@ def test_unknown_encodings_are_named(tmp_path, name, encoding):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"ngrams": 0}, "ngrams=0 must be the lengths"),
+        ({"ngrams": 0}, "ngrams must be the lengths .*, not 0"),
         ({"ngrams": ()}, "must be the lengths"),
         ({"ngrams": "12"}, "must be the lengths"),
         ({"token_pattern": "("}, "is not a regular expression"),
         ({"token_pattern": "(a)(b)"}, "has 2 groups"),
-        ({"token_pattern": "a*"}, "also matches nothing"),
+        ({"token_pattern": "a*"}, "matches the empty string"),
         ({"min_df": 0.9, "max_df": 0.1}, "at least min_df=0.9 and at most max_df=0.1 documents"),
         ({"min_df": 3, "max_df": 2}, "at least min_df=3 and at most max_df=2 documents"),
         ({"min_df": 2, "max_df": 0.5}, "at least min_df=2 and at most max_df=0.5 documents"),
@@ -601,9 +601,9 @@ def test_documents_of_stop_words_alone_are_explained(tmp_path):
 def test_formats_of_files_and_folders_are_not_confused(tmp_path, format, kind):
     path = tmp_path / "x"
     path.mkdir() if kind == "folder" else path.write_text("x")
-    refuse(path, f"{format} is the format of a .*; this is a {kind}", format=format)
+    refuse(path, f"{format} is the format of a .*, but this is a {kind}", format=format)
     (tmp_path / "fit").mkdir()
-    refuse(tmp_path / "fit", "not that of a fit", format="isotopic")
+    refuse(tmp_path / "fit", "not the folder of a fit", format="isotopic")
 
 
 def test_copies_on_other_machines_are_compared_by_content(tmp_path):

@@ -626,9 +626,9 @@ def test_errors_in_parquet_say_where(tmp_path):
 
 def test_what_does_not_apply_is_refused(tmp_path):
     file = write_lines(tmp_path / "x.csv", ["a,b", "r,1"])
-    with pytest.raises(ValueError, match="layer is for h5ad; this is wide"):
+    with pytest.raises(ValueError, match="layer applies only to h5ad files, but this is wide"):
         read_counts(file, layer="counts")
-    with pytest.raises(ValueError, match="no format 'xls'"):
+    with pytest.raises(ValueError, match=r"format must be one of .*, not 'xls'"):
         read_counts(file, format="xls")
     with pytest.raises(ValueError, match="2 feature names for 1 features"):
         read_counts(file, feature_names=["a", "b"])
@@ -637,7 +637,7 @@ def test_what_does_not_apply_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no column 'c'; the columns are 'a', 'b'"):
         read_counts(file, name_column="c")
     lines = write_lines(tmp_path / "x.txt", ["a cat", "a cat"])
-    with pytest.raises(ValueError, match="transpose is for"):
+    with pytest.raises(ValueError, match="transpose applies only to"):
         read_counts(lines, transpose=True)
     with pytest.raises(FileNotFoundError, match="missing"):
         read_counts(tmp_path / "missing.npz")

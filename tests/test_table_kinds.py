@@ -353,7 +353,7 @@ def test_dropped_columns_must_exist_and_be_of_a_wide_table(tmp_path):
     with pytest.raises(ValueError, match="no column 'd'; the columns are 's', 'a'"):
         read_counts(path, drop_columns=["d"])
     (tmp_path / "x.txt").write_text("a cat\na cat\n")
-    with pytest.raises(ValueError, match="drop_columns is for wide tables; this is text-lines"):
+    with pytest.raises(ValueError, match="drop_columns applies only to wide tables"):
         read_counts(tmp_path / "x.txt", drop_columns=["d"])
 
 

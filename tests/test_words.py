@@ -165,5 +165,5 @@ def test_samples_of_anndata_are_named_by_a_column(tmp_path):
 
 def test_a_column_of_names_is_not_ignored(tmp_path):
     np.savez(tmp_path / "x.npz", np.eye(3))
-    with pytest.raises(ValueError, match=r"name_column is for .*; this is npz"):
+    with pytest.raises(ValueError, match=r"name_column applies only to .*, but this is npz"):
         read_counts(tmp_path / "x.npz", name_column="id")

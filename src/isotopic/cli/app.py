@@ -17,7 +17,7 @@ COMMANDS = {
     "transform": "Infer the weights of new samples.",
     "report": "Write the HTML report of a fit.",
     "topics": "Print the topics of a fit.",
-    "consensus": "Choose the number of components by many fits, and keep what they agree on.",
+    "consensus": "Fit many times, choose the number of components and find consensus topics.",
     "convert": "Convert a fit to an exactly equivalent model.",
     "verify": "Check the claims of the paper on data.",
     "info": "Describe this installation, a data file or a fit.",
@@ -63,7 +63,8 @@ def run(argv: Sequence[str] | None) -> int:
         if _DEBUG in os.environ:
             raise
         what = f"{type(error).__name__}: {error}"
-        return _fail(f"Unexpected error ({what}). {_DEBUG}=1 shows where.", 2, arguments)
+        advice = f"Set {_DEBUG}=1 to see the traceback, and please report it."
+        return _fail(f"Unexpected error ({what}). {advice}", 2, arguments)
     return code
 
 
@@ -95,7 +96,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _help_text() -> str:
-    about = "Find the parts in count data: NMF, PLSA, LDA and Gamma-Poisson as one model."
+    about = "Decompose count data with NMF, PLSA, LDA or Gamma-Poisson factorization."
     groups = {"Commands": list(COMMANDS.items()), "Options": list(_OPTIONS.items())}
     return help_page("Usage: isotopic COMMAND [OPTIONS]", about, groups, _EXAMPLES)
 
@@ -114,6 +115,6 @@ def _fail(message: str, code: int, arguments: Sequence[str]) -> int:
 
 
 def _discard_output() -> None:
-    """Let Python write what is left nowhere when it ends, since it cannot be written."""
+    """Redirect stdout to the null device, so that Python can flush it when it ends."""
     with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -238,13 +238,13 @@ def suggest(text: str, known: Iterable[str]) -> str:
 
 
 def _choose(text: str, choices: Sequence[str]) -> str:
-    """Return the choice that a text names, in whatever case."""
+    """Return the choice that a text names; case is ignored."""
     names = {choice.lower(): choice for choice in choices}
     if text.lower() in names:
         return names[text.lower()]
     close = get_close_matches(text.lower(), names, n=1)
-    meant = f"Did you mean {names[close[0]]}? " if close else ""
-    raise ValueError(f"there is no {text!r}. {meant}Possible values: {', '.join(choices)}.")
+    meant = f" Did you mean {names[close[0]]}?" if close else ""
+    raise ValueError(f"{text!r} is not one of {', '.join(choices)}.{meant}")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from isotopic.cli.app import COMMANDS, find_command
 from isotopic.cli.command import UsageError
 
-# What a shell evaluates: a function that asks this program, with the words in COMP_WORDS (one in
-# each line) and the number of the current one in COMP_CWORD. Without an answer it completes files.
+# What a shell evaluates: a function that calls this program, with the words in COMP_WORDS (one per
+# line) and the index of the current one in COMP_CWORD. If it prints nothing, files are completed.
 _SCRIPTS = {
     "bash_source": r"""
 _isotopic_completion() {
@@ -44,7 +44,7 @@ def complete(request: str) -> int:
         return 0
     if request != "words":
         known = ", ".join(_SCRIPTS)
-        raise UsageError(f"_ISOTOPIC_COMPLETE must be one of {known}, but is {request!r}.")
+        raise UsageError(f"_ISOTOPIC_COMPLETE must be one of {known}, not {request!r}.")
     words = os.environ.get("COMP_WORDS", "").split("\n")
     place = int(os.environ.get("COMP_CWORD", len(words) - 1))
     words = [*words[:place], *(words[place : place + 1] or [""])]

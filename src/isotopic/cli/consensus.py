@@ -40,12 +40,16 @@ _MOST_NUMBERS = 10_000  # of components that one command tries
 _RUNS = Option("--runs", "Fits for each number of components.", "N", options.integer(2), default=20)
 _RESAMPLING = Option(
     "--resampling",
-    "Data of each fit: Poisson draws around the counts, 80 % of the samples, or all as they are.",
+    "Data of each fit: Poisson draws around the counts, 80 % of the samples, or DATA unchanged.",
     choices=RESAMPLING,
     default="bootstrap",
 )
 _CHOOSE = Option(
-    "--choose", "Number to use, whatever the rule says.", "K", options.integer(1), default=None
+    "--choose",
+    "Use this number of components instead of the chosen one.",
+    "K",
+    options.integer(1),
+    default=None,
 )
 _TEST_SIZE = Option(
     "--test-size",
@@ -55,7 +59,9 @@ _TEST_SIZE = Option(
     default=0.1,
 )
 _CHECKPOINT = Option(
-    "--checkpoint", "File that keeps finished fits; the same command goes on from it.", "FILE"
+    "--checkpoint",
+    "File that keeps finished fits; run the same command again to continue.",
+    "FILE",
 )
 _OUTPUT = replace(
     options.OUTPUT_FOLDER, help="Folder to write tables, plots and the model to.", is_required=False
@@ -81,7 +87,7 @@ _OUTPUT = replace(
     """,
 )
 def consensus(given: Namespace) -> int:
-    """Fit a model many times on DATA, choose the number of components, keep what fits agree on.
+    """Fit a model many times to DATA, choose the number of components and find consensus topics.
 
     Each fit starts at random and sees resampled data. The components of all fits are clustered; a
     component is stable if every fit finds it. The chosen number is the smallest stable one whose
@@ -90,7 +96,7 @@ def consensus(given: Namespace) -> int:
     numbers = component_numbers(given.components)
     output: Path | None = given.output
     model = options.make_model(given)
-    data = reading.read_data(given.data, options.reading_settings(given))
+    data = reading.load_data(given.data, options.reading_settings(given))
     with ExitStack() as stack:
         if output is not None:
             stack.enter_context(output_folder(output, _FILES, given.force))
@@ -128,7 +134,7 @@ def component_numbers(text: str) -> list[int]:
     if not found or min(found) < 1:
         raise InputError(
             f"--components must be FIRST:LAST, FIRST:LAST:STEP or K,K,... with numbers of at least "
-            f"1, but is {text!r}."
+            f"1, not {text!r}."
         )
     return found
 

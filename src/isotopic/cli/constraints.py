@@ -1,7 +1,8 @@
-"""What a user knows of the topics: seed words and fixed topics, read from files."""
+"""Read seed words and fixed topics from files."""
 
 import json
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,20 +17,20 @@ from isotopic.cli.folder import read_folder
 from isotopic.cli.output import InputError, library_errors_as_messages, print_message, short
 from isotopic.io import Options
 from isotopic.io.files import open_text
-from isotopic.io.read import errors_that_name
+from isotopic.io.read import errors_naming_file
 from isotopic.io.tables import open_table
 
 SEED_WORDS = Option(
     "--seed-words",
-    "Words that topics begin with: a line for each topic, such as 'sea, ship' or '3: sea, ship'.",
+    "Seed words of the topics: one line per topic, such as 'sea, ship' or '3: sea, ship'.",
     "FILE",
     options.parse_path,
     group="Model",
 )
 FIXED_TOPICS = Option(
     "--fixed-topics",
-    "Topics that stay as they are, as the first ones: the folder of a fit, or a table such as its "
-    "topics.csv.",
+    "Known topics, which become the first ones and are not changed: the folder of a fit, or a "
+    "table such as its topics.csv.",
     "FOLDER|FILE",
     options.parse_existing,
     group="Model",
@@ -41,7 +42,7 @@ _NAMED = 10
 
 @dataclass(frozen=True)
 class Constraints:
-    """Seed words and fixed topics, for whatever features the data has."""
+    """Seed words and fixed topics, before they are matched with the features of the data."""
 
     seeds: dict[int, Any] | None
     fixed: tuple[Array, Array] | None
@@ -57,7 +58,7 @@ class Constraints:
 
 
 def read_constraints(given: Namespace) -> Constraints:
-    """Return what the options say about topics."""
+    """Return the seed words and the fixed topics of the options."""
     seeds, fixed = given.seed_words, given.fixed_topics
     return Constraints(
         None if seeds is None else read_seed_words(seeds, given.encoding),
@@ -107,7 +108,7 @@ def _topics_of_lines(text: str) -> dict[int, list[str]]:
 
 
 def place_seed_words(seeds: dict[int, Any], feature_names: Array) -> dict[int, Any]:
-    """Return the seeds with the places of the words among the features.
+    """Return the seeds with the column indices of the words among the features.
 
     Words that the data does not have are printed and left out.
     """
@@ -137,11 +138,14 @@ def read_fixed_topics(path: Path, encoding: str) -> tuple[Array, Array]:
     if path.is_dir():
         fit = read_folder(path)
         return fit.data.feature_names, fit.model.components_
-    with library_errors_as_messages(), errors_that_name(path):
+    with library_errors_as_messages(), errors_naming_file(path):
         table = open_table(path, Options(encoding=encoding))
         columns = range(1, len(table.names))
         if not columns:
-            raise InputError(f"{path} has one column; it must have features and topics.")
+            raise InputError(
+                f"{path} must have a column of features and a column for each topic, but has only "
+                "one column."
+            )
         chunks: list[Any] = list(table.chunks())
         names = [name for chunk in chunks for name in chunk.text(0)]
         return np.array(names, dtype=object), np.vstack([c.numbers(columns) for c in chunks]).T
@@ -154,8 +158,12 @@ def place_fixed_topics(names: Array, topics: Array, feature_names: Array) -> Arr
     is printed.
     """
     places = {str(name): i for i, name in enumerate(feature_names)}
-    if len(set(map(str, names))) < len(names):
-        raise InputError("The fixed topics have features of the same name.")
+    repeated = [name for name, count in Counter(map(str, names)).items() if count > 1]
+    if repeated:
+        raise InputError(
+            f"The fixed topics have several features called {repeated[0]!r:.100}. "
+            "Make the names unique."
+        )
     known = np.array([str(name) in places for name in names], dtype=bool)
     if not known.any():
         raise InputError("None of the features of the fixed topics is a feature of the data.")

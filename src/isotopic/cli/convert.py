@@ -6,7 +6,7 @@ from typing import Any
 import isotopic
 from isotopic.cli import options
 from isotopic.cli.command import Option, command
-from isotopic.cli.folder import FILES, Fit, output_folder, read_folder, write_fit
+from isotopic.cli.folder import FILES, StoredFit, output_folder, read_folder, write_fit
 from isotopic.cli.output import library_errors_as_messages, print_result
 from isotopic.estimators import MODELS
 
@@ -49,7 +49,7 @@ def convert(given: Namespace) -> int:
             "class": type(source.model).__name__,
         },
     }
-    result = Fit(model, source.data, facts)
+    result = StoredFit(model, source.data, facts)
     with output_folder(given.output, FILES, given.force):
         manifest = write_fit(given.output, result, report=not given.no_report)
     line = f"Wrote {given.output}: {type(source.model).__name__} converted to {given.to}"

@@ -10,7 +10,7 @@ import numpy as np
 from isotopic._core import native
 from isotopic.cli import options
 from isotopic.cli.command import command
-from isotopic.cli.folder import FILES, REPORT, Fit, output_folder, write_fit
+from isotopic.cli.folder import FILES, REPORT, StoredFit, output_folder, write_fit
 from isotopic.cli.output import as_json, library_errors_as_messages, printable, warnings_as_messages
 from isotopic.cli.report import open_in_browser
 from isotopic.cli.topic_summary import topic_facts, topic_lines
@@ -59,7 +59,7 @@ def demo(given: Namespace) -> int:
     with output_folder(output, FILES, given.force):
         with library_errors_as_messages(), warnings_as_messages():
             model.fit(data.counts)
-        fit = Fit(model, data, {"data": {"source": "isotopic.datasets.load_kjv"}})
+        fit = StoredFit(model, data, {"data": {"source": "isotopic.datasets.load_kjv"}})
         manifest = write_fit(output, fit, title="The King James Bible by chapter")
     if given.json:
         topics = topic_facts(model, data.feature_names)

@@ -16,7 +16,7 @@ from isotopic import Checkpoint
 from isotopic.blocks import Blocks
 from isotopic.cli import constraints, options, reading
 from isotopic.cli.command import CommandExit, Option, UsageError, command
-from isotopic.cli.folder import CHECKPOINT, FILES, REPORT, Fit, output_folder, write_fit
+from isotopic.cli.folder import CHECKPOINT, FILES, REPORT, StoredFit, output_folder, write_fit
 from isotopic.cli.output import (
     InputError,
     as_json,
@@ -37,13 +37,13 @@ _TEXT_KEPT = 1000
 
 _TIME_LIMIT = Option(
     "--time-limit",
-    "Stop fitting after this time and write what was found.",
+    "Stop fitting after this time and write the result so far.",
     "SECONDS",
     options.number(above=0),
 )
 _CHECKPOINT = Option(
     "--checkpoint",
-    "File from which an interrupted fit continues.",
+    "File that lets an interrupted fit continue.",
     "FILE",
     options.parse_output_file,
     default_text=f"OUTPUT/{CHECKPOINT}",
@@ -86,10 +86,13 @@ def fit(given: Namespace) -> int:
     To continue an interrupted fit (Ctrl-C, SIGTERM), run the same command again.
     """
     if given.open and given.no_report:
-        raise UsageError("--open needs the report: leave out --no-report.")
+        raise UsageError("--open cannot be used with --no-report. Leave out one of them.")
     data, output, limit = given.data, given.output, given.memory_limit
     if given.open and limit is not None:
-        raise UsageError("--open needs the report, which --memory-limit leaves out.")
+        raise UsageError(
+            "--open cannot be used with --memory-limit, which writes no report. Leave out one of "
+            "them."
+        )
     settings = options.reading_settings(given)
     model = options.make_model(given, n_components=given.components, random_state=given.seed)
     known_topics = constraints.read_constraints(given)
@@ -108,7 +111,7 @@ def fit(given: Namespace) -> int:
         seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given)
         source = {"source": reading.absolute(data), "reading": settings}
         facts = {"data": source, "seconds": seconds, "stopped": stopped}
-        result = Fit(model, counts, facts)
+        result = StoredFit(model, counts, facts)
         manifest = write_fit(output, result, report=not given.no_report)
         if given.checkpoint is None and stopped is None:
             checkpoint.unlink(missing_ok=True)
@@ -121,7 +124,7 @@ def fit(given: Namespace) -> int:
 
 
 def _print_data(path: str, facts: dict[str, Any], settings: dict[str, Any], limit: Any) -> None:
-    """Print what was read, and what of it was left out."""
+    """Print what was read, and which terms were left out."""
     text = (
         f"{path}: {facts['samples']:,} samples x {facts['features']:,} features, "
         f"{facts['nonzeros']:,} nonzeros, read as {facts['format']}"
@@ -201,7 +204,7 @@ def _sigterm_as_interrupt(signals: list[int]) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _print_result(output: Path, fit: Fit, manifest: dict[str, Any], *, json_: bool) -> None:
+def _print_result(output: Path, fit: StoredFit, manifest: dict[str, Any], *, json_: bool) -> None:
     model, data = fit.model, fit.data
     if json_:
         topics = topic_facts(model, data.feature_names)

@@ -65,7 +65,7 @@ _ROWS_AT_ONCE = 2**16
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class StoredFit:
     """A fitted model, its data, and facts about how it was made."""
 
     model: Any
@@ -120,7 +120,7 @@ def _remove_if_empty(folder: Path) -> None:
 
 
 def write_fit(
-    folder: Path, fit: Fit, *, report: bool = True, title: str | None = None
+    folder: Path, fit: StoredFit, *, report: bool = True, title: str | None = None
 ) -> dict[str, Any]:
     """Write the files of a fit to its folder, all or none, and return the manifest."""
     start = time.perf_counter()
@@ -152,7 +152,7 @@ def write_fit(
     return manifest
 
 
-def write_fit_report(fit: Fit, path: Path, *, title: str | None = None) -> None:
+def write_fit_report(fit: StoredFit, path: Path, *, title: str | None = None) -> None:
     """Write the HTML report of a fit."""
     if isinstance(fit.data, LargeData):
         raise InputError(
@@ -172,7 +172,7 @@ def write_fit_report(fit: Fit, path: Path, *, title: str | None = None) -> None:
         )
 
 
-def describe_fit(fit: Fit) -> dict[str, Any]:
+def describe_fit(fit: StoredFit) -> dict[str, Any]:
     """Return the manifest: data, model, settings, result and software of a fit."""
     model, data, facts = fit.model, fit.data, dict(fit.facts)
     described = describe_data(data)
@@ -222,7 +222,7 @@ def describe_software() -> dict[str, str]:
     }
 
 
-def weight_tables(fit: Fit) -> Iterator[Any]:
+def weight_tables(fit: StoredFit) -> Iterator[Any]:
     """Yield the weights with the names of the samples, some rows at a time."""
     weights = fit.model.weights_
     for start in range(0, max(1, len(weights)), _ROWS_AT_ONCE):
@@ -231,7 +231,7 @@ def weight_tables(fit: Fit) -> Iterator[Any]:
 
 
 def is_fit(folder: Path) -> bool:
-    """Return whether this is the folder of a fit, after a fit that was cut off is completed."""
+    """Return whether a folder holds a fit; first complete a replacement that was interrupted."""
     with library_errors_as_messages():
         settle_folder(folder, list(FILES))
         return (folder / MANIFEST).is_file()
@@ -250,7 +250,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return facts
 
 
-def read_folder(folder: Path) -> Fit:
+def read_folder(folder: Path) -> StoredFit:
     """Return the fit in a folder."""
     if not is_fit(folder):
         raise InputError(f"{folder} was not written by isotopic fit: it has no {MANIFEST}.")
@@ -271,4 +271,4 @@ def read_folder(folder: Path) -> Fit:
             raise InputError(f"{folder} was replaced while it was read. Run the command again.")
     if shape != (len(model.weights_), model.components_.shape[1]):
         raise InputError(f"The model and the data in {folder} have different shapes.")
-    return Fit(model, data, facts)
+    return StoredFit(model, data, facts)

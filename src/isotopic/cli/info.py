@@ -32,7 +32,7 @@ def info(given: Namespace) -> int:
     elif is_fit(Path(data)):
         facts = _fit_facts(Path(data))
     else:
-        facts = _data_facts(reading.read_data(data, options.reading_settings(given)))
+        facts = _data_facts(reading.load_data(data, options.reading_settings(given)))
     if given.json:
         print(as_json(facts))
     else:

@@ -113,7 +113,7 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 def parse_path(text: str) -> Path:
     """Return a path; an empty one would be the current folder."""
     if not text:
-        raise ValueError("the path is empty.")
+        raise ValueError("the path must not be empty.")
     return Path(text)
 
 
@@ -199,12 +199,16 @@ _PARAMETERS = (
     Option("--eta", "LDA: Dirichlet concentration of the topics, or auto.", "X", parse_numbers),
     Option(
         "--shape",
-        "GammaPoisson: shape of the Gamma prior of the weights.",
+        "Shape of the Gamma prior of the weights (GammaPoisson, PoissonFactorization), or of the "
+        "inverse-Gamma prior of their means (ARDNMF).",
         "X[,X...]",
         parse_numbers,
     ),
     Option(
-        "--rate", "GammaPoisson: rate of the Gamma prior of the weights.", "X[,X...]", parse_numbers
+        "--rate",
+        "Rate of the Gamma prior of the weights (GammaPoisson, PoissonFactorization).",
+        "X[,X...]",
+        parse_numbers,
     ),
     Option("--solver", f"Solver of the fit: {', '.join(SOLVERS)}.", "NAME", choices=tuple(SOLVERS)),
     Option(
@@ -251,14 +255,18 @@ MODEL_OPTIONS = (
     THREADS,
 )
 
-# Parameters that --set must not change, since other options or the command set them.
-_RESERVED = {"n_components", "random_state", "n_jobs", "callbacks", "verbose"} | {
-    option.key for option in _PARAMETERS
+# Parameters that --set must not change: those with an option of their own, by name, and those that
+# the command itself sets.
+_OWN_OPTIONS = {option.key: option.name for option in _PARAMETERS} | {
+    "n_components": "--components",
+    "random_state": "--seed",
+    "n_jobs": "--threads",
 }
+_SET_BY_COMMAND = {"callbacks", "verbose"}
 
 
 def make_model(given: Namespace, **settings: Any) -> Any:
-    """Return the unfitted model that the options ask for; reject parameters that it lacks."""
+    """Return the unfitted model that the options describe; reject parameters that it lacks."""
     name, others = given.model, dict(given.set or [])
     asked = {option.key: getattr(given, option.key) for option in _PARAMETERS}
     parameters = {key: value for key, value in asked.items() if value is not None}
@@ -268,8 +276,15 @@ def make_model(given: Namespace, **settings: Any) -> Any:
             having = [other for other in MODELS if parameter in MODELS[other]().get_params()]
             advice = f" Models that have it: {', '.join(having)}." if having else ""
             raise InputError(f"{name} has no parameter {parameter!r}.{advice}")
-    for parameter in sorted(_RESERVED & set(others)):
-        raise InputError(f"--set cannot change {parameter!r}: use the option of the command.")
+    for parameter in others:
+        if parameter in _OWN_OPTIONS:
+            raise InputError(
+                f"--set cannot change {parameter!r}. Use the option {_OWN_OPTIONS[parameter]}."
+            )
+        if parameter in _SET_BY_COMMAND:
+            raise InputError(
+                f"--set cannot change {parameter!r}: the command sets it. Leave it out."
+            )
     return MODELS[name](**settings, n_jobs=given.threads, **parameters, **others)
 
 
@@ -281,9 +296,10 @@ READING_OPTIONS = tuple(
     for option in (
         Option(
             "--format",
-            f"Format of DATA, if it is not recognised: {', '.join(FORMATS)}.",
+            f"Format of DATA: {', '.join(FORMATS)}.",
             "NAME",
             choices=FORMATS,
+            default_text="recognised from the name and the content",
         ),
         Option("--transpose", "Rows of DATA are features and columns are samples.", is_flag=True),
         Option("--sample-names", "Sample names, one per line.", "FILE"),
@@ -292,12 +308,12 @@ READING_OPTIONS = tuple(
         Option("--text-column", "Column or JSON key that holds the documents.", "NAME"),
         Option(
             "--name-column",
-            "Column (AnnData: of obs) or JSON key of the sample names.",
+            "Column (for AnnData, of obs) or JSON key that holds the sample names.",
             "NAME",
         ),
         Option(
             "--drop-columns",
-            "A column of a wide table that is not one of counts.",
+            "Column of a wide table to ignore, because it does not hold counts.",
             "NAME",
             is_repeatable=True,
         ),
@@ -315,7 +331,7 @@ READING_OPTIONS = tuple(
         ),
         Option(
             "--ngrams",
-            "Lengths of terms in words: 1,2 counts words and pairs of neighbouring words.",
+            "Lengths of n-grams: 1,2 counts single words and pairs of adjacent words.",
             "N[,N...]",
             parse_lengths,
             default=1,
@@ -324,11 +340,11 @@ READING_OPTIONS = tuple(
             "--token-pattern",
             "Regular expression for words.",
             "REGEX",
-            default_text="two or more letters or digits, contractions whole",
+            default_text="words of two or more letters or digits; contractions are one word",
         ),
-        Option("--lowercase", "Count upper and lower case as the same: the default.", is_flag=True),
-        Option("--keep-case", "Count upper and lower case as different.", is_flag=True),
-        Option("--keep-html", "Count tags and entities of HTML as text.", is_flag=True),
+        Option("--lowercase", "Ignore case (the default).", is_flag=True),
+        Option("--keep-case", "Distinguish upper and lower case.", is_flag=True),
+        Option("--keep-html", "Keep HTML tags and entities as text.", is_flag=True),
         Option(
             "--min-df",
             "Ignore terms in fewer than N documents. With a decimal point, N is a fraction.",
@@ -349,7 +365,8 @@ READING_OPTIONS = tuple(
         Option("--encoding", "Encoding of text files.", "NAME", default="utf-8"),
         Option(
             "--max-size",
-            "Memory that DATA may take without holding as much, such as 2GB.",
+            "Refuse DATA that claims more memory than this and more than 200 times its file size, "
+            "such as 2GB.",
             "SIZE",
             default="256MiB",
         ),
@@ -364,7 +381,7 @@ def reading_settings(given: Namespace) -> dict[str, Any]:
     header = settings["header"]
     settings["header"] = None if header is None else header == "yes"
     if given.lowercase and given.keep_case:
-        raise UsageError("--lowercase and --keep-case exclude each other.")
+        raise UsageError("Use either --lowercase or --keep-case, not both.")
     settings["lowercase"] = not settings.pop("keep_case")
     words = settings["stop_words"]
     if words == "none":
@@ -382,9 +399,10 @@ _SPLITTING = ("stop_words", "ngrams", "token_pattern", "lowercase", "keep_html")
 
 
 def settings_for_new_data(given: Namespace, fit_facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``read_counts``; splitting is as in the fit, unless options say else.
+    """Return the arguments of ``read_counts`` for new data.
 
-    ``fit_facts`` is the manifest of the fit.
+    Documents are split as in the fit, unless options say otherwise. ``fit_facts`` is the manifest
+    of the fit.
     """
     settings, defaults = reading_settings(given), Options()
     of_fit = fit_facts["data"].get("reading")

@@ -36,7 +36,7 @@ def printable(text: str) -> str:
 
 
 def short(text: str, longest: int = 20) -> str:
-    """Return a printable name; of a longer one than ``longest``, the middle is left out.
+    """Return a printable name; the middle of one longer than ``longest`` is left out.
 
     Names of one kind often differ at their ends only: ``2024/speech-1``, ``2024/speech-2``.
     """
@@ -48,7 +48,7 @@ def short(text: str, longest: int = 20) -> str:
 
 
 def count_cells(text: str) -> int:
-    """Return how many columns of a terminal a text takes: East Asian characters take two."""
+    """Return how many terminal columns a text takes: East Asian characters take two."""
     widths = (
         0
         if unicodedata.category(letter) in ("Mn", "Me", "Cf")

@@ -48,7 +48,7 @@ def name_of(path: str) -> str:
     return STDIN_NAME if path == STDIN else path
 
 
-def read_data(path: str, settings: dict[str, Any]) -> CountData:
+def load_data(path: str, settings: dict[str, Any]) -> CountData:
     """Return the counts of a file or folder; unreadable data ends the command with a message."""
     with as_file(path) as file, library_errors_as_messages(), waiting(f"reading {name_of(path)}"):
         return read_counts(file, **settings)
@@ -68,7 +68,7 @@ class SampleNames:
 
 @dataclass(frozen=True, eq=False)
 class LargeData:
-    """What is known of data that is not copied to the folder of a fit."""
+    """Names and facts of data that is not copied to the folder of a fit."""
 
     feature_names: Array
     sample_names: SampleNames | Array
@@ -88,12 +88,12 @@ def describe_data(data: CountData | LargeData) -> dict[str, Any]:
 def open_data(
     path: str, settings: dict[str, Any], limit: str | None, scratch_parent: Path
 ) -> Iterator[tuple[Any, CountData | LargeData]]:
-    """Yield the counts, in row blocks if the memory is limited, and what is known of them.
+    """Yield the counts, in row blocks if the memory is limited, with their names and facts.
 
     Row blocks may need a scratch folder, which exists as long as they are used.
     """
     if limit is None:
-        data = read_data(path, settings)
+        data = load_data(path, settings)
         yield data.counts, data
         return
     reading = dict(settings)

@@ -33,7 +33,7 @@ _TITLE = Option("--title", "Title of the page.", "TEXT")
     """,
 )
 def report(given: Namespace) -> int:
-    """Write the report of the fit in FOLDER: one HTML file that needs no network."""
+    """Write the report of the fit in FOLDER: one self-contained HTML file."""
     is_default = given.output is None and given.title is None
     path = given.folder / REPORT if given.output is None else given.output
     if not (given.open and path.exists() and not given.force and is_default):

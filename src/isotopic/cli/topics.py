@@ -16,7 +16,7 @@ _TERMS = Option("--terms", "Number of terms of each topic.", "N", options.intege
     _TERMS,
     options.JSON,
     examples="""
-    isotopic topics out                    the table that isotopic fit has printed
+    isotopic topics out                    the table that isotopic fit prints
     isotopic topics out --terms 20 --json  more terms, for other programs
     """,
 )

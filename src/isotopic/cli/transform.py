@@ -14,7 +14,7 @@ from isotopic.blocks import BlockError, Blocks
 from isotopic.blocks.block import load_raw
 from isotopic.cli import options, reading
 from isotopic.cli.command import command
-from isotopic.cli.folder import Fit, check_free, read_folder
+from isotopic.cli.folder import StoredFit, check_free, read_folder
 from isotopic.cli.output import (
     InputError,
     library_errors_as_messages,
@@ -57,7 +57,7 @@ _OUTPUT = replace(
 def transform(given: Namespace) -> int:
     """Infer the weights of the samples in DATA under the topics of the fit in FOLDER.
 
-    Features are matched by name. Of documents, only words that the fit has seen are counted.
+    Features are matched by name. In documents, only words that occur in the fit are counted.
     """
     output: Path = given.output
     check_free([output], given.force)
@@ -76,7 +76,7 @@ def transform(given: Namespace) -> int:
         warnings_as_messages(),
     ):
         write_tables(_weight_tables(fit, X, new, coverage), output)
-    if new.n_terms is not None:  # of documents, only terms that the fit knows are counted
+    if new.n_terms is not None:  # in documents, only terms that occur in the fit are counted
         coverage.unknown += new.n_terms - coverage.known
     for message in coverage.messages("words" if new.n_terms is not None else "counts"):
         print_message(message)
@@ -89,7 +89,7 @@ def transform(given: Namespace) -> int:
 
 @dataclass
 class Coverage:
-    """How well a fit knows new samples: counts of known and unknown features, empty samples."""
+    """The coverage of new samples: counts of known and of unknown features, and empty samples."""
 
     known: float = 0
     unknown: float = 0
@@ -97,7 +97,7 @@ class Coverage:
     n_empty: int = 0
 
     def add(self, known_counts: Any, unknown: float) -> None:
-        """Take note of the known counts of some samples, and the sum of the others."""
+        """Add the known counts of some samples, and the sum of the unknown ones."""
         totals = known_counts.sum(axis=1)
         self.known += totals.sum().item()
         self.unknown += unknown
@@ -105,20 +105,20 @@ class Coverage:
         self.n_empty += int(np.count_nonzero(totals == 0))
 
     def share(self) -> float:
-        """Return the share of the counts that the fit knows."""
+        """Return the share of the counts that belong to features of the fit."""
         return self.known / max(self.known + self.unknown, 1e-300)
 
     def messages(self, unit: str) -> Iterator[str]:
-        """Yield what the user should know."""
+        """Yield a message for unknown counts and a warning for empty samples."""
         if self.unknown:
             yield (
-                f"The fit knows {self.share():.1%} of the {self.known + self.unknown:,} {unit}; "
-                f"the other {self.unknown:,} were ignored."
+                f"{self.share():.1%} of the {self.known + self.unknown:,} {unit} belong to "
+                f"features of the fit; the other {self.unknown:,} were ignored."
             )
         if self.n_empty:
             yield (
-                f"warning: {self.n_empty:,} of {self.n_samples:,} samples have no feature that the "
-                "fit knows. They have the weights of an empty sample (zero, or those of the prior)."
+                f"warning: {self.n_empty:,} of {self.n_samples:,} samples have no feature of the "
+                "fit. They have the weights of an empty sample (zero, or those of the prior)."
             )
 
     def facts(self) -> dict[str, Any]:
@@ -131,13 +131,13 @@ class Coverage:
 
 
 def _weight_tables(
-    fit: Fit, X: Any, new: CountData | reading.LargeData, coverage: Coverage
+    fit: StoredFit, X: Any, new: CountData | reading.LargeData, coverage: Coverage
 ) -> Iterator[Columns]:
-    """Yield the weights of each block of samples, and note how well the fit knows it."""
+    """Yield the weights of each block of samples, and add up its coverage."""
     model, known, start = fit.model, fit.data.feature_names, 0
     for block in X.blocks if isinstance(X, Blocks) else [X]:
         counts = sparse.csr_array(load_raw(block)) if isinstance(X, Blocks) else block
-        aligned, left_out = align_features(counts, new.feature_names, known)
+        aligned, left_out = select_known_features(counts, new.feature_names, known)
         coverage.add(aligned, left_out)
         stop = start + counts.shape[0]
         try:
@@ -150,7 +150,7 @@ def _weight_tables(
         start = stop
 
 
-def align_features(counts: Any, names: Array, known: Array) -> tuple[Any, float]:
+def select_known_features(counts: Any, names: Array, known: Array) -> tuple[Any, float]:
     """Return the counts of the known features in their order, and the sum of all other counts."""
     if np.array_equal(names, known):
         return counts, 0

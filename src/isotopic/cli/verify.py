@@ -38,7 +38,7 @@ def verify(given: Namespace) -> int:
     """
     X = None
     if given.data is not None:
-        X = reading.read_data(given.data, options.reading_settings(given)).counts
+        X = reading.load_data(given.data, options.reading_settings(given)).counts
     with library_errors_as_messages():
         X = None if X is None else prepare_counts(X)
         table = verify_claims(X, given.components)

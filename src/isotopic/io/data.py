@@ -24,7 +24,7 @@ _MEMBERS = {"counts", "sample_names", "feature_names", "documents"}
 
 
 class DeferredNames:
-    """Names of samples (axis 0) or features of :class:`CountData`, made when they are asked for.
+    """Names of samples (axis 0) or features of :class:`CountData`, made when they are needed.
 
     A file may have millions of features without names, of which nobody needs a list.
     """
@@ -180,7 +180,7 @@ def read_counts_file(path: Path, options: Options) -> LoadedSource:
     """Read such a file, or the one in the folder of a fit."""
     file = path / COUNTS_IN_FOLDER if path.is_dir() else path
     if not file.is_file():
-        raise ValueError(f"the folder has no {COUNTS_IN_FOLDER}, so that it is not that of a fit")
+        raise ValueError(f"the folder has no {COUNTS_IN_FOLDER}, so it is not the folder of a fit")
     tree: Any = archive.read(file, "counts", {})
     if not isinstance(tree, dict) or set(tree) != _MEMBERS:
         raise ValueError("the file does not hold counts and their names")

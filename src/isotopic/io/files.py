@@ -55,7 +55,7 @@ _BUFFER = 2**17
 
 
 def is_plain_file(path: Path) -> bool:
-    """Return whether a file is stored as it is, not compressed."""
+    """Return whether a file is not compressed."""
     with path.open("rb") as file:
         return not file.read(6).startswith(tuple(_COMPRESSIONS))
 
@@ -85,7 +85,7 @@ def check_encoding(encoding: str) -> None:
 
 @contextmanager
 def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
-    """Open a file of text; lines end where the file says, and a byte order mark is no letter."""
+    """Open a text file with universal newlines; skip a byte order mark."""
     check_encoding(encoding)
     encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     with (
@@ -104,7 +104,7 @@ def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
 
 
 def _undecodable_line(path: Path, encoding: str) -> int:
-    """Find the first line that is no text in the encoding."""
+    """Return the number of the first line that the encoding cannot decode."""
     number = 0
     with open_bytes(path) as stream:
         for number, line in enumerate(stream, 1):
@@ -117,7 +117,7 @@ def _undecodable_line(path: Path, encoding: str) -> int:
 
 @contextmanager
 def open_seekable(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file in which one can go back and forth; a compressed one is unpacked aside."""
+    """Open a seekable stream of a file; a compressed one is unpacked into a temporary file."""
     with open_bytes(path) as stream:
         if isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO):
             yield stream

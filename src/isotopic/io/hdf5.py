@@ -215,7 +215,7 @@ def _describe_sparse(node: Any, name: str) -> tuple[str, tuple[int, int]]:
 def _check_numbers(node: Any, name: str) -> None:
     kind = np.dtype(node.dtype).kind
     if kind not in "biuf" or (name in ("indices", "indptr") and kind not in "iu"):
-        raise ValueError(f"{name} holds {node.dtype}, not numbers that count")
+        raise ValueError(f"{name} holds {node.dtype}, not real numbers")
 
 
 def _slice(node: Any, start: int, stop: int | None) -> Array:
@@ -224,7 +224,7 @@ def _slice(node: Any, start: int, stop: int | None) -> Array:
 
 @contextmanager
 def _opened(given: str | Path, *, is_checked: bool = False) -> Iterator[Any]:
-    """Open a file of HDF5 or a zarr folder; whatever the libraries raise becomes a ValueError.
+    """Open a file of HDF5 or a zarr folder; any error of the libraries becomes a ValueError.
 
     A zarr folder ``is_checked`` when it is opened first; later, a change would be noticed.
     """

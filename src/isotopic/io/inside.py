@@ -13,7 +13,7 @@ from isotopic.io.files import extra
 # Soft links may follow each other so many times.
 _MOST_LINKS = 20
 
-# Codecs of zarr that run whatever code is stored, or read other files.
+# Codecs of zarr that run stored code or read other files.
 _UNSAFE_CODECS = ("pickle", "dill", "reference")
 _ZARR_FILES = ("zarr.json", ".zarray", ".zmetadata")
 

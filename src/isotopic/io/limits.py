@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-# What a file may take without holding as much, and how many times its own size it may take. Text
-# and sparse counts shrink 5 to 50 times when they are compressed.
+# A file may claim this much memory whatever its size, and more only up to so many times its size:
+# text and sparse counts shrink 5 to 50 times when they are compressed.
 MAX_SIZE = 2**28
 _MOST_TIMES = 200
 

@@ -182,7 +182,7 @@ def _measure(archive: Archive) -> tuple[tuple[int, int], int]:
         rows, features = shape.tolist()
         header = archive.header("data")
         if header.dtype.kind not in "biuf":
-            raise ValueError(f"the data are {header.dtype}, not numbers that count")
+            raise ValueError(f"the data are {header.dtype}, not real numbers")
         return (rows, features), header.nbytes // header.dtype.itemsize
     sizes, _, dtype = archive.header(archive.dense_name())
     if len(sizes) != 2 or dtype.kind not in "biuf":

@@ -50,7 +50,7 @@ from isotopic.io.text import (
 from isotopic.io.triplets import open_triplets
 
 # Functions called ``open_...`` return sources that may be read by rows; those called
-# ``read_...`` read everything, because their format leaves no choice.
+# ``read_...`` read everything, because their format cannot be read by rows.
 _OPENERS: dict[str, Callable[[Path, Options], Source]] = {
     "mtx": open_mtx,
     "10x": open_10x,
@@ -145,37 +145,37 @@ def read_counts(
     Parameters
     ----------
     path : str or path-like
-        Compressed files (gzip, bzip2, xz, zstd) are unpacked on the way.
+        A file or folder. Compressed files (gzip, bzip2, xz, zstd) are decompressed.
     format : str or None, default=None
         One of :data:`isotopic.io.FORMATS`; ``None`` looks at the content and the name.
     transpose : bool, default=False
         Whether the rows of a matrix or wide table are the features. Formats that define what the
         samples are, such as 10x Genomics and catalogues of mutations, do not need it.
     sample_names, feature_names : path, sequence of str or None, default=None
-        Names to use instead of those of the file, or a file with a name in each line.
+        Names to use instead of those of the file, or a file with one name per line.
     layer : str or None, default=None
         The layer of an AnnData file; ``None`` is its ``X``.
     text_column, name_column : str or None, default=None
-        The columns (of JSON: the keys; of AnnData: the columns of ``obs``) that hold the documents
-        and the names of the samples.
+        The columns that hold the documents and the names of the samples. For JSON these are keys,
+        for AnnData columns of ``obs``.
     drop_columns : sequence of str, default=()
-        Columns of a wide table that are not counts, such as labels and years.
+        Columns of a wide table that do not hold counts, such as labels and years.
     header : bool or None, default=None
         Whether the first line of a CSV or TSV table names its columns; without names they are
         called ``"x0"``, ``"x1"``, ... ``None`` looks at the line, and raises if it may be either.
     stop_words : str, sequence of str or None, default="english"
         Words of documents to ignore: those of a language, given by its English name or ISO 639-1
-        code (other languages than English need ``isotopic[text]``), or the words themselves.
+        code (languages other than English need ``isotopic[text]``), or the words themselves.
     ngrams : int or sequence of int, default=1
-        The lengths of terms in words: ``(1, 2)`` counts words and pairs of neighbouring words.
-        Stop words are left out first.
+        The lengths of n-grams: ``(1, 2)`` counts single words and pairs of adjacent words. Stop
+        words are left out first.
     token_pattern : str or None, default=None
         A regular expression for words. By default they have two or more letters or digits, and
         contractions are kept whole (``don't``), without a possessive ``'s``.
     lowercase : bool, default=True
-        Whether upper and lower case are the same.
+        Whether to ignore case.
     keep_html : bool, default=False
-        Whether tags, comments, scripts and entities of HTML are text.
+        Whether to keep tags, comments, scripts and entities of HTML as text.
     min_df, max_df : int or float, default=2, 1.0
         Ignore terms in fewer, or in more, documents: a number of documents, or a fraction of them
         if it is a float.
@@ -189,8 +189,8 @@ def read_counts(
     keep_text : int, default=0
         How many characters of each document to keep in ``documents``.
     max_size : int or str, default=2**28
-        The memory that a file may take without holding as much, such as ``"2 GB"``. A file that
-        claims more samples or features than this, and more than 200 times its own size, is refused.
+        A limit against damaged or malicious files, such as ``"2 GB"``. A file that claims to need
+        more memory than this, and more than 200 times its own size, is refused.
 
     Returns
     -------
@@ -241,7 +241,7 @@ def read_counts(
         max_size=max_size,
     )
     source, found = open_source(path, options, format)
-    with errors_that_name(Path(path)):
+    with errors_naming_file(Path(path)):
         return as_count_data(source, found)
 
 
@@ -264,26 +264,33 @@ def open_source(
     format : str
     """
     file, options = Path(path), options or Options()
-    with errors_that_name(file):
+    with errors_naming_file(file):
         check_encoding(options.encoding)
         if format is None:
             format, options = recognise(file, options), replace(options, is_guessed=True)
         if format not in _OPENERS:
-            raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+            raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
         if format not in _FILE_OR_FOLDER and file.is_dir() != (format in _FOLDERS):
             wanted, found = ("file", "folder") if file.is_dir() else ("folder", "file")
-            raise ValueError(f"{format} is the format of a {wanted}; this is a {found}")
+            raise ValueError(f"{format} is the format of a {wanted}, but this is a {found}")
         if options.transpose and format not in _EITHER_WAY:
             raise ValueError(
-                f"transpose is for {', '.join(_EITHER_WAY)}; {format} says itself what the samples "
-                "are"
+                f"transpose applies only to {', '.join(_EITHER_WAY)}; the format {format} defines "
+                "which axis holds the samples. Leave transpose out"
             )
         if options.layer is not None and format != "h5ad":
-            raise ValueError(f"layer is for h5ad; this is {format}")
+            raise ValueError(
+                f"layer applies only to h5ad files, but this is {format}. Leave it out"
+            )
         if options.name_column is not None and format not in _WITH_COLUMNS:
-            raise ValueError(f"name_column is for {', '.join(_WITH_COLUMNS)}; this is {format}")
+            raise ValueError(
+                f"name_column applies only to {', '.join(_WITH_COLUMNS)}, but this is {format}. "
+                "Leave it out"
+            )
         if options.drop_columns and format != "wide":
-            raise ValueError(f"drop_columns is for wide tables; this is {format}")
+            raise ValueError(
+                f"drop_columns applies only to wide tables, but this is {format}. Leave it out"
+            )
         source = _OPENERS[format](file, options)
         if isinstance(source, LoadedSource):
             source = replace(source, path=os.fspath(file))
@@ -303,8 +310,8 @@ def _given_names(given: Any) -> Names:
 
 
 @contextmanager
-def errors_that_name(file: Path) -> Iterator[None]:
-    """Turn whatever a damaged file raises into a ValueError that names the file."""
+def errors_naming_file(file: Path) -> Iterator[None]:
+    """Turn any error of a damaged file into a ValueError that names the file."""
     if not file.exists():
         raise FileNotFoundError(f"{file}: there is no such file or folder")
     try:

@@ -13,7 +13,7 @@ from isotopic.io.count_tables import (
 from isotopic.io.source import Options
 from isotopic.io.tables import TEXT_COLUMNS, Table, label_column, text_columns
 
-# A table with more columns of numbers than this is one of counts, whatever else it has.
+# A table with more columns of numbers than this holds counts, even if it has other columns too.
 _FEW_COLUMNS = 20
 
 # Columns of numbers that are rarely counts. Words of documents can have these names too, so that
@@ -51,7 +51,10 @@ def recognise_table(table: Table, options: Options) -> str:
 
 
 def _is_text_table(table: Table, options: Options) -> bool:
-    """Return whether a column holds documents; raise if several do, or one that nobody calls so."""
+    """Return whether a column holds documents; raise ValueError if that is not certain.
+
+    It is not if several columns may hold documents, or if the column's name does not say so.
+    """
     prose = [i for i, kind in enumerate(table.kinds) if kind == "prose"]
     if table.kinds.count("number") > _FEW_COLUMNS:
         return False
@@ -128,7 +131,7 @@ def _is_like_triplets(table: Table) -> bool:
 
 
 def _check_wide(table: Table, options: Options) -> None:
-    """Raise if a column of a wide table is no column of counts, or its rows are features."""
+    """Raise ValueError if a column of a wide table does not hold counts, or rows seem features."""
     label = label_column(table, options)
     dropped = set(options.drop_columns)
     columns = [i for i, name in enumerate(table.names) if i != label and name not in dropped]

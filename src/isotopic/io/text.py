@@ -44,7 +44,7 @@ def count_words(
         raise
     except ValueError as error:
         analyzer.check()  # says it better
-        raise ValueError(_in_own_words(str(error), options)) from error
+        raise ValueError(_translate_error(str(error), options)) from error
     analyzer.check()
     features = vectorizer.get_feature_names_out()
     source = loaded(counts, names, features, kept if options.keep_text else None)
@@ -73,14 +73,14 @@ def _limits(options: Options) -> dict[str, Any]:
     }
 
 
-def _in_own_words(message: str, options: Options) -> str:
+def _translate_error(message: str, options: Options) -> str:
     """Return what an error of scikit-learn about the terms means."""
     if message.startswith("max_df corresponds to"):
         return _NO_TERMS.format(options.min_df, options.max_df)
     if message.startswith("empty vocabulary"):
         return (
             "the documents have no words of two or more letters or digits besides stop words; "
-            "stop_words=None (--stop-words none) counts these too"
+            "use stop_words=None (--stop-words none) to count these too"
         )
     if message.startswith("After pruning"):
         return (
@@ -92,14 +92,14 @@ def _in_own_words(message: str, options: Options) -> str:
 
 
 def text_files(folder: Path) -> list[Path]:
-    """Find the ``.txt`` files of a folder and of those in it, compressed ones too, in order."""
+    """Return the ``.txt`` files of a folder and its subfolders, compressed or not, in order."""
     return sorted(
         p for p in folder.rglob("*.txt*") if bare(p).suffix.lower() == ".txt" and p.is_file()
     )
 
 
 def read_text_folder(path: Path, options: Options) -> LoadedSource:
-    """Read a folder, a document for each file."""
+    """Read a folder with one document per file."""
     files = text_files(path)
     if not files:
         raise ValueError("there are no .txt files in the folder")
@@ -118,7 +118,7 @@ def read_text_folder(path: Path, options: Options) -> LoadedSource:
 
 
 def read_text_lines(path: Path, options: Options) -> Source:
-    """Read a document a line; an empty line is a document without words."""
+    """Read one document per line; an empty line is a document without words."""
     with open_text(path, options.encoding) as stream:
         source = count_words(stream, options, None)
     names = as_names(f"line {i}" for i in range(1, source.shape[0] + 1))
@@ -131,7 +131,10 @@ def read_text_table(path: Path, options: Options) -> LoadedSource:
     text, name = text_columns(table, options)
     if text is None:
         known = ", ".join(repr(known) for known in table.names[:20])
-        raise ValueError(f"which column holds the text? Name it (text_column); there are {known}")
+        raise ValueError(
+            "text_column is missing: name the column that holds the documents (--text-column); "
+            f"the columns are {known}"
+        )
     names: list[str] = []
 
     def documents() -> Iterator[str]:
@@ -144,7 +147,7 @@ def read_text_table(path: Path, options: Options) -> LoadedSource:
 
 
 def read_jsonl(path: Path, options: Options) -> LoadedSource:
-    """Read a JSON object (or string) a line."""
+    """Read one JSON object (or string) per line."""
     names: list[str] = []
     with open_text(path, options.encoding) as stream:
         return count_words(_objects(stream, options, names), options, names)

@@ -27,7 +27,10 @@ class TripletsSource(Source):
             table = file.read_row_groups(groups, columns=names)
             sample, feature, count = (_numbers(table, name) for name in names)
         if np.any(np.diff(sample) < 0):
-            raise ValueError(f"the samples of {self.path} do not ascend: sort the table by them")
+            raise ValueError(
+                f"the sample numbers in {self.path} are not in ascending order: sort the table by "
+                "sample"
+            )
         here = slice(*np.searchsorted(sample, (start, stop)))
         if count.dtype.kind in "biu":  # sums of duplicates must not overflow
             count = count.astype(np.int64)

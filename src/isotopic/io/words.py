@@ -11,8 +11,8 @@ from typing import Any
 
 from isotopic.io.source import Options
 
-# Endings of English contractions. A word keeps its ending (don't, we've), so that don, ve and ll
-# are no terms; the possessive 's is left out, so that dog and dog's are the same term.
+# Endings of English contractions. A word keeps its ending (don't, we've), so that don, ve and ll do
+# not become terms; the possessive 's is left out, so that dog and dog's are the same term.
 _ENDINGS = "(?:'(?i:t|ve|ll|re|d|m)\\b)"
 
 _ENGLISH = ("english", "en")
@@ -87,7 +87,7 @@ def _drop_hidden(text: str) -> str:
 
 
 class Analyzer:
-    """Split documents into the terms that the options ask for.
+    """Split documents into the terms that the options describe.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _ngram_lengths(given: int | Sequence[int]) -> tuple[int, ...]:
     lengths: tuple[Any, ...] = tuple(given) if isinstance(given, Sequence) else (given,)
     if not lengths or not all(isinstance(n, Integral) and int(n) >= 1 for n in lengths):
         raise ValueError(
-            f"ngrams={given!r} must be the lengths of the terms in words, such as 2 or (1, 2)"
+            f"ngrams must be the lengths of the terms in words, such as 2 or (1, 2), not {given!r}"
         )
     return tuple(sorted({int(n) for n in lengths}))
 
@@ -161,7 +161,10 @@ def _word_finder(pattern: str | None) -> Callable[[str], list[str]]:
             "matches, or the whole pattern without groups. Write the others as (?:...)"
         )
     if compiled.match("") is not None:
-        raise ValueError(f"token_pattern={pattern!r} also matches nothing, which is no word")
+        raise ValueError(
+            f"token_pattern={pattern!r} matches the empty string. Make it match at least one "
+            "character"
+        )
     return compiled.findall
 
 
@@ -196,13 +199,13 @@ def stop_word_list(language: str) -> frozenset[str]:
     except ImportError as error:
         raise ImportError(
             f"stop words for {language!r} need stop-words: pip install 'isotopic[text]'. Without "
-            "it there are 'english', none (None) and lists of your own"
+            "it you can use 'english', none (None) or a list of your own"
         ) from error
     names = library.LANGUAGE_MAPPING | {name: name for name in library.AVAILABLE_LANGUAGES}
     if language.lower() not in names:
         raise ValueError(
             f"there are no stop words for {language!r}, only for "
-            f"{', '.join(sorted(library.AVAILABLE_LANGUAGES))}. Give the words themselves "
+            f"{', '.join(sorted(library.AVAILABLE_LANGUAGES))}. Pass the words themselves "
             "(stop_words=[...], or --stop-words FILE with one word per line)"
         )
     words = library.get_stop_words(names[language.lower()])
@@ -212,7 +215,7 @@ def stop_word_list(language: str) -> frozenset[str]:
 
 
 class _Unsplit:
-    """Notice text of scripts that put no spaces between words, unless it has been split."""
+    """Detect unsplit text in scripts that put no spaces between words."""
 
     def __init__(self) -> None:
         self.letters = 0
@@ -220,7 +223,7 @@ class _Unsplit:
         self.example = ""
 
     def add(self, text: str) -> None:
-        """Take note of a document."""
+        """Add the statistics of a document."""
         self.letters += len(text)
         if text.isascii():
             return
