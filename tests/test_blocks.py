@@ -582,15 +582,17 @@ def _needed(model, blocks):
     """What a fit needs besides its weights."""
     with pytest.raises(ValueError, match="too small") as error:
         model.fit(Blocks(blocks.blocks, memory_limit=1000))
-    return int(str(error.value).split("need about ")[1].split(".")[0].replace(",", ""))
+    return int(str(error.value).split("need about ")[1].split(" ")[0].replace(",", ""))
 
 
 def _least(model, blocks):
     """The smallest limit that a fit accepts, which leaves no room for blocks to stay."""
     needed = _needed(model, blocks)
-    with pytest.raises(ValueError, match=r"too small for weights_.*keep_weights=False") as error:
+    with pytest.raises(
+        ValueError, match=r"too small: weights_ needs .*keep_weights=False"
+    ) as error:
         model.fit(Blocks(blocks.blocks, memory_limit=needed))
-    kept = int(str(error.value).split("which take ")[1].split(" ")[0].replace(",", ""))
+    kept = int(str(error.value).split("weights_ needs ")[1].split(" ")[0].replace(",", ""))
     assert kept == 8 * blocks.shape[0] * model.n_components
     return needed + kept
 

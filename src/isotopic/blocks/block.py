@@ -87,7 +87,7 @@ class SourceRows:
 
 @dataclass(frozen=True)
 class Stack:
-    """Small neighbouring blocks that are loaded as one."""
+    """Small adjacent blocks that are loaded as one."""
 
     parts: tuple[Block, ...]
 
@@ -164,7 +164,7 @@ class BlockError(ValueError):
 
 def load_raw(block: Block) -> Any:
     """Return the rows of a block as they are stored; errors name the block."""
-    with errors_that_name(block.name):
+    with errors_naming_block(block.name):
         loaded = block.load()
     rows: Any = loaded if sparse.issparse(loaded) else np.asarray(loaded)
     if rows.shape != block.shape:
@@ -190,7 +190,7 @@ def load_in_place(block: Block, dtype: DTypeLike, buffers: Buffers) -> CountMatr
     values = buffers.get("values", entries[-1], dtype)
     for i, (part, arrays) in enumerate(parts):
         own, here = starts[rows[i] : rows[i + 1] + 1], slice(entries[i], entries[i + 1])
-        with errors_that_name(part.name):
+        with errors_naming_block(part.name):
             arrays.read_rows_into(part.start, part.stop, own, features[here], values[here])
         own += entries[i]
     if not is_unchanged(block):
@@ -236,7 +236,7 @@ def sample_names(block: Block) -> Array | None:
 
 
 @contextmanager
-def errors_that_name(name: str) -> Iterator[None]:
+def errors_naming_block(name: str) -> Iterator[None]:
     """Add the name of a block to errors."""
     try:
         yield
@@ -244,5 +244,5 @@ def errors_that_name(name: str) -> Iterator[None]:
         raise FileNotFoundError(f"The block {name} is missing.") from None
     except BlockError:
         raise
-    except Exception as error:  # of whatever library reads the format
+    except Exception as error:  # of the library that reads the format
         raise BlockError(f"The block {name} cannot be read: {error}") from error

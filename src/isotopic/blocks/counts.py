@@ -19,7 +19,7 @@ from isotopic.counts import CountMatrix
 
 @dataclass
 class BlockTotals:
-    """What is known of some blocks after they were checked."""
+    """Totals of some blocks, computed when they were checked."""
 
     pieces: list[PlacedBlock]
     sample_totals: list[Array]  # one array for each block
@@ -72,7 +72,7 @@ class BlockedCounts:
     ----------
     blocks : Blocks
     copies : ndarray of shape (samples,) or None
-        How often each sample counts.
+        The sample weights.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class BlockedCounts:
         )
 
     def repeated(self, copies: Array) -> "BlockedCounts":
-        """Return the data with each sample counted ``copies`` times (positive, whole or not)."""
+        """Return the data with the sample weights ``copies`` (positive)."""
         return BlockedCounts(self.blocks, copies)
 
     def loaded(self) -> Iterator[tuple[PlacedBlock, CountMatrix]]:

@@ -119,7 +119,7 @@ class BlockCache:
 
 
 @dataclass(frozen=True)
-class Workspace:
+class BlockWorkspace:
     """Memory for working on one block after the other."""
 
     native: Any = field(default_factory=native.Workspace)
@@ -139,7 +139,7 @@ class LocalEngine:
     def __init__(self, cache_size: int | None) -> None:
         self.cache, self.max_concurrent = BlockCache(cache_size), MIN_CONCURRENT
         self.watch: Callable[[int, int], None] | None = None
-        self._workspaces: list[Workspace] = []
+        self._workspaces: list[BlockWorkspace] = []
 
     def concurrent_blocks(self, n_blocks: int) -> int:
         """Return how many of ``n_blocks`` are worked on at the same time."""
@@ -187,12 +187,12 @@ class LocalEngine:
             return task(*self._load(piece, memory.native, memory.buffers))
 
     @contextmanager
-    def _workspace(self) -> Iterator[Workspace]:
+    def _workspace(self) -> Iterator[BlockWorkspace]:
         """Yield a workspace that no other thread uses; it is used again later."""
         try:  # asking first whether there is one would let another thread take it meanwhile
             workspace = self._workspaces.pop()
         except IndexError:
-            workspace = Workspace()
+            workspace = BlockWorkspace()
         try:
             yield workspace
         finally:

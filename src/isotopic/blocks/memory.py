@@ -26,7 +26,7 @@ _ROWS = 4
 # More of these where priors learn from squares: the squares, and two arrays of self-contributions.
 _ROWS_OF_SQUARES = 3
 
-# Arrays of weights that a fitted model keeps: one for a point, more for a posterior.
+# Arrays of weights that a fitted model keeps: one for a point estimate, more for a posterior.
 _KEPT_OF_POINTS, _KEPT_OF_POSTERIORS = 1, 5
 
 # Python, NumPy, SciPy and scikit-learn themselves.
@@ -44,8 +44,8 @@ _TOPICS_PER_THREAD = 4
 # Bytes of an entry besides its count: its feature, and its place in the index.
 _FEATURE_AND_INDEX_BYTES = 4 + INDEX_BYTES
 
-# A start that needs samples in memory: the most memory that it takes, whatever the limit; bytes for
-# each count, which is loaded, indexed and decomposed; and arrays with a row for each sample.
+# An initialisation that needs samples in memory: the most memory that it takes, even under a higher
+# limit; bytes per count, which is loaded, indexed and decomposed; arrays with a row per sample.
 _MOST_FOR_SAMPLES = 2**29
 _BYTES_PER_COUNT = 64
 _ARRAYS_PER_SAMPLE = 12
@@ -126,7 +126,7 @@ def _topics_bytes(X: BlockedCounts, n_components: int) -> int:
 
 
 def _required_bytes(X: BlockedCounts, n_components: int) -> int:
-    """Return the bytes that a fit cannot do without."""
+    """Return the bytes that a fit needs at least."""
     threads, topics = current_threads(), _topics_bytes(X, n_components)
     further = 0  # blocks at the same time, beyond the fewest
     if MIN_CONCURRENT < threads <= _max_concurrent(X, n_components):
@@ -137,16 +137,16 @@ def _required_bytes(X: BlockedCounts, n_components: int) -> int:
 
 
 def _check_limit(limit: int, required: int, kept: int) -> None:
-    """Raise if a limit cannot be kept."""
+    """Raise ValueError if a fit cannot stay within the limit."""
     if required > limit:
         raise ValueError(
             f"memory_limit={limit:,} bytes is too small: the topics and blocks of this fit need "
-            f"about {required:,}. Raise it, use fewer components or float32, or use smaller blocks "
-            "(block_entries; formats that are read as a whole need a scratch= folder)"
+            f"about {required:,} bytes. Raise it, use fewer components or float32, or use smaller "
+            "blocks (block_entries=; formats that are read as a whole also need scratch=)."
         )
     if required + kept > limit:
         raise ValueError(
-            f"memory_limit={limit:,} bytes is too small for weights_, which take {kept:,} besides "
-            f"the {required:,} of the fit. Open the blocks with keep_weights=False, or with a "
-            "scratch= folder for them"
+            f"memory_limit={limit:,} bytes is too small: weights_ needs {kept:,} bytes besides the "
+            f"{required:,} bytes of the fit. Raise it, or open the blocks with keep_weights=False "
+            "or with a scratch= folder."
         )

@@ -12,7 +12,7 @@ from isotopic.arrays import Array
 from isotopic.blocks.block import Block, BlockError, Reordered, Stack, sample_names
 from isotopic.blocks.sources import (
     BlockOptions,
-    align_features,
+    align_blocks,
     find_blocks,
     is_dask,
     is_dask_list,
@@ -102,12 +102,12 @@ def open_blocks(
         matrices; a :class:`isotopic.io.Source`.
     memory_limit : int, str or None, default=None
         The memory that a fit may use, as ``2_000_000_000`` or ``"2 GB"``. Blocks that fit stay in
-        memory, others are read again in each pass. ``None``: all stay.
+        memory, others are read again in each pass. With ``None``, all stay.
     scratch : path or None, default=None
-        A folder for what the samples need from one pass to the next, and for ``weights_``. By
-        default these are in memory, or in a temporary folder if the limit is too small. Formats
-        that can only be read as a whole are written there by rows. The workers of a cluster must
-        all see it.
+        A folder for the expected counts of the samples, which are kept from one pass to the next,
+        and for ``weights_``. By default these are in memory, or in a temporary folder if the limit
+        is too small. Formats that can only be read as a whole are written there by rows. All
+        workers of a cluster must have access to it.
     keep_weights : bool, default=True
         Whether the fitted model keeps ``weights_``.
     client : distributed.Client or None, default=None
@@ -118,15 +118,14 @@ def open_blocks(
     key : str or None, default=None
         Where in a file of HDF5 or zarr the matrix is; by default ``"X"``.
     block_entries : int or None, default=None
-        How many counts a block should have: smaller ones are joined, and matrices of which rows
-        can be read are cut. By default many times the number of features, because each block
+        How many counts a block should have: smaller blocks are joined, and matrices that can be
+        read by rows are cut. By default many times the number of features, because each block
         costs a little for each feature.
     format : str or None, default=None
         The format of a file or folder, one of :data:`isotopic.io.FORMATS`; by default it is
         recognised.
     max_size : int or str, default=2**28
-        The memory that a file may take without holding as much, as in
-        :func:`isotopic.read_counts`.
+        A limit against damaged or malicious files, as in :func:`isotopic.read_counts`.
 
     Returns
     -------
@@ -145,16 +144,19 @@ def open_blocks(
     limit = None if memory_limit is None else parse_bytes("memory_limit", memory_limit)
     folder = None if scratch is None else os.fspath(scratch)
     if folder is not None and not os.path.isdir(folder):
-        raise FileNotFoundError(f"There is no folder {folder} for scratch.")
+        raise FileNotFoundError(f"scratch={folder!r}: there is no such folder. Create it first.")
     options = BlockOptions(limit, n_features, key, block_entries, folder, format, max_size)
     found = find_blocks(source, options)
     if not found:
-        raise ValueError(f"{source!r:.200} has no row blocks.")
+        raise ValueError(
+            f"{source!r:.200} contains no row blocks. Accepted: a path of files of counts, or a "
+            "list of at least one path or matrix."
+        )
     widths = {block.shape[1]: block.name for block in join_small(found, options)}
     if len(widths) > 1:
         said = " and ".join(f"{name} has {width}" for width, name in list(widths.items())[:2])
         raise BlockError(f"The blocks differ in their number of features: {said}.")
-    found, names = align_features(found)
+    found, names = align_blocks(found)
     blocks = tuple(join_small(found, options))
     if is_anndata(source):
         names = np.asarray(source.var_names, dtype=object)

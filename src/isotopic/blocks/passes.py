@@ -20,7 +20,7 @@ from isotopic.registry import register
 @register
 @dataclass(frozen=True)
 class Recipe:
-    """How the weights of a block are made."""
+    """How the weights of a block are computed."""
 
     prior: Prior  # of all samples, as it was when the weights were made: it may learn later
     rows: BlockRows  # expected counts, or with is_value the factor, or its posterior's parameters
@@ -82,7 +82,7 @@ class BlockPass:
 
     divergence: Divergence
     recipe: Recipe
-    topics: Posterior  # effective topics, which are the topics themselves where they are points
+    topics: Posterior  # effective topics; the topics themselves if they are point estimates
     totals: Totals  # of these topics
     weights_only: bool  # see Divergence.prepare for this and the next two
     jointly: bool

@@ -47,9 +47,9 @@ class BlockedWeights:
 class BlockedProblem(Problem):
     """A problem whose data is in row blocks.
 
-    Solvers need of the weights only their expected counts, which they hand back to be absorbed, and
-    sums. So here the counts are rows in a store, and weights are a recipe that is followed block by
-    block during a pass: no array has a row for each sample.
+    Solvers need only the expected counts of the weights, which they pass back to be absorbed, and
+    sums over them. So here the counts are rows in a store, and weights are a recipe that is used
+    block by block during a pass: no array has a row for each sample.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ class BlockedProblem(Problem):
         super().__post_init__()
         if self.topics.is_learned and self.topics.norm not in (None, 1.0):
             raise ValueError(
-                "topics of a unit norm other than their sum need X in memory: for row blocks use "
-                "topics that sum to one"
+                "Topics of unit l_p norm with p > 1 need X in memory. For row blocks use topics "
+                "that sum to one (norm='l1')."
             )
         if self.memory is None:
             memory = Memory(self.X, self.n_components, self.weights)
@@ -95,7 +95,7 @@ class BlockedProblem(Problem):
             to,
         )
         sums = self.X.engine.total(task, self.X.pieces)
-        weights.sums = replace(sums, topics=sums.topics[:0])  # nobody asks the weights for them
+        weights.sums = replace(sums, topics=sums.topics[:0])  # not needed with the weights
         order = np.asfortranarray if sums.topics.ndim == 2 else np.ascontiguousarray
         found = PassSums(to, order(sums.topics), sums.log_likelihood, sums.gap, sums.mass)
         return self.divergence.counts(found, self.topics, topics)
@@ -164,7 +164,7 @@ class BlockedProblem(Problem):
         return gap
 
     def component_sums(self, weights: Any) -> Array:
-        """Return the sum of each component's weights over samples, each as often as it counts."""
+        """Return the sum of each component's weights over the samples, with sample weights."""
         if weights.sums is not None:
             scale: Array = weights.sums.scale
             return scale

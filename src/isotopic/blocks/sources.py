@@ -21,7 +21,7 @@ from isotopic.blocks.block import (
     Reordered,
     SourceRows,
     Stack,
-    errors_that_name,
+    errors_naming_block,
 )
 from isotopic.containers import is_named, read_container
 from isotopic.io import TEXT_FORMATS, Options, Source, open_source
@@ -120,7 +120,7 @@ def _stored_source(source: Any) -> Source | None:
     if library in ("h5py", "zarr"):
         return stored_source(source)
     if library == "anndata" and getattr(source, "isbacked", False):
-        with errors_that_name(str(source.filename)):
+        with errors_naming_block(str(source.filename)):
             return open_hdf5(Path(source.filename), Options(key="X")).with_status()
     if isinstance(source, np.memmap) and isinstance(source.filename, (str, os.PathLike)):
         return memory_map_source(source).with_status()
@@ -258,12 +258,12 @@ def cut(source: Source, options: BlockOptions) -> Sequence[Block]:
             source = _write_by_rows(source, options.scratch)
         elif isinstance(source, LoadedSource):
             raise ValueError(
-                f"{source.name} can only be read as a whole. Give open_blocks a scratch= folder, "
+                f"{source.name} can only be read as a whole. Pass open_blocks a scratch= folder, "
                 "where its rows are written to, or read it with isotopic.read_counts."
             )
         else:
             return [whole_block(source)]
-    with errors_that_name(source.name):
+    with errors_naming_block(source.name):
         starts = source.row_starts()
     if starts is None:
         starts = np.arange(n_rows + 1, dtype=np.int64) * width
@@ -281,7 +281,7 @@ def cut(source: Source, options: BlockOptions) -> Sequence[Block]:
 def _write_by_rows(source: Source, scratch: str) -> Source:
     """Write a source to a folder of CSR arrays, which is deleted with the source that reads it."""
     folder = tempfile.mkdtemp(prefix="rows-", dir=scratch)
-    with errors_that_name(source.name):
+    with errors_naming_block(source.name):
         try:
             source.write_arrays(Path(folder))
             written = open_csr_folder(Path(folder), Options())
@@ -294,7 +294,7 @@ def _write_by_rows(source: Source, scratch: str) -> Source:
 
 
 def join_small(blocks: Sequence[Block], options: BlockOptions) -> Iterator[Block]:
-    """Yield the blocks, small neighbours being joined."""
+    """Yield the blocks, with small adjacent ones joined."""
     waiting: list[Block] = []
     for block in blocks:
         target = options.target_entries(block.shape[1])
@@ -306,7 +306,7 @@ def join_small(blocks: Sequence[Block], options: BlockOptions) -> Iterator[Block
     yield waiting[0] if len(waiting) == 1 else Stack(tuple(waiting))
 
 
-def align_features(blocks: Sequence[Block]) -> tuple[list[Block], Array | None]:
+def align_blocks(blocks: Sequence[Block]) -> tuple[list[Block], Array | None]:
     """Return blocks with the features in the order of the first that names them, and the names."""
     names: Array | None = None
     orders: dict[Any, Array | None] = {}  # by the file of names, which blocks can share
@@ -332,6 +332,6 @@ def _names_of_features(block: Block) -> Array | None:
     if isinstance(block, InMemory):
         return block.features
     if isinstance(block, SourceRows):
-        with errors_that_name(block.source.name):
+        with errors_naming_block(block.source.name):
             return block.source.feature_names()
     return None

@@ -41,7 +41,7 @@ class PlacedBlock:
     stop: int
     block: Block
     facts: BlockFacts | None = None  # None: not loaded yet, so that everything is checked
-    copies: Array | None = None  # how often each of its samples counts
+    copies: Array | None = None  # the weights of its samples
 
     @property
     def rows(self) -> slice:

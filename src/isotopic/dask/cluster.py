@@ -1,4 +1,4 @@
-"""Calls to a Dask cluster that always end.
+"""Call a Dask cluster with time limits, so that no call waits for ever.
 
 Every call has a time limit. Waiting for computations has none, because a pass over large blocks may
 take hours, but it goes on only while the scheduler answers and some worker reports that it works.
@@ -55,7 +55,7 @@ _LOST = (
 
 
 class ClusterLost(Exception):  # noqa: N818 - not an error for the user: it is tried again
-    """Signal that workers, results or the connection were lost, so that a pass must start again."""
+    """Workers, results or the connection were lost, so that a pass must start again."""
 
 
 @dataclass(frozen=True)

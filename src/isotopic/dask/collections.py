@@ -25,7 +25,7 @@ class DelayedBlock:
 
     @property
     def entries(self) -> int:
-        """Return a large number: it is unknown, and the block is joined with no other."""
+        """Return a large number: the true one is unknown, and the block is never joined."""
         return 2**62
 
     def load(self) -> Any:

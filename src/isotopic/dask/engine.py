@@ -64,11 +64,11 @@ class DaskEngine:
 
     def __init__(self, client: Any, memory_limit: int | None) -> None:
         if not isinstance(client, distributed.Client):
-            raise TypeError(f"client must be a distributed.Client, not {type(client).__name__}")
+            raise TypeError(f"client must be a distributed.Client, not {type(client).__name__}.")
         if client.asynchronous:
-            raise ValueError("client must not be asynchronous: a fit waits for its results")
+            raise ValueError("client must not be asynchronous: a fit waits for its results.")
         self.client, self.cluster = client, Cluster(client)
-        self.room, self.token = memory_limit, uuid4().hex
+        self.limit, self.token = memory_limit, uuid4().hex
         self.watch: Callable[[int, int], None] | None = None
 
     def concurrent_blocks(self, n_blocks: int) -> int:
@@ -102,7 +102,7 @@ class DaskEngine:
                 [replace(piece, block=_without_futures(piece.block)) for piece in group],
                 [_held(client, piece.block, placement) if read else None for piece in group],
                 self.token,
-                self.room,
+                self.limit,
                 read,
                 key=f"isotopic-{name}-{uuid4().hex}",
                 pure=False,
@@ -166,8 +166,8 @@ class DaskEngine:
         blind = [address for address, sees in seen.items() if not sees]
         if blind:
             raise ValueError(
-                f"the worker {blind[0]} does not see {folder}: give open_blocks a scratch= folder "
-                "that all workers and this process see"
+                f"The worker {blind[0]} has no access to {folder}. Pass a scratch= folder to "
+                "open_blocks that all workers and this process can read."
             )
 
 
@@ -198,10 +198,10 @@ def _work(
     pieces: list[PlacedBlock],
     held: list[Any],
     token: str,
-    room: int | None,
+    limit: int | None,
     read: bool,
 ) -> A:
-    """Do a task with neighbouring blocks, on a worker."""
+    """Run a task on adjacent blocks, on a worker."""
     loaded = [
         piece
         if matrix is None
@@ -209,16 +209,16 @@ def _work(
         for piece, matrix in zip(pieces, held, strict=True)
     ]
     with use_threads(1):  # the threads of the worker are for its tasks
-        return _engine(token, room).total(task, loaded, read=read)
+        return _engine(token, limit).total(task, loaded, read=read)
 
 
-def _engine(token: str, room: int | None) -> LocalEngine:
+def _engine(token: str, limit: int | None) -> LocalEngine:
     """Return the engine that keeps the blocks of a fit in this process."""
     if token not in _engines:
-        if room is None:
+        if limit is None:
             limit = distributed.get_worker().memory_manager.memory_limit
-            room = None if limit is None else int(_MEMORY_SHARE * limit)
-        _engines[token] = LocalEngine(room)
+            limit = None if limit is None else int(_MEMORY_SHARE * limit)
+        _engines[token] = LocalEngine(limit)
         while len(_engines) > _MOST_ENGINES:
             _engines.pop(next(iter(_engines)))
     return _engines[token]
