@@ -26,7 +26,7 @@ class Work:
     def of(cls, X: CountMatrix, weights: np.ndarray, topics: np.ndarray) -> "Work":
         """Count it from the arrays themselves."""
         entries, components = len(X.values), weights.shape[1]
-        arrays = (X.row_starts, X.features, X.values, *X.by_feature)
+        arrays = (X.row_starts, X.features, X.values, *X.by_feature.arrays())
         return cls(
             flops=6 * components * entries,
             streamed=sum(a.nbytes for a in arrays) + 2 * (weights.nbytes + topics.nbytes),

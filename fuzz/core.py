@@ -5,7 +5,6 @@ sanitizers watch the first.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 from unittest import mock
@@ -305,98 +304,6 @@ def gamma_functions_agree(x: list[float]) -> None:
     np.testing.assert_allclose(log_gamma, expected_log_gamma, 1e-12, 1e-13)
 
 
-@dataclass(frozen=True)
-class Call:
-    """A call of the core of which one argument was replaced or changed."""
-
-    function: str
-    argument: int
-    change: str
-    seed: int
-
-
-def _calls(rng: np.random.Generator) -> dict[str, list[Any]]:
-    """Good arguments for each function."""
-    X, weights, topics = Counts(6, 7, 3, 3.0, 0.1, 0.0, "float64", False, 1, 2, 1).make()
-    topics = np.ascontiguousarray(topics.T)
-    rows, table = np.ones(6), rng.random((6, 7))
-    index: list[Any] = [X.shape[1], X.block_rows, X.row_starts, X.features]
-    parts = native.column_index(*index, 2)
-    passed = [X.row_starts, X.features, X.values, X.block_rows, parts, weights, topics]
-    results = [np.empty_like(weights), np.empty_like(topics), rows.copy()]
-    return {
-        "expected_counts": [*passed, *results, WORKSPACE, 2],
-        "column_index": [*index, 2],
-        "turned": [*index, X.values, parts],
-        "divide": [table, table.copy(), rows, 2],
-        "effective_factor": [table, table, rows, np.ones(7), table.copy(), rows.copy(), 2],
-        "distance": [table, table, rows, np.ones(7), 2],
-        "extrapolate": [table, table, rows, 0.9 * rows, 1e-6 * rows, table.copy(), 2],
-        "descend": [*passed[:3], topics, np.ones(3), rows, 2, weights, np.empty_like(weights), 2],
-        "squared_shares": [*passed[:3], weights, topics, np.empty_like(X.values), 2],
-        "sums": [table, False, rows, 2],
-        "normalize": [table, True, np.ones(7), table.copy(), 2],
-        "gamma_functions": [rows, rows.copy(), rows.copy()],
-    }
-
-
-CHANGES: dict[str, Callable[[Any], Any]] = {
-    "longer": lambda a: np.concatenate([a, a[:1]]),
-    "shorter": lambda a: a[:-1],
-    "empty": lambda a: a[:0],
-    "wider": lambda a: np.hstack([a, a]),
-    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
-    "turned": np.asfortranarray,
-    "flat": lambda a: a.ravel(),
-    "deep": lambda a: a[np.newaxis],
-    "float32": lambda a: a.astype(np.float32),
-    "int64": lambda a: a.astype(np.int64),
-    "a list": lambda a: a.tolist(),
-    "nothing": lambda a: None,
-    "a number": lambda a: -3,
-    "text": lambda a: "text",
-    "read-only": lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape),
-}
-
-# What the caller of a pass answers for: the features, and the index made of them.
-TRUSTED = {("expected_counts", 1), ("expected_counts", 4), ("descend", 1)}
-
-
-def _changed(rng: np.random.Generator, argument: Any, change: str) -> Any:
-    if isinstance(argument, tuple):
-        which = int(rng.integers(len(argument)))
-        return tuple(
-            _changed(rng, part, change) if i == which else part for i, part in enumerate(argument)
-        )
-    if not isinstance(argument, np.ndarray):
-        return None if change == "nothing" else int(rng.integers(-5, 5))
-    if change != "other numbers":
-        return CHANGES[change](argument)
-    argument = argument.copy()
-    some = rng.random(argument.shape) < 0.5
-    argument[some] = rng.choice([0, 1, 5, 99, 2**15], argument.shape)[some].astype(argument.dtype)
-    return argument
-
-
-def a_wrong_call_raises(case: Call) -> None:
-    """Give the core something that it must refuse, or have a use for."""
-    rng = np.random.default_rng(case.seed)
-    arguments = _calls(rng)[case.function]
-    at = case.argument % len(arguments)
-    if case.change == "other numbers" and (case.function, at) in TRUSTED:
-        return
-    arguments[at] = _changed(rng, arguments[at], case.change)
-    with suppress(ValueError, TypeError):
-        getattr(native, case.function)(*arguments)
-
-
-calls = st.builds(
-    Call,
-    function=st.sampled_from(sorted(_calls(np.random.default_rng(0)))),
-    argument=st.integers(0, 11),
-    change=st.sampled_from([*CHANGES, "other numbers"]),
-    seed=seeds,
-)
 positive = st.floats(1e-300, 1e300) | st.floats(1e-3, 100)
 
 PROPERTIES = [
@@ -411,4 +318,6 @@ PROPERTIES = [
     Property(gamma_functions_agree, st.lists(positive, max_size=40)),
 ]
 if native.level() != "numpy":  # which checks nothing, and need not
+    from fuzz.calls import a_wrong_call_raises, calls
+
     PROPERTIES.append(Property(a_wrong_call_raises, calls, batch=200))

@@ -697,9 +697,9 @@ def test_what_stays_never_exceeds_the_room(sizes, room):
     ]
     for _ in range(3):
         for piece, X in engine.blocks(pieces):
-            assert len(X.by_feature[3]) == piece.facts.entries
+            assert len(X.by_feature.arrays()[3]) == piece.facts.entries
         kept = sum(X.nbytes for X in engine.cache._blocks.values())
-        kept += sum(6 * len(index[3]) for index in engine.cache._indexes.values())
+        kept += sum(6 * len(index.arrays()[3]) for index in engine.cache._indexes.values())
         assert kept == engine.cache._used <= room
     left, indexes = room, 0
     for size in sizes:

@@ -20,6 +20,7 @@ from isotopic import (
     PoissonFactorization,
     SparseNMF,
     datasets,
+    open_blocks,
 )
 from isotopic.counts import CountMatrix
 from isotopic.estimators.count_hints import transformation_of
@@ -53,6 +54,24 @@ def test_transformed_counts_are_recognised(name, form, dtype):
         LDA(3, **SETTINGS).fit(form(X.astype(dtype)))
     assert len(caught) == 1
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_row_blocks_are_recognised_like_a_matrix(name, form):
+    X, expected = TRANSFORMED[name]
+    X = X.toarray() if sparse.issparse(X) else X
+    parts = [form(X[:5]), form(X[5:40]), form(X[40:])]
+    with pytest.warns(CountsWarning, match=expected) as caught:
+        LDA(3, **SETTINGS).fit(open_blocks(parts, block_entries=1))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+def test_row_blocks_of_counts_or_of_very_long_rows_are_silent(rng):
+    LDA(3, **SETTINGS).fit([COUNTS[:7], COUNTS[7:]])
+    long = rng.random((20, 6000))
+    LDA(2, **SETTINGS).fit([long, long])
 
 
 @pytest.mark.parametrize("kind", BAYESIAN)

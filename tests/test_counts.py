@@ -163,7 +163,7 @@ def test_the_index_by_feature_is_the_same_for_any_number_of_threads(rng):
     assert len(counts.block_rows) > 3
     parts = counts.block_rows, counts.row_starts, counts.features
     alone, team = (native.column_index(300, *parts, threads) for threads in (1, 4))
-    for one, other in zip(alone, team, strict=True):
+    for one, other in zip(alone.arrays(), team.arrays(), strict=True):
         np.testing.assert_array_equal(one, other)
 
 

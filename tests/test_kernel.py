@@ -7,6 +7,7 @@ import sys
 import tomllib
 import tracemalloc
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import oracle
@@ -17,13 +18,14 @@ from problems import random_counts, random_factors, sparse_counts
 from processes import LIMIT, run_python
 from scipy import sparse
 
-from isotopic import NMF, CountMatrix, expected_counts
+from isotopic import NMF, CountMatrix, expected_counts, kernels
 from isotopic._core import in_numpy, native
 from isotopic.kernels import (
     Occurs,
     concentration_rises,
     count_histogram,
     distance,
+    extrapolated,
     normalized,
     one_pass,
     row_pass,
@@ -299,6 +301,74 @@ def test_every_instruction_set_level_agrees(tmp_path):
     for level, values in results.items():
         for value, expected in zip(values, results["numpy"], strict=True):
             np.testing.assert_allclose(value, expected, rtol=1e-10, atol=1e-12, err_msg=level)
+
+
+def calls_with(features, n_features):
+    """Return calls of all functions that read topics by feature, for three samples."""
+    starts, values = np.array([0, 2, 4, 6]), np.ones(6)
+    weights, topics = np.ones((3, 2)), np.ones((n_features, 2))
+    padded, rows = native.pad_topics(topics, 1), (starts[:-1], starts[1:])
+    results = np.empty((3, 2)), np.empty(3)
+    entries, steps = (features, values), np.array([0, 0, 0, 1, 0, 1, 0.0])
+    whole = (starts, *entries, np.array([0, 3]), None, weights, topics)
+    found = np.empty((3, 2)), None, np.empty(3), np.empty(3), np.empty(3, np.int64)
+    prior = np.ones((1, 2)), None, None, True, 0.0, 3, steps
+    tables = (np.empty((3, 2)) for _ in range(4))
+    return {
+        "expected_counts": (*whole, results[0], None, results[1], native.Workspace(), 1),
+        "row_pass": (*rows, *entries, weights, padded, *results, 1),
+        "infer": (*rows, *entries, padded, *prior, *found, 1),
+        "descend": (starts, *entries, padded, np.ones(2), None, 2, weights, results[0], 1),
+        "squared_shares": (starts, *entries, weights, topics, np.empty(6), 1),
+        "select_topics": (starts, *entries, topics, 1, 0.1, 2, True, *tables, np.empty(3), 1),
+    }
+
+
+@pytest.mark.parametrize("name", calls_with(np.zeros(6, np.int32), 7))
+@pytest.mark.parametrize("feature", [7, 2**31 - 1, -1, -(2**31)])
+@pytest.mark.parametrize("place", [0, 3, 5])
+def test_a_feature_that_no_topic_has_is_refused(name, feature, place):
+    """The topics of that feature would be read outside of their memory."""
+    features = np.array([0, 6, 1, 2, 3, 6], np.int32)
+    getattr(native, name)(*calls_with(features, 7)[name])
+    features[place] = feature
+    with pytest.raises(ValueError, match="a feature is not among those of the topics"):
+        getattr(native, name)(*calls_with(features, 7)[name])
+    with pytest.raises(ValueError, match="a feature is not among those of the topics"):
+        getattr(native, name)(*calls_with(np.zeros(6, np.int32), 0)[name])
+
+
+def test_an_index_of_another_matrix_is_refused(rng):
+    X = CountMatrix(sparse_counts(rng, 30, 20, 0.3))
+    weights, topics = random_factors(rng, 30, 3, 20)
+    expected = one_pass(X, weights, topics)
+    others = [sparse_counts(rng, 30, 20, 0.2), sparse_counts(rng, 31, 20, 0.3)]
+    for other in [*others, sparse.csr_array((30, 20)), sparse_counts(rng, 30, 21, 0.3)]:
+        X.by_feature = CountMatrix(other).by_feature
+        with pytest.raises(ValueError, match="the index by feature is of another matrix"):
+            one_pass(X, weights, topics)
+        with pytest.raises(ValueError, match="the index by feature is of another matrix"):
+            _ = X.by_sample_and_by_feature
+    del X.by_feature
+    np.testing.assert_array_equal(one_pass(X, weights, topics).topics, expected.topics)
+
+
+def test_histograms_of_no_column_and_of_no_number_are_empty():
+    assert count_histogram(np.ones((3, 0)), by_column=True).shape == (0, native.HISTOGRAM_SIZE)
+    counts = np.array([[np.inf, 1.0, np.nan]])
+    found = count_histogram(counts, np.array([[np.inf, np.nan, 1.0]]), by_column=True)
+    np.testing.assert_array_equal(found.sum(axis=1), [1, 1, 0])
+
+
+@pytest.mark.parametrize("momentum", [0.3, 0.9])
+def test_changes_beyond_the_precision_are_extrapolated_alike(rng, momentum):
+    """Ratios of such counts overflow; NumPy once clipped them where the core did not."""
+    latest, previous = 10 ** rng.uniform(-290, 290, (2, 5, 4000))
+    settings = {"momentum": momentum, "floor": 1e-6}
+    ours = extrapolated(latest, previous, row_sums(latest), **settings)
+    with mock.patch.object(kernels, "native", in_numpy):
+        theirs = extrapolated(latest, previous, row_sums(latest), **settings)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-7)
 
 
 def test_an_unknown_level_is_named():

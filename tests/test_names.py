@@ -72,6 +72,16 @@ def backed(frame, folder):
     return anndata.read_h5ad(folder / "x.h5ad", backed="r")
 
 
+def h5ad_path(frame, folder):
+    annotated(frame).write_h5ad(folder / "path.h5ad")
+    return folder / "path.h5ad"
+
+
+def csv_path(frame, folder):
+    frame.to_csv(folder / "path.csv")
+    return str(folder / "path.csv")
+
+
 # Containers with names, made of a data frame.
 NAMED = {
     "pandas": lambda frame, _: frame,
@@ -83,8 +93,11 @@ NAMED = {
     "counts": lambda frame, _: CountMatrix(frame),
     "blocks": lambda frame, _: open_blocks(annotated(frame)),
     "backed": backed,
+    "h5ad": h5ad_path,
+    "csv": csv_path,
 }
-IN_MEMORY = [name for name in NAMED if name not in ("blocks", "backed")]
+IN_BLOCKS = ("blocks", "backed", "h5ad", "csv")
+IN_MEMORY = [name for name in NAMED if name not in IN_BLOCKS]
 
 
 def one_warning(action, kind=FeatureOrderWarning):
@@ -456,6 +469,36 @@ def test_what_belongs_to_samples_is_aligned(rng, frame, tmp_path, name, kind):
         expected.components_,
         rtol=1e-6,
     )
+
+
+# A model that is given a table of samples x components.
+TABLES_OF_SAMPLES = {
+    "init": lambda table: NMF(2, init=(table, np.ones((2, 6)) + np.eye(2, 6)), **SETTINGS),
+    "alpha": lambda table: LDA(2, alpha=table, eta=0.1, estimate="variational", **SETTINGS),
+    "shape": lambda table: GammaPoisson(2, shape=table, rate=1.0, **SETTINGS),
+}
+
+
+@pytest.mark.parametrize("name", TABLES_OF_SAMPLES)
+@pytest.mark.parametrize("kind", ["pandas", "anndata", "file"])
+def test_parameters_that_belong_to_samples_are_aligned(rng, frame, tmp_path, name, kind):
+    X, make = NAMED[kind](frame, tmp_path), TABLES_OF_SAMPLES[name]
+    table = pd.DataFrame(rng.uniform(0.1, 5, (12, 2)), index=SAMPLES)
+    expected = make(table.to_numpy()).fit(frame)
+    model = make(table[::-1])
+    one_warning(lambda: model.fit(X), SampleOrderWarning)
+    np.testing.assert_allclose(model.weights_, expected.weights_, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"should match those of X.\nNot in X:\n- s99\nNot in"):
+        make(table.rename(index={"s3": "s99"})).fit(X)
+    by_position = make(table.reset_index(drop=True)).fit(X)
+    np.testing.assert_allclose(by_position.weights_, expected.weights_, rtol=1e-6)
+
+
+def test_a_vector_of_components_is_not_one_of_samples(frame):
+    alpha = pd.Series([0.5, 2.0], index=["sea", "land"])
+    model = LDA(2, alpha=alpha, eta=0.1, **SETTINGS).fit(frame)
+    expected = LDA(2, alpha=alpha.to_numpy(), eta=0.1, **SETTINGS).fit(frame)
+    np.testing.assert_array_equal(model.weights_, expected.weights_)
 
 
 def test_numbers_of_rows_are_no_names(frame):

@@ -4,18 +4,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 _Doubles = NDArray[np.float64]
-_ByFeature = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 HISTOGRAM_SIZE: int
 
 class Workspace: ...
+
+class ColumnIndex:
+    def arrays(self) -> tuple[NDArray[Any], ...]: ...
 
 def expected_counts(
     row_starts: NDArray[np.int64],
     features: NDArray[np.int32],
     values: NDArray[Any],
     block_rows: NDArray[np.int64],
-    by_feature: _ByFeature | None,
+    by_feature: ColumnIndex | None,
     weights: NDArray[Any],
     topics: NDArray[Any],
     weight_counts: NDArray[Any],
@@ -43,14 +45,14 @@ def column_index(
     row_starts: NDArray[np.int64],
     features: NDArray[np.int32],
     threads: int,
-) -> _ByFeature: ...
+) -> ColumnIndex: ...
 def transpose(
     n_features: int,
     block_rows: NDArray[np.int64],
     row_starts: NDArray[np.int64],
     features: NDArray[np.int32],
     values: NDArray[Any],
-    by_feature: _ByFeature,
+    by_feature: ColumnIndex,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]: ...
 def divide(
     x: NDArray[Any], product: NDArray[Any], log_likelihoods: _Doubles, threads: int

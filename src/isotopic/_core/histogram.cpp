@@ -74,7 +74,8 @@ bool count_histogram(const Table<const T>& counts, const T* squares, const doubl
                      bool by_column, double* to, const Execution& execution) {
     const int64_t rows = counts.rows, columns = counts.columns;
     const int64_t sums = histogram_nodes, groups = by_column ? columns : 1;
-    const int64_t most = std::clamp(most_doubles / (groups * sums), int64_t(1), most_slabs);
+    const int64_t most =
+        std::clamp(most_doubles / (std::max<int64_t>(groups, 1) * sums), int64_t(1), most_slabs);
     const int64_t slabs = std::clamp(ceil_div(rows * columns, slab_elements), int64_t(1), most);
     const int64_t slab_rows = ceil_div(rows, slabs), tile = by_column ? tile_columns : columns;
     const int64_t tiles = std::max<int64_t>(1, ceil_div(columns, std::max<int64_t>(1, tile)));
@@ -92,7 +93,8 @@ bool count_histogram(const Table<const T>& counts, const T* squares, const doubl
                     const double size = double(counts.data[i * columns + j]);
                     if (!(size > 0)) continue;
                     const double square = squares ? double(squares[i * columns + j]) : 0.0;
-                    const double share = std::clamp(square / size, 0.0, 1.0);
+                    const double ratio = square / size;  // infinite counts give no number
+                    const double share = ratio > 0 ? std::min(ratio, 1.0) : 0.0;
                     add(size, share, repeats, part + (by_column ? j * sums : 0));
                 }
             }

@@ -223,10 +223,10 @@ def extrapolate(
     smallest = np.finfo(latest.dtype).tiny
     positive = latest >= smallest
     moved = positive & (previous >= smallest)
-    wide = latest.astype(np.float64)
+    wide, limits = latest.astype(np.float64), np.finfo(np.float64)
     with np.errstate(over="ignore", under="ignore"):
         change = np.divide(wide, previous, out=np.ones_like(wide), where=moved)
-        further = wide * np.clip(change, 1e-300, 1e300) ** momentum[:, np.newaxis]
+        further = wide * np.clip(change, limits.tiny, limits.max) ** momentum[:, np.newaxis]
     most, least = totals[:, np.newaxis], (floor * totals)[:, np.newaxis]
     further = np.where(positive, np.maximum(np.minimum(further, most), least), 0)
     sums = further.sum(axis=1)

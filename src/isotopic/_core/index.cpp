@@ -56,6 +56,11 @@ Columns order_by_feature(const Pattern& pattern, int64_t block, ColumnIndex& ind
 ColumnIndex column_index(const Pattern& pattern, int threads) {
     ColumnIndex index;
     const int64_t n_blocks = pattern.n_blocks;
+    index.n_features = pattern.n_features;
+    for (int64_t b = 0; b <= n_blocks; ++b) {
+        index.block_rows.push_back(pattern.block_rows[b]);
+        index.block_starts.push_back(pattern.row_starts[pattern.block_rows[b]]);
+    }
     const size_t n_entries = size_t(pattern.row_starts[pattern.block_rows[n_blocks]]);
     index.entry_rows = Uninitialized<uint16_t>(n_entries);
     index.entry_order = Uninitialized<uint32_t>(n_entries);
@@ -75,6 +80,16 @@ ColumnIndex column_index(const Pattern& pattern, int threads) {
                                    block.starts.end());
     }
     return index;
+}
+
+bool ColumnIndex::fits(const Pattern& pattern) const {
+    if (pattern.n_features != n_features || size_t(pattern.n_blocks) + 1 != block_rows.size())
+        return false;
+    for (size_t b = 0; b < block_rows.size(); ++b)
+        if (pattern.block_rows[b] != block_rows[b] ||
+            pattern.row_starts[block_rows[b]] != block_starts[b])
+            return false;
+    return true;
 }
 
 template <class T> Transposed<T> transpose(const Matrix<T>& x) {

@@ -23,16 +23,6 @@ template <class T> struct Matrix {
     const uint32_t* entry_order = nullptr;
 };
 
-// The entries of each row block in the order of their features, then samples.
-struct ColumnIndex {
-    std::vector<int64_t> block_columns;  // n_blocks + 1
-    std::vector<int32_t> column_features;
-    // A block of n columns has n + 1 starts, counted from the block's first entry.
-    std::vector<uint32_t> column_starts;
-    Uninitialized<uint16_t> entry_rows;   // counted from the block's first row
-    Uninitialized<uint32_t> entry_order;  // counted from the block's first entry
-};
-
 // The positions of the entries of a sparse matrix, and its row blocks.
 struct Pattern {
     int64_t n_features = 0;
@@ -40,6 +30,23 @@ struct Pattern {
     const int64_t* block_rows = nullptr;  // n_blocks + 1
     const int64_t* row_starts = nullptr;
     const int32_t* features = nullptr;
+};
+
+// The entries of each row block in the order of their features, then samples. Only column_index()
+// makes one, so its rows and positions lie within the blocks that it was made for.
+struct ColumnIndex {
+    int64_t n_features = 0;
+    std::vector<int64_t> block_rows;     // n_blocks + 1
+    std::vector<int64_t> block_starts;   // n_blocks + 1: the first entry of each block
+    std::vector<int64_t> block_columns;  // n_blocks + 1
+    std::vector<int32_t> column_features;
+    // A block of n columns has n + 1 starts, counted from the block's first entry.
+    std::vector<uint32_t> column_starts;
+    Uninitialized<uint16_t> entry_rows;   // counted from the block's first row
+    Uninitialized<uint32_t> entry_order;  // counted from the block's first entry
+
+    // Returns whether the matrix has the same features, and blocks of the same sizes.
+    bool fits(const Pattern& pattern) const;
 };
 
 ColumnIndex column_index(const Pattern& pattern, int threads);

@@ -109,6 +109,7 @@ template <class T> struct SquaredShares {
 template <class T> struct Descent {
     int64_t components = 0;
     int64_t padded = 0;
+    int64_t n_features = 0;
     int64_t sweeps = 0;
     const int64_t* row_starts = nullptr;
     const int32_t* features = nullptr;
@@ -128,6 +129,7 @@ template <class T> struct Descent {
 template <class T> struct Inference {
     int64_t components = 0;
     int64_t padded = 0;
+    int64_t n_features = 0;
     const int64_t* row_starts = nullptr;
     const int64_t* row_ends = nullptr;
     const int32_t* features = nullptr;

@@ -1,7 +1,7 @@
 // The Python bindings of the core. They check shapes, release the GIL and react to Ctrl-C.
 //
-// A pass does not check the features and the index by feature. Both must come from column_index(),
-// or from a matrix that was checked when it was made.
+// Nothing outside of the given arrays is read or written, whatever they contain: the loops check
+// the features of each chunk, and the index by feature is an object that only column_index() makes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -80,8 +80,8 @@ template <class V> nb::object array_of(V&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-nb::tuple column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts,
-                          In<int32_t> features, int threads) {
+ColumnIndex column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts,
+                            In<int32_t> features, int threads) {
     require(n_features >= 0 && n_features <= std::numeric_limits<int32_t>::max(),
             "n_features is not a number of features");
     require(ascends(row_starts, features.size()),
@@ -95,42 +95,41 @@ nb::tuple column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t
                 "a block has 2^32 entries or more");
     }
     require(are_features(features, n_features), "a feature is not between 0 and n_features");
-    ColumnIndex index;
-    {
-        nb::gil_scoped_release nogil;
-        index = column_index({.n_features = n_features,
-                              .n_blocks = int64_t(block_rows.size()) - 1,
-                              .block_rows = block_rows.data(),
-                              .row_starts = row_starts.data(),
-                              .features = features.data()},
-                             threads);
-    }
-    return nb::make_tuple(
-        array_of(std::move(index.block_columns)), array_of(std::move(index.column_features)),
-        array_of(std::move(index.column_starts)), array_of(std::move(index.entry_rows)),
-        array_of(std::move(index.entry_order)));
+    nb::gil_scoped_release nogil;
+    return column_index({.n_features = n_features,
+                         .n_blocks = int64_t(block_rows.size()) - 1,
+                         .block_rows = block_rows.data(),
+                         .row_starts = row_starts.data(),
+                         .features = features.data()},
+                        threads);
 }
 
-using ByFeature = std::tuple<In<int64_t>, In<int32_t>, In<uint32_t>, In<uint16_t>, In<uint32_t>>;
-
-// Returns whether an index by feature fits a matrix with so many blocks and entries.
-bool has_lengths(const ByFeature& index, size_t n_blocks, size_t n_entries) {
-    const auto& [block_columns, column_features, column_starts, entry_rows, entry_order] = index;
-    return block_columns.size() == n_blocks + 1 && ascends(block_columns, column_features.size()) &&
-           column_starts.size() == column_features.size() + n_blocks &&
-           entry_rows.size() == n_entries && entry_order.size() == n_entries;
+// Returns the arrays of an index, read-only.
+nb::tuple arrays_of(nb::handle_t<ColumnIndex> self) {
+    const ColumnIndex& index = nb::cast<const ColumnIndex&>(self);
+    const auto view = [&](const auto& values) {
+        using T = const std::remove_pointer_t<decltype(values.data())>;
+        return nb::cast(
+            nb::ndarray<nb::numpy, T, nb::ndim<1>>(values.data(), {values.size()}, self));
+    };
+    return nb::make_tuple(view(index.block_columns), view(index.column_features),
+                          view(index.column_starts), view(index.entry_rows),
+                          view(index.entry_order));
 }
 
 template <class T>
 Matrix<T> matrix_of(size_t n_features, const In<int64_t>& row_starts, const In<int32_t>& features,
                     const In<T>& values, const In<int64_t>& block_rows,
-                    const std::optional<ByFeature>& by_feature) {
+                    const ColumnIndex* by_feature) {
     require(row_starts.size() > 0 && ascends(row_starts, values.size()) &&
                 features.size() == values.size(),
             "row_starts, features and values do not fit");
     require(ascends(block_rows, row_starts.size() - 1),
             "block_rows do not ascend from 0 to the number of samples");
-    require(!by_feature || has_lengths(*by_feature, block_rows.size() - 1, values.size()),
+    require(!by_feature || by_feature->fits({.n_features = int64_t(n_features),
+                                             .n_blocks = int64_t(block_rows.size()) - 1,
+                                             .block_rows = block_rows.data(),
+                                             .row_starts = row_starts.data()}),
             "the index by feature is of another matrix");
     Matrix<T> x{
         .n_samples = int64_t(row_starts.size()) - 1,
@@ -142,11 +141,11 @@ Matrix<T> matrix_of(size_t n_features, const In<int64_t>& row_starts, const In<i
         .block_rows = block_rows.data(),
     };
     if (by_feature) {
-        x.block_columns = std::get<0>(*by_feature).data();
-        x.column_features = std::get<1>(*by_feature).data();
-        x.column_starts = std::get<2>(*by_feature).data();
-        x.entry_rows = std::get<3>(*by_feature).data();
-        x.entry_order = std::get<4>(*by_feature).data();
+        x.block_columns = by_feature->block_columns.data();
+        x.column_features = by_feature->column_features.data();
+        x.column_starts = by_feature->column_starts.data();
+        x.entry_rows = by_feature->entry_rows.data();
+        x.entry_order = by_feature->entry_order.data();
     }
     return x;
 }
@@ -155,12 +154,10 @@ template <class T> void bind_transpose(nb::module_& m) {
     m.def(
         "transpose",
         [](int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts, In<int32_t> features,
-           In<T> values, ByFeature by_feature) {
+           In<T> values, const ColumnIndex& by_feature) {
             require(n_features >= 0, "n_features is not a number of features");
             const Matrix<T> x = matrix_of<T>(size_t(n_features), row_starts, features, values,
-                                             block_rows, by_feature);
-            require(are_features(std::get<1>(by_feature), n_features),
-                    "a feature of the index is not between 0 and n_features");
+                                             block_rows, &by_feature);
             Transposed<T> result;
             {
                 nb::gil_scoped_release nogil;
@@ -179,9 +176,9 @@ void bind_expected_counts(nb::module_& m) {
     m.def(
         "expected_counts",
         [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In<int64_t> block_rows,
-           std::optional<ByFeature> by_feature, In2<T> weights, In2<T> topics,
-           Out2<T> weight_counts, std::optional<Out2<T>> topic_counts, Out<double> log_likelihoods,
-           Workspace& workspace, int threads) {
+           const ColumnIndex* by_feature, In2<T> weights, In2<T> topics, Out2<T> weight_counts,
+           std::optional<Out2<T>> topic_counts, Out<double> log_likelihoods, Workspace& workspace,
+           int threads) {
             const size_t n_samples = weights.shape(0), n_features = topics.shape(0),
                          components = weights.shape(1);
             require(components > 0 && topics.shape(1) == components,
@@ -304,6 +301,7 @@ template <class T> void bind_infer(nb::module_& m) {
             const Inference<T> inference{
                 .components = int64_t(components),
                 .padded = int64_t(topics.shape(1)),
+                .n_features = int64_t(topics.shape(0)),
                 .row_starts = row_starts.data(),
                 .row_ends = row_ends.data(),
                 .features = features.data(),
@@ -358,6 +356,7 @@ template <class T> void bind_descend(nb::module_& m) {
             const Descent<T> descent{
                 .components = int64_t(components),
                 .padded = int64_t(others.shape(1)),
+                .n_features = int64_t(others.shape(0)),
                 .sweeps = sweeps,
                 .row_starts = row_starts.data(),
                 .features = features.data(),
@@ -604,6 +603,7 @@ NB_MODULE(_native, m) {
     using namespace isotopic;
     m.doc() = "The hot loops of isotopic on plain arrays.";
     nb::class_<Workspace>(m, "Workspace").def(nb::init<>());
+    nb::class_<ColumnIndex>(m, "ColumnIndex").def("arrays", &arrays_of);
     bind_transpose<float>(m);
     bind_transpose<double>(m);
     bind_expected_counts<float>(m);

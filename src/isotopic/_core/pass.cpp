@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
+#include <stdexcept>
 
 #include "memory.hpp"
 #include "pool.hpp"
@@ -35,6 +37,28 @@ bool run_in_chunks(int64_t n, int64_t size, const Execution& execution,
     Steps steps({ceil_div(n, size)}, execution.threads);
     return steps.run([&](int64_t, int64_t i) { chunk(i * size, std::min(n, (i + 1) * size)); },
                      execution.interrupted);
+}
+
+// Throws unless all features of the entries [first, end) are between 0 and n_features. It is called
+// by the thread that needs the features next, which then finds them in its cache.
+void require_features(const int32_t* features, int64_t first, int64_t end, int64_t n_features) {
+    const uint32_t last = uint32_t(std::min<int64_t>(n_features, int64_t(1) << 31) - 1);
+    uint32_t outside = 0;  // in its top bit; a branch for each entry would cost far more
+    for (int64_t e = first; e < end; ++e)
+        outside |= uint32_t(features[e]) | (last - uint32_t(features[e]));
+    if (outside >> 31) throw std::invalid_argument("a feature is not among those of the topics");
+}
+
+// The same for some rows; rows that follow each other are checked together. The last vector of a
+// row may reach into the next `lanes` entries, up to the end of the matrix.
+void require_features(const int32_t* features, const int64_t* starts, const int64_t* ends,
+                      int64_t n_rows, int64_t lanes, int64_t n_entries, int64_t n_features) {
+    for (int64_t d = 0; d < n_rows;) {
+        const int64_t first = starts[d];
+        int64_t end = ends[d];
+        while (++d < n_rows && starts[d] == end) end = ends[d];
+        require_features(features, first, std::min(end + lanes, n_entries), n_features);
+    }
 }
 
 // Buffers of one size, as many as there are threads that need one at the same time.
@@ -164,6 +188,7 @@ template <class T> class Pass {
         if (needs_topics_ || entries >= x_.n_features) return nullptr;
         bool* occurs = workspace.get<bool>(1, x_.n_features);
         std::fill(occurs, occurs + x_.n_features, false);
+        require_features(x_.features, 0, entries, x_.n_features);
         for (int64_t e = 0; e < entries; ++e) occurs[x_.features[e]] = true;
         return occurs;
     }
@@ -211,6 +236,10 @@ template <class T> class Pass {
         const Block<T> block = this->block(b);
         const int64_t begin = block.first_row + i * chunk_rows,
                       end = std::min(x_.block_rows[b + 1], begin + chunk_rows);
+        if (step % ranges_ == 0)
+            require_features(x_.features, x_.row_starts[begin],
+                             std::min(x_.row_starts[end] + kernels_.lanes, block.n_entries),
+                             x_.n_features);
         kernels_.rows(block, begin, end, step % ranges_ * block.range_features);
     }
 
@@ -289,6 +318,8 @@ bool row_pass(const Rows<T>& x, const Factors<T>& factors, const ExpectedCounts<
     const int64_t n_features = std::max<int64_t>(1, x.n_features);
     Buffers buffers(size_t(chunk_rows) * (2 * size_t(padded) * sizeof(T) + sizeof(int64_t)));
     return run_in_chunks(x.n_rows, chunk_rows, execution, [&](int64_t begin, int64_t end) {
+        require_features(x.features, x.starts + begin, x.ends + begin, end - begin, kernels.lanes,
+                         x.n_entries, x.n_features);
         T* weights = static_cast<T*>(buffers.take());
         T* sums = weights + chunk_rows * padded;
         const Block<T> block{
@@ -430,6 +461,8 @@ bool descend(const Descent<T>& descent, int64_t rows, const Execution& execution
     Buffers buffers(
         sample_bytes<T>(descent.row_starts, descent.row_starts + 1, rows, descent.padded));
     return run_in_chunks(rows, chunk_rows, execution, [&](int64_t begin, int64_t end) {
+        require_features(descent.features, descent.row_starts[begin], descent.row_starts[end],
+                         descent.n_features);
         void* memory = buffers.take();
         kernels.descend(descent, begin, end, static_cast<T*>(memory));
         buffers.give_back(memory);
@@ -443,6 +476,9 @@ bool infer(const Inference<T>& inference, int64_t rows, const Execution& executi
     Buffers buffers(
         tables + sample_bytes<T>(inference.row_starts, inference.row_ends, rows, inference.padded));
     return run_in_chunks(rows, chunk_rows, execution, [&](int64_t begin, int64_t end) {
+        require_features(inference.features, inference.row_starts + begin,
+                         inference.row_ends + begin, end - begin, 0,
+                         std::numeric_limits<int64_t>::max(), inference.n_features);
         void* memory = buffers.take();
         kernels.infer(inference, begin, end, memory);
         buffers.give_back(memory);

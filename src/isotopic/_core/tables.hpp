@@ -128,8 +128,7 @@ template <class T> void scale(const Scaling<T>& s, int64_t begin, int64_t end) {
     }
 }
 
-// Where the ratio of two counts is too large or too small for `rough_power`, the result is the
-// total or the floor in any case.
+// A change by more than the format can hold counts as the largest or smallest one that it can.
 template <class T> void extrapolate(const Extrapolation<T>& e, int64_t begin, int64_t end) {
     constexpr T smallest = simd<T>::smallest_normal;
     for (int64_t i = begin; i < end; ++i) {

@@ -5,7 +5,7 @@ fixed order, wherever the blocks are, and all solvers work as if the data were o
 read by :mod:`isotopic.io`.
 """
 
-from isotopic.blocks.block import Block, BlockError
+from isotopic.blocks.block import Block, BlockError, WidthError
 from isotopic.blocks.counts import BlockedCounts, load_rows
 from isotopic.blocks.opening import Blocks, is_blocks, open_blocks
 from isotopic.blocks.problem import BlockedProblem, BlockedWeights
@@ -19,6 +19,7 @@ __all__ = [
     "BlockedWeights",
     "Blocks",
     "PlacedBlock",
+    "WidthError",
     "is_blocks",
     "load_rows",
     "open_blocks",

@@ -162,6 +162,14 @@ class BlockError(ValueError):
     """A block cannot be used; the message names it."""
 
 
+class WidthError(ValueError):
+    """A source has another number of features than ``n_features``; ``names`` are its own."""
+
+    def __init__(self, message: str, names: Array | None = None) -> None:
+        super().__init__(message)
+        self.names = names
+
+
 def load_raw(block: Block) -> Any:
     """Return the rows of a block as they are stored; errors name the block."""
     with errors_naming_block(block.name):

@@ -16,6 +16,9 @@ from isotopic.blocks.tasks import Added, PlacedBlock
 from isotopic.count_checks import check_range
 from isotopic.counts import CountMatrix
 
+# The first rows of the data stay in memory: at most so many, and so many counts of a block.
+_HEAD_ROWS, _HEAD_ENTRIES = 500, 100_000
+
 
 @dataclass
 class BlockTotals:
@@ -26,6 +29,7 @@ class BlockTotals:
     feature_totals: Array
     saturated_divergence: float
     largest: int  # bytes of the largest block
+    head: list[Any]  # the first rows, as sparse matrices
 
     def plus(self, later: Self) -> Self:
         """Return the totals with those of later blocks."""
@@ -35,6 +39,7 @@ class BlockTotals:
             self.feature_totals + later.feature_totals,
             self.saturated_divergence + later.saturated_divergence,
             max(self.largest, later.largest),
+            self.head + later.head,
         )
 
 
@@ -45,7 +50,20 @@ class CheckBlocks:
     def __call__(self, piece: PlacedBlock, X: CountMatrix) -> BlockTotals:
         """Return the totals of one block."""
         totals = [X.sample_totals], X.feature_totals
-        return BlockTotals([piece], *totals, X.saturated_divergence, X.nbytes)
+        return BlockTotals([piece], *totals, X.saturated_divergence, X.nbytes, _head(piece, X))
+
+
+def _head(piece: PlacedBlock, X: CountMatrix) -> list[Any]:
+    """Return those rows of a block that are among the first of the data; a list of at most one."""
+    few = _HEAD_ENTRIES // X.shape[1]
+    if X.is_sparse:
+        few = int(np.searchsorted(X.row_starts, _HEAD_ENTRIES, side="right")) - 1
+    rows = np.arange(min(_HEAD_ROWS - piece.start, X.shape[0], few))
+    return [_as_csr(X.rows(rows).as_sparse())] if len(rows) else []
+
+
+def _as_csr(X: CountMatrix) -> Any:
+    return sparse.csr_array((X.values, X.features, X.row_starts), shape=X.shape)
 
 
 @dataclass(frozen=True)
@@ -57,9 +75,7 @@ class SelectRows:
     def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Added:
         """Return the selected rows of one block, as a list of sparse matrices."""
         first, last = np.searchsorted(self.which, (piece.start, piece.stop))
-        rows = X.as_sparse().rows(self.which[first:last] - piece.start)
-        parts = rows.values, rows.features, rows.row_starts
-        return Added([sparse.csr_array(parts, shape=rows.shape)])
+        return Added([_as_csr(X.as_sparse().rows(self.which[first:last] - piece.start))])
 
 
 class BlockedCounts:
@@ -87,6 +103,8 @@ class BlockedCounts:
     total, saturated_divergence : float
     entries : int
         The number of stored counts.
+    head : CountMatrix
+        The first rows, some hundred at most; none if they are very long.
     """
 
     missing = None
@@ -110,6 +128,9 @@ class BlockedCounts:
         self.feature_totals: Array = found.feature_totals
         self.saturated_divergence: float = found.saturated_divergence
         self.largest_block = found.largest
+        none = sparse.csr_array((0, self.shape[1]), dtype=self.dtype)
+        head = sparse.vstack([none, *found.head], format="csr")
+        self.head = CountMatrix.of_canonical(head, self.dtype)
         self.total = float(self.sample_totals.sum())
         check_range(self.dtype, self.total, feature_totals=self.feature_totals)
 

@@ -21,6 +21,7 @@ from isotopic.blocks.block import (
     Reordered,
     SourceRows,
     Stack,
+    WidthError,
     errors_naming_block,
 )
 from isotopic.containers import is_named, read_container
@@ -247,8 +248,10 @@ def cut(source: Source, options: BlockOptions) -> Sequence[Block]:
     """
     n_rows, width = source.shape
     if options.n_features is not None and options.n_features != width:
-        raise ValueError(
-            f"n_features={options.n_features!r}, but {source.name} has {width} features."
+        with errors_naming_block(source.name):
+            names = source.feature_names()
+        raise WidthError(
+            f"n_features={options.n_features!r}, but {source.name} has {width} features.", names
         )
     target = options.target_entries(width)
     if isinstance(source, LoadedSource) or not source.can_read_rows:

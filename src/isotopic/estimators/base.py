@@ -25,7 +25,7 @@ from isotopic.containers import as_dense, read_container
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callbacks
-from isotopic.estimators.constraints import constrain_topics
+from isotopic.estimators.constraints import align_settings, constrain_topics
 from isotopic.estimators.count_hints import warn_unless_counts
 from isotopic.estimators.data import read_data, read_new, warn_of_empty_samples
 from isotopic.estimators.fitted_model import FittedModel
@@ -360,7 +360,7 @@ class BaseTopicModel(
             with watchers(
                 self, X, data.counts, metadata, lambda state: {"fitted_": fit.fitted_at(state)}
             ) as callbacks:
-                solution = best_solution(plain, fit.problem, data.used_rows, callbacks, checkpoint)
+                solution = best_solution(plain, fit, callbacks, checkpoint)
                 self.fitted_ = fit.fitted_at(
                     solution.state, history=solution.history, converged=solution.converged
                 )
@@ -386,7 +386,7 @@ class BaseTopicModel(
         for prior in (weights, topics):
             if not isinstance(prior, Prior):
                 raise TypeError(f"A prior must be an object such as Dirichlet(0.1), not {prior!r}.")
-        weights = plain_parameter("weights", weights)
+        weights = plain_parameter("weights", align_settings(weights, samples=data.sample_names))
         weights.check_shape((n_samples, self.n_components))
         for prior in (weights, plain_parameter("topics", topics)):
             prior.check_range(data.counts.dtype)

@@ -10,6 +10,7 @@ import numpy as np
 from isotopic.arrays import Array, as_numbers
 from isotopic.containers import align_table, is_named
 from isotopic.count_checks import LARGEST_TOTAL
+from isotopic.fitted.fitting import SampleNames
 from isotopic.names import names_of_vector
 from isotopic.priors import Fixed, Posterior, Prior, WithFixedTopics, forbidding, row_norms, seeded
 
@@ -27,7 +28,7 @@ def constrain_topics(
     ``shape`` is that of the topics, ``dtype`` that of the data, and ``feature_totals`` are the
     counts of each feature. Seeds and forbidden features may use ``feature_names``, if any.
     """
-    prior = _align_settings(prior, feature_names)
+    prior = align_settings(prior, features=feature_names)
     prior.check_shape(shape)
     fixed = np.empty((0, shape[1]), dtype)
     if model.fixed_topics is not None:
@@ -54,14 +55,22 @@ def constrain_topics(
     return prior
 
 
-def _align_settings(prior: Prior, feature_names: Any) -> Prior:
-    """Return the prior of topics with settings that have names in the order of the features."""
+def align_settings(
+    prior: Prior, *, features: Array | None = None, samples: SampleNames | None = None
+) -> Prior:
+    """Return a prior whose settings with names are arrays in the order of ``X``.
+
+    ``features`` are for the prior of the topics. ``samples``, for that of the weights, are asked
+    for only if a setting has a row for each sample: a vector is one of components.
+    """
     own: Any = prior
     settings: dict[str, Any] = vars(prior) if is_dataclass(prior) else {}
     changed: dict[str, Array] = {}
     for name, given in settings.items():
         if is_named(given) or hasattr(given, "iloc"):
-            aligned = align_table(name, given, features=feature_names)
+            has_samples = samples is not None and is_named(given) and len(given) > 1
+            rows = samples() if samples is not None and has_samples else None
+            aligned = align_table(name, given, features=features, samples=rows)
             changed[name] = as_numbers(name, aligned)
     return replace(own, **changed) if changed else prior
 

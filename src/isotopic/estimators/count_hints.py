@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.blocks import BlockedCounts
 from isotopic.counts import CountMatrix
 
 # So many samples and entries are looked at, and so many are needed to recognise a pattern.
@@ -40,17 +41,17 @@ class CountsWarning(UserWarning):
     """Warns of data that is not counts in a model whose prior is measured in counts."""
 
 
-def warn_unless_counts(model: Any, X: Any, *, stacklevel: int) -> None:
+def warn_unless_counts(model: Any, X: CountMatrix | BlockedCounts, *, stacklevel: int) -> None:
     """Warn if a model with priors is given data that can be recognised as transformed counts.
 
     Priors are compared with the counts of a sample, so their strength depends on the unit of X.
     Point estimates do not: NMF and PLSA of such data are fits with other weights of the entries.
     """
-    if not isinstance(X, CountMatrix) or not model._divergence.is_likelihood:
+    if not model._divergence.is_likelihood:
         return
     if not any(prior.is_bayesian or prior.learns for prior in model._priors()):
         return
-    found = transformation_of(X)
+    found = transformation_of(X.head if isinstance(X, BlockedCounts) else X)
     if found:
         warnings.warn(
             f"X does not look like counts, but like {found}. {type(model).__name__} measures its "

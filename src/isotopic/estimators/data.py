@@ -2,9 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
-from isotopic.blocks import BlockedCounts, Blocks, is_blocks, open_blocks
+from isotopic.blocks import BlockedCounts, Blocks, WidthError, is_blocks, open_blocks
 from isotopic.containers import (
     NamedMatrix,
     align_table,
@@ -24,12 +23,14 @@ from isotopic.containers import (
 from isotopic.count_checks import read_mask
 from isotopic.counts import CountMatrix
 from isotopic.fitted import NO_OFFSETS, Offsets
-from isotopic.fitted.fitting import Data
-from isotopic.names import EmptySampleWarning, as_sample_names, stacklevel_of_caller
+from isotopic.fitted.fitting import Data, SampleNames
+from isotopic.names import (
+    EmptySampleWarning,
+    as_sample_names,
+    order_by_name,
+    stacklevel_of_caller,
+)
 from isotopic.priors import Prior
-
-# Returns the names of the samples, which files have and are read only if they are needed.
-SampleNames: TypeAlias = Callable[[], Array | None]
 
 
 def read_data(
@@ -76,7 +77,8 @@ def read_data(
         size_factors = _align_rows("size_factors", size_factors, samples)
         fixed_weights = _align_rows("fixed_weights", fixed_weights, samples)
         offsets = _read_offsets(size_factors, fixed_weights, counts, prior, n_components)
-    return Data(counts, copies, offsets, getattr(estimator, "feature_names_in_", None))
+    names = getattr(estimator, "feature_names_in_", None)
+    return Data(counts, copies, offsets, names, samples)
 
 
 def read_new(estimator: Any, X: Any, **given: Any) -> Data:
@@ -212,10 +214,12 @@ def _read_blocks(
     if isinstance(X, str) and not os.path.exists(X):
         raise ValueError(f"X is the str {X!r:.200}, but there is no such file or folder.")
     if not isinstance(X, Blocks):
-        # If both sides have names, an error about these says more than their number.
-        is_known = hasattr(estimator, "feature_names_in_") and is_anndata(X)
-        expected = None if reset or is_known else estimator.n_features_in_
-        X = open_blocks(X, memory_limit=memory_limit, client=client, n_features=expected)
+        expected = None if reset else estimator.n_features_in_
+        try:
+            X = open_blocks(X, memory_limit=memory_limit, client=client, n_features=expected)
+        except WidthError as error:  # if both sides have names, these say more than their number
+            order_by_name(error.names, getattr(estimator, "feature_names_in_", None))
+            raise
     elif memory_limit is not None or client is not None:
         raise ValueError("Give memory_limit and client to open_blocks, which made this X.")
     blocks: Blocks = X

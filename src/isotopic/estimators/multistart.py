@@ -12,12 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isotopic import archive
 from isotopic.arrays import Array
-from isotopic.containers import align_table
+from isotopic.containers import align_table, is_named
 from isotopic.counts import CountMatrix
 from isotopic.estimators.callbacks import Watcher
 from isotopic.estimators.checkpoint import CheckpointWriter
 from isotopic.fitted import Fitted
 from isotopic.fitted.calibration import calibrated
+from isotopic.fitted.fitting import Fit, SampleNames
 from isotopic.fitted.reordering import with_features
 from isotopic.fitted.warm_start import problem_from_fitted, start_from_fitted
 from isotopic.init import Start, random_start, start_from_arrays, strategy_start
@@ -31,17 +32,16 @@ from isotopic.solvers.batches import number_of_batches
 
 def best_solution(
     model: Any,
-    problem: Problem,
-    rows: Array | None,
+    fit: Fit,
     callbacks: list[Watcher],
     checkpoint: Any,
 ) -> Solution[State]:
     """Solve from every start, and return the solution with the lowest objective.
 
-    An interruption ends the search; the solution says so. ``rows`` are the numbers of the samples
-    that the problem has, or ``None`` for all.
+    An interruption ends the search; the solution says so.
     """
-    solver, init = choose_solver(model.solver, problem), read_init(model)
+    problem, rows = fit.problem, fit.data.used_rows
+    solver, init = choose_solver(model.solver, problem), read_init(model, fit.data.sample_names)
     writer: CheckpointWriter | None = None
     if checkpoint is not None:  # before random numbers are drawn: the state is compared
         parts = {"solver": solver, "weights": problem.weights, "topics": problem.topics}
@@ -125,10 +125,11 @@ def first_topics(model: Any, problem: Problem, seeds: Array) -> Posterior:
     return make_starts(model, problem, read_init(model), None, seeds)[0]()[1]
 
 
-def read_init(model: Any) -> Any:
+def read_init(model: Any, samples: SampleNames | None = None) -> Any:
     """Return where a fit starts: a strategy's name, a pair of arrays, or a fitted value.
 
-    Topics that name their features have them in the order of those that are fitted.
+    Topics that name their features, and weights that name their samples, have them in the order of
+    those that are fitted. Without ``samples`` the weights are not needed, and stay as they are.
     """
     names = getattr(model, "feature_names_in_", None)
     if model.warm_start and hasattr(model, "fitted_"):
@@ -153,6 +154,8 @@ def read_init(model: Any) -> Any:
     if len(init) != 2:
         raise ValueError(f"init must be a pair (weights, topics), not {len(init)} things.")
     weights, topics = init
+    if samples is not None and is_named(weights):
+        weights = align_table("init weights", weights, samples=samples())
     return weights, align_table("init topics", topics, features=names)
 
 

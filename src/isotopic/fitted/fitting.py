@@ -1,7 +1,8 @@
 """From data and priors to a problem, and from a solver's state to a fitted value."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from isotopic.problem import Problem, State
 from isotopic.solvers import HISTORY, HyperparameterState
 from isotopic.solvers.batches import stack_rows
 
+SampleNames: TypeAlias = Callable[[], Array | None]
+
 _NO_HISTORY = np.empty(0, HISTORY)
 
 
@@ -36,12 +39,16 @@ class Data:
         The sample weights; ``None``: every sample counts once.
     offsets : Offsets
     feature_names : ndarray of str or None
+    sample_names : callable
+        Returns the names of the samples or ``None``. Files have them, and are read only if they are
+        needed.
     """
 
     counts: CountMatrix | BlockedCounts
     copies: Array | None = None
     offsets: Offsets = NO_OFFSETS
     feature_names: Array | None = None
+    sample_names: SampleNames = lambda: None
 
     @property
     def used_rows(self) -> Array | None:
