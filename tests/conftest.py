@@ -34,7 +34,7 @@ def pytest_configure(config):
 
 # What `--quick` leaves out: tests that start processes or browsers, long checks, documentation.
 NOT_QUICK = {"test_atomic", "test_benchmarks", "test_callbacks", "test_cli", "test_dask"}
-NOT_QUICK |= {"test_docs", "test_imports", "test_report_page", "test_verify"}
+NOT_QUICK |= {"test_docs", "test_imports", "test_report_page", "test_report_reading", "test_verify"}
 
 
 def pytest_addoption(parser):
@@ -90,6 +90,10 @@ def pytest_runtest_teardown(item):
 
 def pytest_enter_pdb():
     faulthandler.cancel_dump_traceback_later()
+
+
+# Fixtures ``browser`` and ``open_page``, for the tests of the report.
+pytest_plugins = ("browsing",)
 
 
 @pytest.fixture

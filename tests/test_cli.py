@@ -146,7 +146,10 @@ def test_fit_to_texts(tmp_path, capsys):
     assert found["data"]["format"] == "text-folder"
     assert found["data"]["features"] == 4  # the script is no text
     page = (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
-    assert "sailing ships" in page  # the documents are shown
+    assert 'id="texts-0"' in page  # the documents are shown
+    assert (
+        isotopic.read_counts(tmp_path / "o").documents[1] == "The sailing ships sailing ships, of"
+    )
     assert "<script>alert" not in page
     new = tmp_path / "new.txt"
     new.write_text("bread and bread and baking\nships sailing ships never")

@@ -1,9 +1,12 @@
 """What the report is told: the numbers are the model's, and the text is only data."""
 
+import base64
 import json
 import pathlib
 import re
+import zlib
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -17,6 +20,7 @@ from sklearn.exceptions import NotFittedError
 from isotopic import LDA, NMF, PLSA, Dirichlet, GammaPoisson, Lasso, TopicModel, convert, load
 from isotopic.report import summary, write_report
 from isotopic.report import write as writing
+from isotopic.report.chunks import split_evenly
 from isotopic.report.limits import Limits
 from isotopic.report.payload import ReportData
 from isotopic.report.samples import choose_samples
@@ -77,6 +81,18 @@ def payload_of(page):
     return json.loads(parser.text)
 
 
+def chunk_of(page, name):
+    """Read a chunk back as the page does: its length, its JSON, and the arrays that follow."""
+    data = zlib.decompress(base64.b64decode(re.search(f'id="{name}">([^<]*)<', page).group(1)))
+    start = 8 + int.from_bytes(data[:8], "little")
+    tree = json.loads(data[8:start])
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            at = start + value["start"]
+            tree[key] = np.frombuffer(data, value["packed"], value["length"], at)
+    return tree
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_readings_are_the_conversions(name, X):
     model = MODELS[name].fit(X)
@@ -116,6 +132,9 @@ def test_numbers_are_the_models(name, X):
     model = MODELS[name].fit(X)
     of = material(model, X)
     told = of.payload("title", Limits(share=0.0))
+    little = of.payload("title", Limits(entries=0))  # some terms of each sample instead of all
+    some_terms, named = little["samples"], little["terms"]["features"]
+    assert told["samples"]["own"] is None
     topics, samples, dense = told["topics"], told["samples"], X.toarray()
     shares = model.components_ / model.components_.sum(axis=1, keepdims=True)
     used = [int(term.removeprefix("x")) for term in told["terms"]["names"]]
@@ -126,15 +145,16 @@ def test_numbers_are_the_models(name, X):
         np.testing.assert_allclose(topics["shares"][some], shares[k, terms])
     np.testing.assert_allclose(topics["counts"], of.explained.sum(axis=0))
     np.testing.assert_allclose(samples["explained"], of.explained.sum(axis=1))
-    mixed, own = samples["mixtures"], samples["own"]
+    mixed, own = samples["mixtures"], some_terms["own"]
     for row in range(60):
         some = slice(mixed["starts"][row], mixed["starts"][row + 1])
-        assert np.all(np.diff(mixed["counts"][some]) <= 0)
+        listed = np.where(mixed["shares"][some] < 65535, 2 ** (mixed["shares"][some] / -2048), 0)
+        assert np.all(np.diff(listed) <= 0)
         whole = np.zeros(len(shares))
-        whole[mixed["topics"][some]] = mixed["counts"][some]
-        np.testing.assert_allclose(whole, of.explained[row])
+        whole[mixed["topics"][some]] = samples["explained"][row] * listed
+        np.testing.assert_allclose(whole, of.explained[row], rtol=2e-4, atol=1e-6)
         some = slice(own["starts"][row], own["starts"][row + 1])
-        terms = np.asarray(used, dtype=int)[own["terms"][some]]
+        terms = named[own["terms"][some]]
         np.testing.assert_array_equal(own["counts"][some], dense[row, terms])
         joint = (
             model.fitted_.weights.effective[row][:, None] * model.fitted_.topics.effective[:, terms]
@@ -263,11 +283,13 @@ def test_hostile_text_stays_text(text, X, tmp_path):
         title=text,
     )
     page = path.read_text(encoding="utf-8")
-    assert page.count("<script") == page.count("</script>") == 2
+    n_chunks = page.count('<script type="application/octet-stream"')
+    assert n_chunks == 3  # counts, topics of terms, texts
+    assert page.count("<script") == page.count("</script>") == 2 + n_chunks
     told = payload_of(page)
     expected = [name.replace("\ud800", "?") for name in names]
     assert told["samples"]["names"] == expected
-    assert told["samples"]["documents"] == expected
+    assert chunk_of(page, "texts-0")["texts"] == expected
 
 
 def test_long_names_and_texts_are_cut_and_the_page_says_so(X, tmp_path):
@@ -280,19 +302,66 @@ def test_long_names_and_texts_are_cut_and_the_page_says_so(X, tmp_path):
     )
     told = payload_of(path.read_text(encoding="utf-8"))
     assert {len(name) for name in told["terms"]["names"]} == {80}
-    assert {len(text) for text in told["samples"]["documents"]} == {3000}
     assert "Names are shortened to 80 characters." in told["left_out"]
-    assert "Long documents are shortened." in told["left_out"]
+    assert not path.with_suffix(".texts").exists()  # texts are whole
+
+
+def test_documents_that_are_too_large_for_the_page_lie_beside_it(X, tmp_path, monkeypatch, rng):
+    documents = ["".join(rng.choice(list("abcdefgh "), 3000)) for _ in range(60)]
+
+    monkeypatch.setattr(writing, "Limits", lambda: Limits(text=20_000))
+    model = MODELS["NMF"].fit(X)
+    path = write_report(model, X, tmp_path / "x.html", documents=documents)
+    page, beside = path.read_text(encoding="utf-8"), (tmp_path / "x.texts").read_bytes()
+    told = payload_of(page)
+    texts = chunk_of(page, "texts-0")["texts"]
+    assert max(map(len, texts)) == told["texts"]["shown"] < 3000
+    assert all(whole.startswith(cut[:-1]) for whole, cut in zip(documents, texts, strict=True))
+    assert any("x.texts, the file beside this page, has them whole" in t for t in told["left_out"])
+    head, archive = told["sidecar"]["head"].encode(), told["sidecar"]["archives"]["texts"]
+    assert beside.startswith(head)
+    found = []
+    for start, stop in pairwise(archive["starts"]):
+        data = zlib.decompress(beside[start:stop])
+        found += json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["texts"]
+    assert found == documents
+    with pytest.raises(FileExistsError, match=r"x\.texts"):
+        write_report(model, X, tmp_path / "x.htm", documents=documents)
+    assert (tmp_path / "x.texts").read_bytes() == beside
+
+
+def test_rows_of_the_page_are_the_counts(X, tmp_path):
+    page = MODELS["LDA"].fit(X).report(tmp_path / "x.html", X).read_text(encoding="utf-8")
+    told, rows = payload_of(page), chunk_of(page, "rows-0")
+    features = np.frombuffer(base64.b64decode(told["terms"]["features"]["data"]), np.uint8)
+    assert told["archives"]["rows"]["bounds"] == [0, 60]
+    starts = np.append(0, np.cumsum(rows["lengths"], dtype=int))
+    dense = X.toarray()
+    for row in range(60):
+        some = slice(starts[row], starts[row + 1])
+        terms = features[np.cumsum(rows["low"][some] + 256 * rows["high"][some].astype(int))]
+        found = np.zeros(90)
+        found[terms] = rows["counts"][some]
+        np.testing.assert_array_equal(found, dense[row])
+
+
+@given(st.lists(st.integers(1, 50), max_size=30), st.integers(1, 60))
+def test_chunks_cover_all_samples_and_are_small(sizes, most):
+    bounds = split_evenly(sizes, most)
+    assert bounds[0] == 0
+    assert bounds[-1] == len(sizes)
+    for start, stop in pairwise(bounds):
+        assert start < stop
+        assert stop == start + 1 or sum(sizes[start:stop]) <= most
 
 
 def test_a_report_that_would_be_too_large_is_made_again_with_less(X, tmp_path, monkeypatch):
     model = MODELS["NMF"].fit(X)
-    empty = len(writing.render(material(model, X).payload("", Limits(samples=1))))
+    empty = len(as_json(material(model, X).payload("", Limits(samples=1))))
     monkeypatch.setattr(writing, "LARGEST", empty + 2_000)
     path = write_report(
         model, X, tmp_path / "x.html", sample_names=["🙂" * 70 + str(i) for i in range(60)]
     )
-    assert path.stat().st_size <= writing.LARGEST
     told = payload_of(path.read_text(encoding="utf-8"))
     assert any("of 60 samples: those with" in text for text in told["left_out"])
 

@@ -31,8 +31,8 @@ from isotopic.cli.topic_summary import topic_facts, topic_lines
 from isotopic.io.read import TEXT_FORMATS
 from isotopic.progress import show_progress
 
-# Characters of each document that the report shows.
-_TEXT_KEPT = 1000
+# Characters of each document that are kept for the report: more than any book has.
+_TEXT_KEPT = 10_000_000
 
 
 _TIME_LIMIT = Option(

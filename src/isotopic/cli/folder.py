@@ -41,6 +41,7 @@ MODEL = "model.isotopic"
 COUNTS = "counts.isotopic"
 MANIFEST = "manifest.json"
 REPORT = "report.html"
+REPORT_TEXTS = "report.texts"
 CHECKPOINT = "checkpoint.isotopic"
 
 # The files of a fit and what the manifest says about them.
@@ -52,6 +53,7 @@ FILES = {
     "weights.parquet": "samples x topics",
     "weights.csv": "the same as CSV",
     REPORT: "the report; open it in a browser",
+    REPORT_TEXTS: "whole documents for the report, if it has no room for them",
     MANIFEST: "this file",
 }
 PARQUET_FILES = tuple(name for name in FILES if name.endswith(".parquet"))
@@ -145,6 +147,8 @@ def write_fit(
             write_fit_report(fit, new / REPORT, title=title)
         else:
             del manifest["files"][REPORT]
+        if not (new / REPORT_TEXTS).exists():
+            del manifest["files"][REPORT_TEXTS]
         seconds = {"writing": written - start, "report": time.perf_counter() - written}
         manifest["seconds"] = manifest.get("seconds", {}) | seconds
         with atomic_file(new / MANIFEST) as file:

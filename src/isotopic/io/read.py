@@ -187,7 +187,8 @@ def read_counts(
     encoding : str, default="utf-8"
         The encoding of text files.
     keep_text : int, default=0
-        How many characters of each document to keep in ``documents``.
+        How many characters of each document to keep in ``documents``, without HTML unless it is
+        kept.
     max_size : int or str, default=2**28
         A limit against damaged or malicious files, such as ``"2 GB"``. A file that claims to need
         more memory than this, and more than 200 times its own size, is refused.

@@ -10,7 +10,7 @@ from typing import Any
 from isotopic.io.files import as_names, bare, open_text
 from isotopic.io.source import LoadedSource, Options, Source, loaded, named
 from isotopic.io.tables import NAME_COLUMNS, TEXT_COLUMNS, open_table, text_columns
-from isotopic.io.words import Analyzer
+from isotopic.io.words import Analyzer, readable_text
 
 _NO_TERMS = (
     "no term can occur in at least min_df={} and at most max_df={} documents (--min-df, --max-df)"
@@ -35,7 +35,8 @@ def count_words(
 
     def keep_beginnings() -> Iterator[str]:
         for document in documents:
-            kept.append(document[: options.keep_text])
+            text = document if options.keep_html else readable_text(document)
+            kept.append(text[: options.keep_text])
             yield document
 
     try:

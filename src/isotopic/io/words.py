@@ -23,6 +23,9 @@ _APOSTROPHE = "\u2019"
 # A tag begins with a letter right after the bracket, so that "a < b" and "<name@example.org>" are
 # text. Comments, scripts and styles are left out with their content.
 _TAG = re.compile(r"</?[a-z][a-z0-9]*(?:[\s/][^<>]*)?>|<!doctype[^<>]*>", re.IGNORECASE)
+_BREAK = re.compile(r"<(?:br|/p|/div|/li|/tr|/h[1-6])\b[^<>]*>", re.IGNORECASE)
+_SPACES = re.compile(r"[ \t]+")
+_BLANK_LINES = re.compile(r"\s*\n\s*\n\s*")
 _HIDDEN = re.compile(r"<(?:(!--)|(script|style)\b[^<>]*>)", re.IGNORECASE)
 _END_OF_HIDDEN = {
     "!--": re.compile("-->"),
@@ -65,6 +68,13 @@ def strip_html(text: str) -> str:
     if "&" not in text:
         return text
     return _strip_tags(html.unescape(text))  # collections of web pages often have escaped tags
+
+
+def readable_text(text: str) -> str:
+    """Return a text without HTML as a person reads it: with the breaks that tags stand for."""
+    if "<" not in text and "&" not in text:
+        return text
+    return _BLANK_LINES.sub("\n\n", _SPACES.sub(" ", strip_html(_BREAK.sub("\n", text)))).strip()
 
 
 def _strip_tags(text: str) -> str:

@@ -1,6 +1,6 @@
 """Collect everything that the page shows.
 
-``ReportData.payload`` is where the data of a new panel is added; see ``PANELS`` in ``write.py``.
+``ReportData.payload`` is where the data of a new panel is added; see ``panels.py``.
 """
 
 from typing import Any
@@ -16,9 +16,11 @@ from isotopic.fitted import Fitted, fitted_of, read_feature_names
 from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.inference import infer
 from isotopic.kernels import normalized
-from isotopic.report import samples, summary, topics
+from isotopic.report import rows, samples, summary, topics
+from isotopic.report.chunks import Archive, Sidecar, compress_tree
 from isotopic.report.limits import Limits
 from isotopic.report.readings import describe_readings
+from isotopic.report.texts import shortened_archive, text_archive
 from isotopic.threads import use_threads
 
 # Samples that are listed for each topic: those with its largest share.
@@ -26,6 +28,12 @@ _BEST = 6
 
 # Sums of the same float32 counts in different orders agree to this relative tolerance.
 _ROUNDING = 1e-5
+
+# What samples and features are called.
+_WORDS = {
+    "any": {"sample": "sample", "samples": "samples", "term": "term", "terms": "terms"},
+    "text": {"sample": "document", "samples": "documents", "term": "word", "terms": "words"},
+}
 
 
 class ReportData:
@@ -63,26 +71,24 @@ class ReportData:
         self.effective_weights = weights.effective
         self.proportions = proportions(weights.mean, model.components_)
         self.readings = describe_readings(model)
+        self._topics: dict[int, dict[str, Any]] = {}  # by the number of terms
 
     def payload(self, title: str, limits: Limits) -> dict[str, Any]:
-        """Return what the page shows; its scripts know it as ``report``."""
+        """Return what the page shows at once; its scripts know it as ``report``."""
         model, X = self.model, self.X
         frequencies = X.feature_totals / X.total
-        topic = topics.describe_topics(
-            normalized(model.components_), self.explained.sum(axis=0), frequencies, limits.terms
-        )
+        topic = dict(self._describe_topics(limits.terms))
         sample = self._describe_samples(frequencies, limits)
-        used = np.union1d(topic["terms"], sample["own"]["terms"]).astype(np.int64)
-        topic["terms"] = np.searchsorted(used, topic["terms"])
-        topic["distinct"] = np.searchsorted(used, topic["distinct"])
-        sample["own"]["terms"] = np.searchsorted(used, sample["own"]["terms"])
+        used = _number_terms(topic, sample, X)
         return {
+            "words": _WORDS["text" if self.documents is not None else "any"],
             "title": samples.shorten([title], 300)[0],
             "model": summary.describe_model(model),
             "data": summary.describe_data(X) | {"fitted": self.is_fitted_data},
             "convergence": summary.describe_convergence(model, limits.history),
             "readings": self.readings,
             "terms": {
+                "features": used,
                 "names": samples.shorten(self.feature_names[used], limits.name),
                 "totals": X.feature_totals[used],
             },
@@ -92,23 +98,34 @@ class ReportData:
             "shown_terms": limits.terms,
         }
 
+    def _describe_topics(self, n_terms: int) -> dict[str, Any]:
+        """Return what the page shows of the topics; terms are indices of features."""
+        if n_terms not in self._topics:
+            frequencies = self.X.feature_totals / self.X.total
+            shares = normalized(self.model.components_), self.explained.sum(axis=0)
+            self._topics[n_terms] = topics.describe_topics(*shares, frequencies, n_terms)
+        return self._topics[n_terms]
+
     def _describe_samples(self, frequencies: Array, limits: Limits) -> dict[str, Any]:
         """Return what the page shows of the samples; terms are indices of features."""
         which, spread = samples.choose_samples(self.proportions, limits)
-        rows, shares, explained = self.X.rows(which), self.proportions[which], self.explained[which]
+        shares, explained = self.proportions[which], self.explained[which]
+        counted = self.X.rows(which)
         best = np.argsort(-shares, axis=0, kind="stable")[:_BEST]
         order = np.argsort(-explained, axis=1, kind="stable")[:, : limits.mixture]
         counts = np.take_along_axis(explained, order, axis=1)
-        large = (counts > 0) & (counts >= limits.share * explained.sum(axis=1, keepdims=True))
-        effective, texts = self.effective_weights[which], None
-        if self.documents is not None:
-            length = min(limits.text, max(1, limits.all_text // len(which)))
-            texts = samples.shorten(self.documents[which], length)
+        totals = explained.sum(axis=1, keepdims=True)
+        large = (counts > 0) & (counts >= limits.share * totals)
+        listed = rows.as_steps((counts / np.maximum(totals, np.finfo(float).tiny))[large])
+        own = None
+        if len(counted.values) > limits.entries:
+            effective = self.effective_weights[which], self.fitted.topics.effective
+            own = samples.distinctive_terms(counted, *effective, frequencies, limits.sample_terms)
         return {
             "rows": which,
             "spread": spread,
             "names": samples.shorten(self.sample_names[which], limits.name),
-            "totals": rows.sample_totals,
+            "totals": counted.sample_totals,
             "explained": explained.sum(axis=1),
             "best": best.T.tolist(),
             "best_proportions": np.take_along_axis(shares, best, axis=0).T.tolist(),
@@ -116,13 +133,46 @@ class ReportData:
             "mixtures": {
                 "starts": np.append(0, np.cumsum(large.sum(axis=1))),
                 "topics": order[large],
-                "counts": counts[large],
+                "shares": listed,  # logarithms in steps
             },
-            "own": samples.distinctive_terms(
-                rows, effective, self.fitted.topics.effective, frequencies, limits.sample_terms
-            ),
-            "documents": texts,
+            # Only if the counts of all samples are too many for the page.
+            "own": own,
         }
+
+    def archives(
+        self, payload: dict[str, Any], limits: Limits, sidecar_name: str
+    ) -> tuple[dict[str, Archive], Sidecar | None]:
+        """Return what the page reads when it is needed, and the file for what is too large.
+
+        The payload is told where everything is.
+        """
+        sample = payload["samples"]
+        which, features = sample["rows"], payload["terms"]["features"]
+        inside, beside = {}, {}
+        weights = rows.listed_weights(self.effective_weights[which], sample["mixtures"])
+        numbers = np.zeros(self.X.shape[1], dtype=np.int64)
+        numbers[features] = np.arange(len(features))
+        if sample["own"] is None:
+            inside["rows"] = rows.row_archive(self.X.rows(which), numbers, weights)
+            values = rows.topic_values(self.fitted.topics.effective[:, features])
+            inside["values"] = Archive([0, len(which)], [compress_tree(values)])
+        payload["texts"] = None
+        if self.documents is not None:
+            texts = text_archive(self.documents[which])
+            length = None
+            if texts.size > limits.text:
+                beside["texts"] = texts
+                texts, length = shortened_archive(self.documents[which], limits.text)
+                payload["left_out"].append(
+                    f"Documents are shortened to {length:,} characters; {sidecar_name}, the file "
+                    "beside this page, has them whole."
+                )
+            inside["texts"] = texts
+            payload["texts"] = {"shown": length}
+        sidecar = Sidecar(sidecar_name, beside) if beside else None
+        payload["archives"] = {kind: {"bounds": at.bounds} for kind, at in inside.items()}
+        payload["sidecar"] = None if sidecar is None else sidecar.about
+        return inside, sidecar
 
     def _left_out(self, n_terms: int, sample: dict[str, Any], limits: Limits) -> list[str]:
         """Return sentences that say what the page leaves out."""
@@ -135,24 +185,31 @@ class ReportData:
                 "share of each topic, and others at equal steps. The figures for topics are "
                 "computed from all samples."
             )
-        if n_terms < n_features:
+        if sample["own"] is not None:
             sentences.append(
                 f"The report contains {n_terms:,} of {n_features:,} features: the {limits.terms} "
                 "most relevant of each topic for every position of the slider, and the "
-                f"{limits.sample_terms} most distinctive of each sample."
+                f"{limits.sample_terms} most distinctive of each sample. A search finds these."
             )
         n_topics = len(self.fitted.topics.mean)
         largest = "" if n_topics <= limits.mixture else f"{limits.mixture} largest "
         sentences.append(
             f"A sample lists its {largest}topics with a share of at least {limits.share:.1%}."
         )
-        documents = self.documents
-        if documents is not None and sample["documents"] != documents[sample["rows"]].tolist():
-            sentences.append("Long documents are shortened.")
         names = map(str, (*self.feature_names, *self.sample_names))
         if max(map(len, names)) > limits.name:
             sentences.append(f"Names are shortened to {limits.name} characters.")
         return sentences
+
+
+def _number_terms(topic: dict[str, Any], sample: dict[str, Any], X: CountMatrix) -> Array:
+    """Return the features that the page names, and replace features by their places among them."""
+    own = sample["own"]
+    of_samples = np.flatnonzero(X.feature_totals > 0) if own is None else own["terms"]
+    used = np.union1d(topic["terms"], of_samples).astype(np.int64)
+    for part, key in ((topic, "terms"), (topic, "distinct"), *([(own, "terms")] if own else [])):
+        part[key] = np.searchsorted(used, part[key])
+    return used
 
 
 def _has_totals_of(fitted: Fitted, X: CountMatrix) -> bool:

@@ -5,8 +5,7 @@ import hashlib
 import html
 import json
 import os
-from collections.abc import Iterable
-from importlib.resources import files
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +13,21 @@ import numpy as np
 
 from isotopic.atomic import atomic_file, check_replaceable
 from isotopic.estimators.base import BaseTopicModel
+from isotopic.report.chunks import Archive, smallest_type
 from isotopic.report.limits import Limits
+from isotopic.report.panels import read_part, read_script, read_style
 from isotopic.report.payload import ReportData
 
-# A report of more bytes is written again with fewer samples and terms.
+# A payload of more bytes is made again with fewer samples and terms. Compressed counts and texts
+# come on top of it; ``Limits`` has their limits.
 LARGEST = 10_000_000
 
-# The panels in the order in which they are drawn: the one list to which a new panel is added. A
-# panel ``NAME`` is a script, ``page/panels/NAME.js``, that adds one function to ``panels``. It
-# draws into a card of ``page/page.html``, from an entry of ``ReportData.payload``.
-# ``CONTRIBUTING.md`` shows the smallest one.
-PANELS = ("about", "terms", "topics", "map", "readings", "structure", "samples", "convergence")
-
-# The parts of the page; a script uses only those before it.
-_STYLES = ("uplot/uPlot.min.css", "page/style.css")
-_SCRIPTS = (
-    "uplot/uPlot.iife.min.js",
-    "page/elements.js",
-    "page/data.js",
-    "page/state.js",
-    *map("page/panels/{}.js".format, PANELS),
-    "page/main.js",
-)
+# The suffix of the file beside the page, for documents that are too large for it.
+SIDECAR = ".texts"
 
 # These characters occur only in JSON strings, where escapes are equivalent; unescaped, they could
 # end the script element.
-_ESCAPES = str.maketrans(
-    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-)
+_ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def write_report(
@@ -113,22 +99,27 @@ def write_report(
         title = f"{type(model).__name__} with {model.n_components} topics"
     data = ReportData(model, X, feature_names, sample_names, documents)
     limits = Limits()
-    page = render(data.payload(title, limits))
-    while len(page) > LARGEST and limits != limits.smaller():
+    payload = data.payload(title, limits)
+    while len(as_json(payload)) > LARGEST and limits != limits.smaller():
         limits = limits.smaller()
-        page = render(data.payload(title, limits))
+        payload = data.payload(title, limits)
+    beside = target.with_suffix(SIDECAR)
+    archives, sidecar = data.archives(payload, limits, beside.name)
+    if sidecar is not None:
+        with atomic_file(beside, overwrite=overwrite) as file:
+            file.write(sidecar.content)
     with atomic_file(target, overwrite=overwrite) as file:
-        file.write(page)
+        file.write(render(payload, archives))
     return target
 
 
-def render(payload: dict[str, Any]) -> bytes:
+def render(payload: dict[str, Any], archives: Mapping[str, Archive] | None = None) -> bytes:
     """Return the bytes of the page.
 
     Text from the data never becomes markup or script: all of it is in one JSON element, and the
     content security policy allows only the script and the style of this file.
     """
-    style, script = _read_parts(_STYLES), _read_parts(_SCRIPTS)
+    style, script = read_style(), read_script()
     parts = {
         "title": html.escape(payload["title"]),
         "policy": f"default-src 'none'; script-src '{_digest(script)}'; "
@@ -136,20 +127,12 @@ def render(payload: dict[str, Any]) -> bytes:
         "style": style,
         "script": script,
         "data": as_json(payload),
+        "chunks": "".join(part.elements(kind) for kind, part in (archives or {}).items()),
     }
-    pieces = _read_parts(["page/page.html"]).split("%%")  # markup, name, markup, ..., markup
+    pieces = read_part("page/page.html").split("%%")  # markup, name, markup, ..., markup
     for i in range(1, len(pieces), 2):
         pieces[i] = parts[pieces[i]]
     return "".join(pieces).encode("utf-8", "replace")  # lone surrogates cannot be encoded
-
-
-def _read_parts(names: Iterable[str]) -> str:
-    """Return the files of the page, one after another."""
-    folder = files("isotopic.report")
-    texts = []
-    for name in names:
-        texts.append(folder.joinpath(name).read_text(encoding="utf-8"))
-    return "\n".join(texts)
 
 
 def _digest(text: str) -> str:
@@ -162,19 +145,17 @@ def as_json(value: Any) -> str:
     text = json.dumps(
         value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_pack
     )
-    return text.translate(_ESCAPES)
+    for character, escape in _ESCAPES.items():
+        text = text.replace(character, escape)
+    return text
 
 
 def _pack(value: Any) -> Any:
-    """Return an array as base64 of the smallest type: unsigned integers if exact, else float32."""
+    """Return an array as base64 of the smallest type that holds it."""
     if isinstance(value, np.generic):
         return value.item()
     if not isinstance(value, np.ndarray):
         raise TypeError(f"A report cannot contain a {type(value).__name__}.")
-    kind: np.dtype[Any] = np.dtype(np.float32)
-    if value.size == 0:
-        kind = np.dtype(np.uint8)
-    elif value.min() >= 0 and value.max() < 2**32 and np.all(value == np.floor(value)):
-        kind = np.min_scalar_type(int(value.max()))
+    kind = smallest_type(value)
     data = value.astype(kind.newbyteorder("<")).tobytes()
     return {"packed": kind.name, "data": base64.b64encode(data).decode()}

@@ -1,24 +1,17 @@
 "use strict";
-// The payload (`report`), and the formulas that all panels share.
+// The formulas that all panels share; `report` is the payload.
 
-const KINDS = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
+/** A value of at most one that is stored as a logarithm in steps; the last step stands for zero. */
+const fromSteps = (steps) => (steps === 65535 ? 0 : 2 ** (-steps / 2048));
 
-function numbers({ packed, data }) {
-  const text = atob(data);
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
-  return new KINDS[packed](bytes.buffer);
+/** Add to the mixtures of the samples the counts that each listed topic explains. */
+function addCounts({ mixtures, explained: totals }) {
+  const { shares, starts } = mixtures, counts = new Float32Array(shares.length);
+  totals.forEach((total, sample) => { for (let i = starts[sample]; i < starts[sample + 1]; i += 1) counts[i] = total * fromSteps(shares[i]); });
+  mixtures.counts = counts;
 }
+addCounts(report.samples);
 
-/** Unpack the arrays of the payload, wherever they are. */
-function unpacked(value) {
-  if (value === null || typeof value !== "object") return value;
-  if (typeof value.packed === "string" && value.packed in KINDS) return numbers(value);
-  if (Array.isArray(value)) return typeof value[0] === "object" ? value.map(unpacked) : value;
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, unpacked(part)]));
-}
-
-const report = unpacked(JSON.parse(byId("payload").textContent));
 const nTopics = report.topics.counts.length;
 const nSamples = report.samples.rows.length;
 const allCounts = report.data.counts;
@@ -45,7 +38,7 @@ const colour = (k) => `rgb(${channels(k).join(", ")})`;
 /** The topic's colour, faded towards the background: for topics that are not selected. */
 function faded(k, theme) {
   const paper = theme === "dark" ? 27 : 255;
-  return `rgb(${channels(k).map((value) => Math.round(0.45 * value + 0.55 * paper)).join(", ")})`;
+  return channels(k).map((value) => Math.round(0.45 * value + 0.55 * paper));
 }
 
 /** Black or white, whichever is legible on the topic's colour. */
@@ -109,14 +102,13 @@ function deviation(sample, reading, weight, k) {
   return Math.sqrt((weight * (1 - weight)) / (mass(sample, reading) + 1));
 }
 
-/** The share of each topic in each sample: one row for each sample. */
-const shares = range(nSamples).map((sample) => {
-  const row = new Float32Array(nTopics);
-  const topics = slice(report.samples.mixtures, "topics", sample);
-  const counts = slice(report.samples.mixtures, "counts", sample);
-  topics.forEach((k, i) => { row[k] = counts[i] / report.samples.explained[sample]; });
-  return row;
-});
+/** The share of a topic in a sample; topics with little of it are not listed. */
+function shareOf(sample, k) {
+  const { topics, counts, starts } = report.samples.mixtures;
+  for (let i = starts[sample]; i < starts[sample + 1]; i += 1)
+    if (topics[i] === k) return counts[i] / report.samples.explained[sample];
+  return 0;
+}
 
 // The mixtures list the topics of a sample by size.
-const mainTopic = range(nSamples).map((sample) => slice(report.samples.mixtures, "topics", sample)[0] ?? byShare[0]);
+const mainTopic = (sample) => slice(report.samples.mixtures, "topics", sample)[0] ?? byShare[0];

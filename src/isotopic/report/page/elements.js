@@ -72,6 +72,21 @@ function showTip(event, ...lines) {
 
 const hideTip = () => { byId("tip").hidden = true; };
 
+/** Say that something is being read, until the function that this returns is called. */
+function busy() {
+  const { dataset } = document.documentElement;
+  dataset.busy = Number(dataset.busy || 0) + 1;
+  return () => {
+    dataset.busy -= 1;
+    if (dataset.busy === "0") delete dataset.busy;
+  };
+}
+
+function whileBusy(promise) {
+  const end = busy();
+  promise.then(end, (error) => { end(); throw error; });
+}
+
 // Formatting numbers.
 const whole = (value) => Math.round(value).toLocaleString("en");
 function percent(value) {

@@ -17,6 +17,13 @@ const state = {
   order: "topic",
   against: "iteration",
   term: null,
+  query: "", // of the search, and the patterns that it stands for
+  parts: [],
+  withTopic: false, // whether the search finds only samples of the selected topic
+  shown: null, // flags of the samples that the filters let through; null: all
+  colouring: "all",
+  texts: "page",
+  names: {}, // of topics
   theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
 };
 const watchers = [];
@@ -33,3 +40,8 @@ function choose(changes) {
   Object.assign(state, changes);
   for (const { names, draw } of watchers) if (names.some((name) => changed.includes(name))) draw();
 }
+
+const isShown = (sample) => state.shown === null || state.shown[sample] === 1;
+const topicName = (k) => labels[k];
+const nameOfSample = (sample) => report.samples.names[sample];
+const { words } = report;

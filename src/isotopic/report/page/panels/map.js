@@ -68,9 +68,9 @@ panels.push(() => {
   const marks = [...places].sort((a, b) => b.r - a.r).map(({ k, x, y, r }) => {
     const circle = makeSvg("circle", { cx: x, cy: y, r, fill: colour(k), stroke: colour(k) });
     const group = makeSvg("g", {
-      id: `map-${k}`, class: "place", role: "option", "aria-label": `Topic ${k}, ${percent(share(k))}: ${labels[k]}`,
+      id: `map-${k}`, class: "place", role: "option", "aria-label": `Topic ${k}, ${percent(share(k))}: ${topicName(k)}`,
       onclick: () => choose({ topic: k }),
-      onpointermove: (event) => showTip(event, make("b", {}, `Topic ${k} · ${percent(share(k))}`), said(labels[k])),
+      onpointermove: (event) => showTip(event, make("b", {}, `Topic ${k} · ${percent(share(k))}`), said(topicName(k))),
       onpointerleave: hideTip,
     }, circle, makeSvg("text", { x, y, dy: "0.35em" }, String(k)));
     circles[k] = { circle, group, r };
@@ -91,11 +91,11 @@ panels.push(() => {
   watch(["topic"], () => {
     const { near, near_distances: far } = report.topics;
     byId("near").replaceChildren(...near[state.topic].map((k, i) =>
-      make("button", { type: "button", class: "chip", title: labels[k], onclick: () => choose({ topic: k }) },
+      make("button", { type: "button", class: "chip", title: topicName(k), onclick: () => choose({ topic: k }) },
         swatch(k), said(label(k, 2), "cut"), make("span", { class: "hint" }, far[state.topic][i].toFixed(2)))));
     byId("best").replaceChildren(...report.samples.best[state.topic].map((sample, i) =>
       make("button", { type: "button", class: "chip", onclick: () => choose({ sample }) },
-        said(report.samples.names[sample], "cut"), make("span", { class: "hint" }, percent(report.samples.best_proportions[state.topic][i])))));
+        said(nameOfSample(sample), "cut"), make("span", { class: "hint" }, percent(report.samples.best_proportions[state.topic][i])))));
     svg.setAttribute("aria-activedescendant", `map-${state.topic}`);
     circles.forEach(({ group }, k) => {
       group.classList.toggle("chosen", k === state.topic);

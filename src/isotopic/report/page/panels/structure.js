@@ -6,9 +6,13 @@ const spread = range(nSamples).filter((sample) => report.samples.spread[sample])
 
 /** The order of the samples: as in the data, or by main topic and its share. */
 function structureOrder(order) {
-  if (order === "given") return spread;
-  const most = (sample) => shares[sample][mainTopic[sample]];
-  return [...spread].sort((a, b) => rank[mainTopic[a]] - rank[mainTopic[b]] || most(b) - most(a) || a - b);
+  const shown = spread.filter(isShown);
+  if (order === "given") return shown;
+  const { counts, starts } = report.samples.mixtures;
+  const most = (sample) => (starts[sample] < starts[sample + 1] ? counts[starts[sample]] / report.samples.explained[sample] : 0);
+  const key = new Float64Array(nSamples);
+  for (const sample of shown) key[sample] = 2 * rank[mainTopic(sample)] + 1 - most(sample);
+  return shown.sort((a, b) => key[a] - key[b] || a - b);
 }
 
 /** Add the weights of a sample to a column: `weights` of data.js, but only over its listed topics. */
@@ -41,22 +45,31 @@ function structureHeight(columns, reading) {
   return Math.max(sums[Math.floor(0.9 * (sums.length - 1))], 1e-300);
 }
 
-/** Paint the columns on a separate canvas, topic by topic, the largest topic at the bottom. */
-function paintColumns(columns, tallest, width, height) {
+/** The topic that each pixel belongs to, the largest topic at the bottom; 0 is the background. */
+function pixelTopics(columns, tallest, width, height) {
+  const owners = new Uint16Array(width * height);
+  columns.forEach((row, column) => {
+    const left = Math.round((column * width) / columns.length), right = Math.round(((column + 1) * width) / columns.length);
+    let sum = 0, bottom = height;
+    for (const k of byShare) {
+      sum += row[k];
+      const top = Math.max(0, height - Math.round((sum / tallest) * height));
+      for (let y = top; y < bottom; y += 1) owners.fill(k + 1, y * width + left, y * width + right);
+      bottom = Math.min(bottom, top);
+    }
+  });
+  return owners;
+}
+
+/** Paint the pixels: the selected topic in its colour, the others faded. */
+function paintPixels(owners, width, height) {
   const canvas = make("canvas", { width, height });
-  const pen = canvas.getContext("2d");
-  const edge = (column) => Math.round((column * width) / columns.length);
-  const sums = new Float64Array(columns.length);
-  const level = (sum) => Math.max(0, height - Math.round((sum / tallest) * height));
-  for (const k of byShare) {
-    pen.fillStyle = k === state.topic ? colour(k) : faded(k, state.theme);
-    columns.forEach((row, column) => {
-      const bottom = level(sums[column]);
-      sums[column] += row[k];
-      const top = level(sums[column]);
-      if (top < bottom) pen.fillRect(edge(column), top, edge(column + 1) - edge(column), bottom - top);
-    });
-  }
+  const pen = canvas.getContext("2d"), picture = pen.createImageData(width, height);
+  const palette = new Uint32Array(nTopics + 1), bytes = new Uint8Array(palette.buffer);
+  for (let k = 0; k < nTopics; k += 1) bytes.set([...(k === state.topic || state.topic === null ? channels(k) : faded(k, state.theme)), 255], 4 * (k + 1));
+  const pixels = new Uint32Array(picture.data.buffer);
+  for (let i = 0; i < pixels.length; i += 1) pixels[i] = palette[owners[i]];
+  pen.putImageData(picture, 0, 0);
   return canvas;
 }
 
@@ -72,7 +85,7 @@ function drawMarker(pen, x, height, ratio, ink) {
 
 panels.push(() => {
   const canvas = byId("structure");
-  let order = [], columns = [], tallest = 1, painted = null;
+  let order = [], owners = null, area = [1, 1], painted = null;
   const draw = () => {
     const ratio = devicePixelRatio || 1;
     canvas.width = painted.width;
@@ -82,19 +95,21 @@ panels.push(() => {
     const at = order.indexOf(state.sample);
     if (at >= 0) drawMarker(pen, ((at + 0.5) * canvas.width) / order.length, canvas.height, ratio, getComputedStyle(canvas).color);
   };
+  const size = () => [Math.max(1, Math.round(canvas.clientWidth * (devicePixelRatio || 1))), Math.round(STRUCTURE_HEIGHT * (devicePixelRatio || 1))];
   const paint = () => {
-    const ratio = devicePixelRatio || 1;
-    painted = paintColumns(columns, tallest, Math.max(1, Math.round(canvas.clientWidth * ratio)), Math.round(STRUCTURE_HEIGHT * ratio));
+    painted = paintPixels(owners, ...area);
     draw();
   };
   const measure = () => {
     const reading = report.readings[state.reading];
     order = structureOrder(state.order);
-    columns = structureColumns(order, reading, Math.max(1, canvas.clientWidth));
-    tallest = structureHeight(columns, reading);
+    const columns = structureColumns(order, reading, Math.max(1, canvas.clientWidth));
+    const tallest = structureHeight(columns, reading);
+    area = size();
+    owners = pixelTopics(columns, tallest, ...area);
     paint();
-    byId("structure-hint").textContent = `${whole(spread.length)} samples; the selected topic is highlighted. ` +
-      (reading.normalize ? "" : `The axis ends at ${number(tallest)}; taller columns are cut off. `) + "Click a sample or use the arrow keys.";
+    byId("structure-hint").textContent = `${whole(order.length)} ${words.samples}; the selected topic is highlighted. ` +
+      (reading.normalize ? "" : `The axis ends at ${number(tallest)}; taller columns are cut off. `) + `Click a ${words.sample} or use the arrow keys.`;
   };
   const under = (event) => {
     const { left, width } = canvas.getBoundingClientRect();
@@ -103,22 +118,23 @@ panels.push(() => {
   segmented(byId("order"), "order", [
     { value: "topic", label: "Main topic" }, { value: "given", label: "Data order" },
   ], state.order, (value) => choose({ order: value }));
-  canvas.addEventListener("click", (event) => choose({ sample: under(event) }));
+  canvas.addEventListener("click", (event) => { if (order.length) choose({ sample: under(event) }); });
   canvas.addEventListener("pointermove", (event) => {
     const sample = under(event);
-    const k = mainTopic[sample];
-    showTip(event, said(report.samples.names[sample], "term-name"), `mostly topic ${k} (${percent(shares[sample][k])})`);
+    if (sample === undefined) return;
+    const k = mainTopic(sample);
+    showTip(event, said(nameOfSample(sample), "term-name"), `mostly topic ${k} (${percent(shareOf(sample, k))})`);
   });
   canvas.addEventListener("pointerleave", hideTip);
   listKeys(canvas, () => order, () => state.sample, (sample) => choose({ sample }));
   canvas.setAttribute("aria-valuemin", 0);
-  canvas.setAttribute("aria-valuemax", spread.length - 1);
-  watch(["reading", "order"], measure);
+  watch(["reading", "order", "shown"], measure);
   watch(["topic", "theme"], paint);
   watch(["sample"], draw);
-  watch(["sample", "order"], () => {
+  watch(["sample", "order", "shown"], () => {
+    canvas.setAttribute("aria-valuemax", Math.max(0, order.length - 1));
     canvas.setAttribute("aria-valuenow", Math.max(0, order.indexOf(state.sample)));
-    canvas.setAttribute("aria-valuetext", report.samples.names[state.sample]);
+    canvas.setAttribute("aria-valuetext", nameOfSample(state.sample));
   });
   new ResizeObserver(measure).observe(canvas);
 });

@@ -4,12 +4,12 @@
 const ORDERS = {
   share: () => byShare,
   number: () => range(nTopics),
-  terms: () => range(nTopics).sort((a, b) => labels[a].localeCompare(labels[b])),
+  terms: () => range(nTopics).sort((a, b) => topicName(a).localeCompare(topicName(b))),
 };
 
 function topicRow(k) {
   return make("div", { id: `topic-${k}`, class: "entry topic", role: "option", title: label(k, 10), onclick: () => choose({ topic: k }) },
-    swatch(k), said(labels[k], "cut"),
+    swatch(k), said(topicName(k), "cut"),
     make("span", { class: "meter", "aria-hidden": "true" }, styled(make("span", {}), { width: `${(100 * share(k)) / share(byShare[0])}%`, background: colour(k) })),
     make("span", { class: "amount" }, percent(share(k))));
 }
