@@ -18,6 +18,7 @@ from benchmarks import (
     convergence,
     coverage,
     dense,
+    differential,
     estimates,
     foldin,
     imports,
@@ -62,6 +63,7 @@ MODULES = (
     sparsity,
     coverage,
     refit,
+    differential,
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 # Those that take minutes and gigabytes, and are measured only when asked for.

@@ -263,7 +263,7 @@ def test_a_volcano_has_every_feature(model, corpus, ax):
     found = evaluate.differential(model, corpus[0])
     plot.volcano(found, 1, feature_names=corpus[1], n=4, ax=ax)
     points = ax.collections[0].get_offsets()
-    np.testing.assert_allclose(points, np.column_stack([found.lfc[1], np.abs(found.z[1])]))
+    np.testing.assert_allclose(points, np.column_stack([found.shrunken_lfc[1], np.abs(found.z[1])]))
     best = np.argsort(-found.interval()[0][1], kind="stable")[:4]
     assert texts(ax) == list(corpus[1][best])
 

@@ -185,10 +185,12 @@ OF_TOPICS = {
 # The others, and what they take.
 OTHERS = {
     "isotopic.convert": "a model",
+    "isotopic.differential_anndata": "AnnData, where it stores the result",
     "isotopic.fit_anndata": "AnnData, where it stores the result",
     "isotopic.load": "a path",
     "isotopic.read_counts": "a path",
     "isotopic.register": "a class",
+    "evaluate.compare_groups": "a model, or weights",
     "evaluate.prevalence": "a model",
     "plot.consensus": "the result of consensus",
     "plot.convergence": "models",

@@ -8,7 +8,7 @@ import numpy as np
 from isotopic.blocks import is_blocks, open_blocks
 from isotopic.containers import NamedMatrix
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.evaluate import prevalence
+from isotopic.evaluate import Differential, differential, prevalence
 from isotopic.names import as_feature_names, as_sample_names
 
 Model = TypeVar("Model", bound=BaseTopicModel)
@@ -58,16 +58,10 @@ def fit_anndata(
     The model takes over the names of the variables: ``model.top_terms()`` and the other tables and
     plots show them, and ``model.transform`` aligns other annotated data by name.
     """
-    if not all(hasattr(adata, name) for name in ("X", "layers", "obsm", "varm", "uns")):
-        raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}.")
+    _check_anndata(adata)
     key = type(model).__name__.lower() if key is None else key
     places = {"obsm": f"X_{key}", "varm": f"{key}_topics", "uns": key}
-    taken = [f"{part}[{name!r}]" for part, name in places.items() if name in getattr(adata, part)]
-    if taken and not overwrite:
-        raise ValueError(
-            f"{' and '.join(taken)} exists already. Use another key, or overwrite=True to replace "
-            "it."
-        )
+    _check_free(adata, list(places.items()), overwrite)
     model.fit(_named_counts(adata, layer), **fit_params)
     adata.obsm[places["obsm"]] = model.weights_.copy()
     adata.varm[places["varm"]] = np.ascontiguousarray(model.components_.T)
@@ -86,6 +80,69 @@ def fit_anndata(
     return model
 
 
+def differential_anndata(
+    adata: Any,
+    model: Any,
+    *,
+    layer: str | None = None,
+    key: str | None = None,
+    versus: str | int = "nearest",
+    overwrite: bool = False,
+) -> Differential:
+    """Find how each variable's rate differs between topics, and store it in annotated data.
+
+    Parameters
+    ----------
+    adata : anndata.AnnData
+        The data that the model was fitted to. The function adds, with one column for each topic,
+
+        ``varm[key + "_lfc"]``
+            the log-fold changes after adaptive shrinkage (base 2);
+        ``varm[key + "_lfsr"]``
+            their local false sign rates;
+        ``varm[key + "_z"]``
+            the z-scores, before shrinkage;
+
+        and ``uns[key + "_differential"]`` with ``params``, and ``names``, ``scores`` (z),
+        ``logfoldchanges`` and ``lfsr`` in the form of scanpy's ``rank_genes_groups``: record
+        arrays with a field for each topic, variables with the largest z-scores first.
+    model : fitted model
+    layer, key, overwrite
+        As for :func:`fit_anndata`.
+    versus : {"nearest", "mean"} or int, default="nearest"
+        As for :func:`isotopic.evaluate.differential`.
+
+    Returns
+    -------
+    differential : Differential
+    """
+    _check_anndata(adata)
+    key = type(model).__name__.lower() if key is None else key
+    names = {"lfc": f"{key}_lfc", "lfsr": f"{key}_lfsr", "z": f"{key}_z"}
+    stored = f"{key}_differential"
+    _check_free(adata, [*(("varm", name) for name in names.values()), ("uns", stored)], overwrite)
+    found = differential(model, _named_counts(adata, layer), versus=versus)
+    tables = {"lfc": found.shrunken_lfc, "lfsr": found.lfsr, "z": found.z}
+    for part, table in tables.items():
+        adata.varm[names[part]] = np.ascontiguousarray(table.T)
+    order = np.argsort(-found.z, axis=1, kind="stable")
+    fields = [f"topic {topic}" for topic in range(len(order))]
+
+    def records(table: Any) -> Any:
+        ordered = np.take_along_axis(table, order, axis=1)
+        return np.rec.fromarrays(list(ordered), dtype=[(name, table.dtype) for name in fields])
+
+    variables = np.asarray(adata.var_names, dtype=str)
+    adata.uns[stored] = {
+        "params": {"model": type(model).__name__, "layer": layer or "X", "versus": str(versus)},
+        "names": records(np.broadcast_to(variables, order.shape)),
+        "scores": records(tables["z"]),
+        "logfoldchanges": records(tables["lfc"]),
+        "lfsr": records(tables["lfsr"]),
+    }
+    return found
+
+
 def _named_counts(adata: Any, layer: str | None) -> Any:
     """Return the counts with the names of observations and variables."""
     counts, names = _counts(adata, layer), as_feature_names(adata.var_names)
@@ -102,3 +159,18 @@ def _counts(adata: Any, layer: str | None) -> Any:
     if layer not in adata.layers:
         raise ValueError(f"adata has no layer {layer!r}; it has {sorted(adata.layers)}.")
     return adata.layers[layer]
+
+
+def _check_anndata(adata: Any) -> None:
+    if not all(hasattr(adata, name) for name in ("X", "layers", "obsm", "varm", "uns")):
+        raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}.")
+
+
+def _check_free(adata: Any, places: list[tuple[str, str]], overwrite: bool) -> None:
+    """Raise an error if one of the places, such as ``("varm", "nmf_topics")``, has an entry."""
+    taken = [f"{part}[{name!r}]" for part, name in places if name in getattr(adata, part)]
+    if taken and not overwrite:
+        raise ValueError(
+            f"{' and '.join(taken)} exists already. Use another key, or overwrite=True to replace "
+            "it."
+        )

@@ -1,7 +1,7 @@
 """The public names of the package, and where they come from."""
 
 from isotopic import datasets, evaluate, generative, plot
-from isotopic.annotated import fit_anndata
+from isotopic.annotated import differential_anndata, fit_anndata
 from isotopic.blocks import open_blocks
 from isotopic.bootstrap import Intervals, bootstrap
 from isotopic.consensus import Consensus, consensus
@@ -116,6 +116,7 @@ __all__ = [
     "convert",
     "datasets",
     "decompose",
+    "differential_anndata",
     "evaluate",
     "expected_counts",
     "fit_anndata",

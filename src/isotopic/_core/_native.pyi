@@ -144,6 +144,18 @@ def select_topics(
     dispersions: _Doubles,
     threads: int,
 ) -> None: ...
+def fit_rates(
+    column_starts: NDArray[np.int64],
+    samples: NDArray[np.int32],
+    values: _Doubles,
+    exposures: _Doubles,
+    totals: _Doubles,
+    overall: _Doubles,
+    pseudo_count: float,
+    rates: _Doubles,
+    covariance: _Doubles,
+    threads: int,
+) -> None: ...
 def count_histogram(
     counts: NDArray[Any],
     squares: NDArray[Any] | None,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
 
+from isotopic._core.rates import fit_rates as fit_rates  # noqa: PLC0414 - one of them
 from isotopic._core.selection import select_topics as select_topics  # noqa: PLC0414 - one of them
 
 Array = NDArray[Any]

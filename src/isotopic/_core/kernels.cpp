@@ -1,6 +1,7 @@
 // Compiled once for each instruction-set level; see kernels.hpp for what each function does.
 #include "descent.hpp"
 #include "inference.hpp"
+#include "rates.hpp"
 #include "selection.hpp"
 #include "kernels.hpp"
 #include "likelihood.hpp"
@@ -328,6 +329,7 @@ const Level level = {
     .double_kernels = table<double>,
     .gamma_functions = gamma_functions_of,
     .select_topics = select_topics,
+    .fit_rates = fit_rates,
     .rises = rises_of,
 };
 

@@ -174,6 +174,23 @@ struct Selection {
     double* dispersions = nullptr;  // by sample
 };
 
+// Entries of a feature whose exposures are read together.
+constexpr int64_t rate_tile = 256;
+
+// Rates of each feature in each topic, given the exposures of the samples; see rates.hpp.
+struct RateFit {
+    int64_t components = 0;
+    const int64_t* column_starts = nullptr;
+    const int32_t* samples = nullptr;
+    const double* values = nullptr;
+    const double* exposures = nullptr;  // samples x components
+    const double* totals = nullptr;     // the sums of the exposures, by component
+    const double* overall = nullptr;    // the rate of each feature in all samples; 0: not fitted
+    double pseudo_count = 0;
+    double* rates = nullptr;       // features x components: where the fit starts, and its result
+    double* covariance = nullptr;  // features x components x components, of the logarithms
+};
+
 // Counts of some sizes and shares, and how many of each there are.
 struct Bins {
     int64_t n = 0;  // in whole vectors
@@ -223,6 +240,8 @@ struct Level {
     void (*gamma_functions)(const double* x, double* digamma, double* log_gamma, int64_t n);
     // `memory`: see `select_topics` in pass.cpp.
     void (*select_topics)(const Selection&, int64_t begin, int64_t end, double* memory);
+    // `memory`: see `fit_rates` in pass.cpp.
+    void (*fit_rates)(const RateFit&, int64_t begin, int64_t end, double* memory);
     double (*rises)(const Bins&, double concentration, Occurs occurs);
 };
 

@@ -421,6 +421,44 @@ void bind_select_topics(nb::module_& m) {
         "upper"_a.noconvert(), "dispersions"_a.noconvert(), "threads"_a);
 }
 
+void bind_fit_rates(nb::module_& m) {
+    m.def(
+        "fit_rates",
+        [](In<int64_t> column_starts, In<int32_t> samples, In<double> values, In2<double> exposures,
+           In<double> totals, In<double> overall, double pseudo_count, Out2<double> rates,
+           Out2<double> covariance, int threads) {
+            const size_t features = rates.shape(0), components = rates.shape(1);
+            require(
+                components > 0 && exposures.shape(1) == components && totals.size() == components,
+                "rates, exposures and totals differ in components");
+            require(column_starts.size() == features + 1 && ascends(column_starts, values.size()) &&
+                        samples.size() == values.size() && overall.size() == features,
+                    "column_starts, samples, values and overall do not fit");
+            require(are_features(samples, int64_t(exposures.shape(0))),
+                    "a sample is not among those of the exposures");
+            require(has_shape(covariance, features, components * components),
+                    "the covariance has a wrong shape");
+            const RateFit fit{
+                .components = int64_t(components),
+                .column_starts = column_starts.data(),
+                .samples = samples.data(),
+                .values = values.data(),
+                .exposures = exposures.data(),
+                .totals = totals.data(),
+                .overall = overall.data(),
+                .pseudo_count = pseudo_count,
+                .rates = rates.data(),
+                .covariance = covariance.data(),
+            };
+            run(threads, [&](const Execution& execution) {
+                return fit_rates(fit, int64_t(features), execution);
+            });
+        },
+        "column_starts"_a.noconvert(), "samples"_a.noconvert(), "values"_a.noconvert(),
+        "exposures"_a.noconvert(), "totals"_a.noconvert(), "overall"_a.noconvert(),
+        "pseudo_count"_a, "rates"_a.noconvert(), "covariance"_a.noconvert(), "threads"_a);
+}
+
 template <class T> void bind_elementwise(nb::module_& m) {
     m.def(
         "divide",
@@ -617,6 +655,7 @@ NB_MODULE(_native, m) {
     bind_elementwise<float>(m);
     bind_elementwise<double>(m);
     bind_select_topics(m);
+    bind_fit_rates(m);
     bind_histogram<float>(m);
     bind_histogram<double>(m);
     m.attr("HISTOGRAM_SIZE") = int64_t(histogram_nodes);

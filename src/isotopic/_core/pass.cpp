@@ -504,6 +504,21 @@ bool select_topics(const Selection& selection, int64_t rows, const Execution& ex
     });
 }
 
+bool fit_rates(const RateFit& fit, int64_t features, const Execution& execution) {
+    const Level& level = current_level();
+    const int64_t lanes = level.double_kernels.lanes, k = fit.components;
+    const auto padded = [&](int64_t n) { return ceil_div(n, lanes) * lanes; };
+    // The tile and two vectors of its length; two matrices, and five vectors.
+    const int64_t size = padded(k * rate_tile) + 2 * rate_tile + 2 * padded(k * k) + 5 * padded(k);
+    Buffers buffers(size_t(size) * sizeof(double));
+    constexpr int64_t features_at_a_time = 16;
+    return run_in_chunks(features, features_at_a_time, execution, [&](int64_t begin, int64_t end) {
+        void* memory = buffers.take();
+        level.fit_rates(fit, begin, end, static_cast<double*>(memory));
+        buffers.give_back(memory);
+    });
+}
+
 #define ISOTOPIC_INSTANTIATE(T)                                                                  \
     template bool expected_counts(const Matrix<T>&, const Factors<T>&, const ExpectedCounts<T>&, \
                                   Workspace&, const Execution&);                                 \

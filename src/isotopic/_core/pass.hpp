@@ -128,5 +128,6 @@ template <class T>
 bool infer(const Inference<T>& inference, int64_t rows, const Execution& execution);
 
 bool select_topics(const Selection& selection, int64_t rows, const Execution& execution);
+bool fit_rates(const RateFit& fit, int64_t features, const Execution& execution);
 
 }  // namespace isotopic

@@ -144,6 +144,8 @@ document_info.sample_names : array-like of shape (n_samples,) or None, default=N
     By default their numbers.
 distinctive_terms.X : array-like or sparse matrix of shape (n_samples, n_features)
     The counts that were fitted.
+distinctive_terms.versus : {"nearest", "mean"} or int, default="nearest"
+    What a topic is compared with: the topic with the nearest rate, the mean topic, or one topic.
 distinctive_terms.level : float, default=0.95
     Of the confidence interval.
 reorder.order : "prevalence" or array-like of int of shape (n_components,), default="prevalence"

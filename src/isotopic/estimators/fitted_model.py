@@ -131,9 +131,15 @@ class FittedModel:
         return summaries.document_info(self.fitted_, weights, counts.sample_totals, names)
 
     def distinctive_terms(
-        self, X: Any, n: int = 10, *, feature_names: Any = None, level: float = 0.95
+        self,
+        X: Any,
+        n: int = 10,
+        *,
+        versus: str | int = "nearest",
+        feature_names: Any = None,
+        level: float = 0.95,
     ) -> Table:
-        """Return the features that most surely distinguish each topic from all others.
+        """Return the features that most surely distinguish each topic from others.
 
         %(arguments)s
 
@@ -142,7 +148,9 @@ class FittedModel:
         table : Table
             See :func:`isotopic.evaluate.distinctive_terms`.
         """
-        return evaluate.distinctive_terms(self, X, n, feature_names=feature_names, level=level)
+        return evaluate.distinctive_terms(
+            self, X, n, versus=versus, feature_names=feature_names, level=level
+        )
 
     def posterior(
         self,

@@ -7,27 +7,29 @@ likelihood of the rates gives their ratios and the standard errors of these rati
 al., *GoM DE: interpreting structure in sequence count data*, 2023).
 """
 
-from dataclasses import dataclass, replace
-from numbers import Real
+from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse, special
 
+from isotopic._core import native
 from isotopic.arrays import Array, as_numbers
 from isotopic.containers import align_table, sample_names_of
 from isotopic.counts import CountMatrix
+from isotopic.evaluate.shrinkage import shrink
 from isotopic.evaluate.topics import proportions, top_features
 from isotopic.fitted import Fitted, fitted_of, read_feature_names
-from isotopic.kernels import expected_counts
+from isotopic.kernels import normalized
 from isotopic.table import Table
-from isotopic.threads import one_blas_thread
+from isotopic.threads import current_threads
 
-# EM comes near the maximum, then Newton's method reaches it. It stops when the predicted gain of a
-# step is below the rounding error of the likelihood.
-_EM_STEPS, _NEWTON_STEPS = 20, 100
-_ROUNDING = 1e-14
-_SHORTEST_STEP = 2.0**-20
+# Rates start no lower than this part of the overall rate of their feature.
+_LEAST_START = 1e-3
+
+# Entries of the covariances that are kept at a time.
+_ENTRIES_AT_A_TIME = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +41,23 @@ class Differential:
     rates : ndarray of shape (n_components, n_features)
         The share of the feature in the counts of the topic.
     lfc : ndarray of shape (n_components, n_features)
-        Base-2 logarithm of the ratio of the rate to that of the topic with the nearest rate: all
-        other topics differ at least as much (the least extreme log-fold change).
+        Base-2 logarithm of the ratio of the rate to that which it is compared with (the log-fold
+        change).
     se : ndarray of shape (n_components, n_features)
-        Standard error of ``lfc``; infinite if the feature never occurs.
+        Standard error of ``lfc``; infinite if there is nothing to compare: the feature never
+        occurs, or the topic is the chosen one itself.
+    z : ndarray of shape (n_components, n_features)
+        The z-score: the signed root of twice the log-likelihood that two different rates gain over
+        a common one. With many counts it is ``lfc / se``. If one of the topics hardly has the
+        feature, ``lfc`` has a large standard error, and yet the rates surely differ: this says so.
     versus : ndarray of int of shape (n_components, n_features)
-        The topic with the nearest rate, which it is compared with.
+        The topic that it is compared with; -1 for the mean topic.
+    shrunken_lfc, shrunken_sd : ndarray of shape (n_components, n_features)
+        Mean and standard deviation of the posterior of ``lfc`` by adaptive shrinkage: the
+        log-fold changes of all features and topics tell how large such changes usually are.
+    lfsr : ndarray of shape (n_components, n_features)
+        Local false sign rate: the probability that the sign of ``lfc`` is wrong, or that the rates
+        do not differ.
     feature_names : ndarray of str or None
         The names of the features, if the model has some.
     """
@@ -52,13 +65,12 @@ class Differential:
     rates: Array
     lfc: Array
     se: Array
+    z: Array
     versus: Array
+    shrunken_lfc: Array
+    shrunken_sd: Array
+    lfsr: Array
     feature_names: Array | None = None
-
-    @property
-    def z(self) -> Array:
-        """The z-score ``lfc / se``."""
-        return np.asarray(self.lfc / self.se)
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the lower and upper ends of the confidence interval of ``lfc``."""
@@ -69,7 +81,12 @@ class Differential:
 
 
 def differential(
-    model: Any, X: Any, *, weights: Any = None, pseudo_count: float = 0.5
+    model: Any,
+    X: Any,
+    *,
+    versus: str | int = "nearest",
+    weights: Any = None,
+    pseudo_count: float = 0.5,
 ) -> Differential:
     r"""Return how each feature's rate differs between topics.
 
@@ -93,6 +110,10 @@ def differential(
         With at least two components.
     X : array-like, sparse matrix, data frame or AnnData of shape (n_samples, n_features)
         The fitted counts; or other samples, together with ``weights``.
+    versus : {"nearest", "mean"} or int, default="nearest"
+        What a topic is compared with, for each feature: the topic with the nearest rate, so that
+        all other topics differ at least as much (the least extreme log-fold change); the mean of
+        all topics, weighted by their prevalence; or one topic.
     weights : array-like of shape (n_samples, n_components) or None, default=None
         The weights of ``X``, such as ``model.transform(X)``. The default is ``model.weights_``.
     pseudo_count : float, default=0.5
@@ -114,60 +135,125 @@ def differential(
         raise ValueError(
             "The model has a single topic, so there is nothing to compare. Fit at least two."
         )
+    _check_versus(versus, n_topics)
     counts = CountMatrix.of(X, np.float64, feature_names=fitted.feature_names).as_sparse()
     if weights is not None:
         weights = align_table("weights", weights, samples=sample_names_of(X))
-    exposures = _exposures(fitted, counts, weights)
-    totals, overall = exposures.sum(axis=0), counts.feature_totals / max(counts.total, 1.0)
-    cost = totals[:, np.newaxis] + pseudo_count / np.where(overall > 0, overall, 1.0)
-    rates = np.tile(overall, (n_topics, 1))
-    for _ in range(_EM_STEPS):
-        rates = (expected_counts(counts, exposures, rates).topics + pseudo_count) / cost
-    rates = np.where(overall > 0, rates, 0.0)
-    covariance = np.full((counts.shape[1], n_topics, n_topics), np.nan)
+    exposures = np.ascontiguousarray(_exposures(fitted, counts, weights))
+    overall = counts.feature_totals / max(counts.total, 1.0)
     columns = sparse.csr_array(
         (counts.values, counts.features, counts.row_starts), shape=counts.shape
     ).tocsc()
-    with one_blas_thread:  # many small systems
-        for v in np.flatnonzero(overall):
-            entries = slice(columns.indptr[v], columns.indptr[v + 1])
-            x, own = columns.data[entries], exposures[columns.indices[entries]]
-            cost = totals + pseudo_count / overall[v]
-            rates[:, v], covariance[v] = fit_rates(x, own, cost, pseudo_count, rates[:, v])
-    return replace(_least_extreme(rates, covariance), feature_names=fitted.feature_names)
+    totals = exposures.sum(axis=0)
+    shares = totals / max(totals.sum(), 1.0)
+    start = np.maximum(normalized(fitted.topics.mean.astype(np.float64)), _LEAST_START * overall)
+    rates = np.where(overall > 0, start, 0.0).T.copy()
+    lfc, se, z = (np.empty(rates.shape) for _ in range(3))
+    other = np.empty(rates.shape, np.intp)
+    at_a_time = max(1, _ENTRIES_AT_A_TIME // n_topics**2)
+    for begin in range(0, len(rates), at_a_time):
+        part = slice(begin, begin + at_a_time)
+        covariance = _fit_rates(columns, part, exposures, overall[part], pseudo_count, rates[part])
+        lfc[part], se[part], z[part], other[part] = _compare(
+            rates[part], covariance, versus, shares
+        )
+    # The error that makes a normal estimate as sure as the likelihood ratio is.
+    known = shrink(lfc.T, np.divide(lfc, z, out=se.copy(), where=z != 0).T)
+    return Differential(
+        rates.T, lfc.T, se.T, z.T, other.T, known.mean, known.sd, known.lfsr, fitted.feature_names
+    )
 
 
-def fit_rates(
-    x: Array, exposures: Array, cost: Array, pseudo_count: float, start: Array
-) -> tuple[Array, Array]:
-    """Return the rates that maximise the likelihood of one feature, and their covariance.
+def _fit_rates(
+    columns: Any, part: slice, exposures: Array, overall: Array, pseudo_count: float, rates: Array
+) -> Array:
+    """Fit the rates of some features in place; return the covariances of their logarithms."""
+    n_features, n_topics = rates.shape
+    starts = columns.indptr[part.start : part.start + n_features + 1].astype(np.int64)
+    entries = slice(starts[0], starts[-1])
+    covariance = np.full((n_features, n_topics**2), np.nan)
+    native.fit_rates(
+        starts - starts[0],
+        columns.indices[entries].astype(np.int32),
+        np.ascontiguousarray(columns.data[entries], dtype=np.float64),
+        exposures,
+        exposures.sum(axis=0),
+        np.ascontiguousarray(overall),
+        float(pseudo_count),
+        rates,
+        covariance,
+        current_threads(),
+    )
+    return covariance.reshape(n_features, n_topics, n_topics)
 
-    ``x`` are its nonzero counts, ``exposures`` the counts of these samples that belong to each
-    topic, and ``cost`` those of all samples, plus the part of the prior. The covariance is that of
-    the logarithms of the rates.
+
+def _compare(
+    rates: Array, covariance: Array, versus: str | int, shares: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return changes, standard errors, z-scores and the topics compared with, by feature."""
+    logs = np.log(rates, out=np.zeros_like(rates), where=rates > 0)
+    variance = np.diagonal(covariance, axis1=1, axis2=2)
+    if versus == "mean":
+        other = np.full(rates.shape, -1)
+        means = (rates @ shares)[:, np.newaxis]
+        parts = np.divide(rates * shares, means, out=np.zeros_like(rates), where=means > 0)
+        with_mean = np.einsum("vkj,vj->vk", covariance, parts)
+        square = variance - 2 * with_mean + np.einsum("vk,vk->v", with_mean, parts)[:, np.newaxis]
+        change = logs - np.log(means, out=np.zeros_like(means), where=means > 0)
+        gain = _gain_over_mean(change, square)
+    else:
+        other = np.full(rates.shape, versus) if versus != "nearest" else _nearest(logs)
+        both = np.take_along_axis(covariance, other[:, :, np.newaxis], axis=2)[:, :, 0]
+        second = np.take_along_axis(variance, other, axis=1)
+        square = variance + second - 2 * both
+        square[other == np.arange(rates.shape[1])] = np.nan
+        change = logs - np.take_along_axis(logs, other, axis=1)
+        gain = _gain_over_common(change, variance, second, square)
+    known = square > 0
+    se = np.sqrt(square, out=np.full(square.shape, np.inf), where=known)
+    z = np.sign(change) * np.sqrt(2 * np.maximum(gain, 0), out=np.zeros_like(se), where=known)
+    return change / np.log(2), se / np.log(2), z, other
+
+
+def _nearest(logs: Array) -> Array:
+    """Return the topic with the nearest rate, for each feature and topic."""
+    distance = np.abs(logs[:, :, np.newaxis] - logs[:, np.newaxis])
+    np.einsum("vkk->vk", distance)[:] = np.inf
+    return np.asarray(distance.argmin(axis=2))
+
+
+def _gain_over_common(change: Array, first: Array, second: Array, square: Array) -> Array:
+    """Return the log-likelihood that two rates gain over a common one.
+
+    Each rate is like that of as many counts as its variance says (a logarithm has the variance of
+    one over its counts); their dependence makes them fewer.
     """
+    fewer = np.divide(square, first + second, out=np.ones_like(square), where=first + second > 0)
+    counts, others = (np.divide(1, v * fewer, out=np.ones_like(v), where=v > 0)
+                      for v in (first, second))  # fmt: skip
+    # Relative to the second rate: exposures are counts / rates, the common rate is their mean.
+    common = np.log((counts + others) / (counts * np.exp(-change) + others))
+    return np.asarray(counts * (change - common) - others * common)
 
-    def likelihood(rates: Array) -> float:
-        seen = float(x @ np.log(exposures @ rates))
-        return seen + pseudo_count * float(np.log(rates).sum()) - float(cost @ rates)
 
-    rates, value = start, likelihood(start)
-    for _ in range(_NEWTON_STEPS):
-        shares = exposures * rates
-        shares = shares / shares.sum(axis=1, keepdims=True)
-        information = (shares.T * x) @ shares
-        information[np.diag_indices_from(information)] += pseudo_count
-        gradient = x @ shares + pseudo_count - rates * cost
-        step = np.linalg.solve(information, gradient)
-        if gradient @ step <= _ROUNDING * abs(value):
-            rates = rates * (1 + step)
-            break
-        length = min(1.0, -0.9 / step.min()) if step.min() < 0 else 1.0  # rates stay positive
-        while likelihood(rates * (1 + length * step)) < value and length > _SHORTEST_STEP:
-            length /= 2
-        rates = rates * (1 + length * step)
-        value = likelihood(rates)
-    return rates, np.linalg.inv(information)
+def _gain_over_mean(change: Array, square: Array) -> Array:
+    """Return the log-likelihood that a rate gains over the mean.
+
+    A rate below the mean is like that of few counts; above, the logarithm is nearly normal.
+    """
+    counts = np.divide(1, square, out=np.zeros_like(square), where=square > 0)
+    below = np.expm1(np.maximum(-change, 0)) + change
+    return np.asarray(counts * np.where(change < 0, below, change**2 / 2))
+
+
+def _check_versus(versus: Any, n_topics: int) -> None:
+    is_topic = isinstance(versus, Integral) and not isinstance(versus, bool)
+    if versus in ("nearest", "mean") or (is_topic and 0 <= int(versus) < n_topics):
+        return
+    raise ValueError(
+        f"versus must be 'nearest', 'mean' or a topic between 0 and {n_topics - 1}, but is "
+        f"{versus!r}."
+    )
 
 
 def distinctive_terms(
@@ -175,16 +261,17 @@ def distinctive_terms(
     X: Any,
     n: int = 10,
     *,
+    versus: str | int = "nearest",
     weights: Any = None,
     feature_names: Any = None,
     level: float = 0.95,
     pseudo_count: float = 0.5,
 ) -> Table:
-    """Return the features that most clearly distinguish each topic from all others.
+    """Return the features that most clearly distinguish each topic from others.
 
     Parameters
     ----------
-    model, X, weights, pseudo_count
+    model, X, versus, weights, pseudo_count
         As for :func:`differential`.
     n : int, default=10
         Number of features of each topic.
@@ -196,12 +283,13 @@ def distinctive_terms(
     Returns
     -------
     table : Table
-        With the columns ``topic``, ``rank``, ``term``, ``lfc`` (base-2 log-fold change against the
-        nearest other topic), ``se``, ``z``, ``lower`` and ``upper`` (its interval) and ``rate``.
-        Sorted by ``lower``, which prefers large differences with small standard errors.
+        With the columns ``topic``, ``rank``, ``term``, ``lfc`` (base-2 log-fold change),
+        ``se``, ``z``, ``lower`` and ``upper`` (its interval), ``shrunken_lfc``, ``lfsr`` (the local
+        false sign rate) and ``rate``. Sorted by ``lower``, which prefers large differences with
+        small standard errors.
     """
     names = read_feature_names(fitted_of(model), feature_names)
-    found = differential(model, X, weights=weights, pseudo_count=pseudo_count)
+    found = differential(model, X, versus=versus, weights=weights, pseudo_count=pseudo_count)
     lower, upper = found.interval(level)
     order = top_features(lower, n)
 
@@ -217,6 +305,8 @@ def distinctive_terms(
         z=column(found.z),
         lower=column(lower),
         upper=column(upper),
+        shrunken_lfc=column(found.shrunken_lfc),
+        lfsr=column(found.lfsr),
         rate=column(found.rates),
     )
 
@@ -242,23 +332,3 @@ def _exposures(fitted: Fitted, counts: CountMatrix, weights: Any) -> Array:
             f"weights must have the shape {(counts.shape[0], n_topics)}, but has {shares.shape}."
         )
     return np.asarray(counts.sample_totals[:, np.newaxis] * proportions(shares, fitted.topics.mean))
-
-
-def _least_extreme(rates: Array, covariance: Array) -> Differential:
-    """Return the comparison of each topic with the topic of the nearest rate, for each feature."""
-    n_topics, n_features = rates.shape
-    logs = np.log2(rates, out=np.zeros_like(rates), where=rates > 0)
-    lfc, se = np.zeros_like(rates), np.full_like(rates, np.inf)
-    versus = np.zeros(rates.shape, dtype=np.intp)
-    features = np.arange(n_features)
-    variance = np.diagonal(covariance, axis1=1, axis2=2)
-    for topic in range(n_topics):
-        distance = np.abs(logs[topic] - logs)
-        distance[topic] = np.inf
-        other = distance.argmin(axis=0)
-        both = covariance[features, topic, other]
-        known = ~np.isnan(both)
-        square = variance[:, topic] + variance[features, other] - 2 * both
-        se[topic, known] = np.sqrt(square[known]) / np.log(2)
-        lfc[topic], versus[topic] = logs[topic] - logs[other, features], other
-    return Differential(rates, lfc, se, versus)

@@ -6,7 +6,7 @@ from isotopic.arrays import Array
 from isotopic.plot.style import FAINT, INK, Axes
 
 _SIZE = 7.5  # font size in points
-_LETTER = 0.56  # approximate width of a letter, relative to the size
+_LETTER, _CAPITAL = 0.56, 0.68  # approximate widths of letters, relative to the size
 _MOVES = 100  # maximum number of rounds that move circles apart
 _FAR = 2.0  # cost of a point of distance, in square points of overlap
 
@@ -25,7 +25,7 @@ def place_labels(ax: Axes, places: Array, lines: list[str], *, radii: Array, ord
         (x - r, y - r, x + r, y + r) for (x, y), r in zip(points, radii, strict=True)
     ]
     for i in order:
-        width, gap = _SIZE * _LETTER * len(lines[i]), radii[i] + 0.7 * _SIZE
+        width, gap = _width(lines[i]), radii[i] + 0.7 * _SIZE
         aside = radii[i] + width / 2 + 2
         near = [(0, -gap), (0, gap), (aside, 0), (-aside, 0)]
         far = [(x, y) for y in (-gap, gap, -2 * gap, 2 * gap) for x in (aside, -aside, 0)]
@@ -72,6 +72,11 @@ def move_apart(ax: Axes, places: Array, radii: Array) -> Array:
         np.add.at(points, second, push)
         np.add.at(points, first, -push)
     return np.asarray(ax.transData.inverted().transform(points * ax.figure.dpi / 72))
+
+
+def _width(line: str) -> float:
+    """Return the approximate width of a label in points."""
+    return _SIZE * sum(_CAPITAL if letter.isupper() else _LETTER for letter in line)
 
 
 def _overlap(a: Box, b: Box) -> float:

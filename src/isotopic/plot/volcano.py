@@ -5,9 +5,14 @@ from typing import Any
 import numpy as np
 
 from isotopic.evaluate import Differential
+from isotopic.plot.given import chosen_topics
 from isotopic.plot.labels import place_labels
-from isotopic.plot.style import FAINT, INK, Axes, axes, palette, simplify_frame
+from isotopic.plot.style import INK, Axes, axes, palette, simplify_frame
 from isotopic.plot.text import readable
+
+# Features with a lower false sign rate are drawn as sure.
+_SURE = 0.05
+_UNSURE = "#BDBDBD"
 
 
 def volcano(
@@ -19,6 +24,9 @@ def volcano(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the log-fold change of each feature in a topic against its z-score.
+
+    Log-fold changes are shrunken, so that features with few counts stay near zero. Features whose
+    local false sign rate is below 0.05 are darker.
 
     Parameters
     ----------
@@ -38,21 +46,33 @@ def volcano(
     given = found.feature_names if feature_names is None else feature_names
     numbered = map("x{}".format, range(found.lfc.shape[1]))
     names = np.asarray(list(numbered) if given is None else given, dtype=object)
-    lfc, z = found.lfc[topic], np.abs(found.z[topic])
+    chosen = chosen_topics(topic, len(found.lfc))[0]
+    lfc, z = found.shrunken_lfc[chosen], np.abs(found.z[chosen])
     if names.shape != lfc.shape:
         raise ValueError(
             f"feature_names has {names.size} entries, but there are {lfc.size} features."
         )
-    named = np.argsort(-found.interval()[0][topic], kind="stable")[:n]
+    named = np.argsort(-found.interval()[0][chosen], kind="stable")[:n]
+    sure = found.lfsr[chosen] < _SURE
     ax = axes(ax, 6, 4.2)
-    ax.scatter(lfc, z, s=8, color=FAINT, alpha=0.5, linewidths=0)
+    ax.scatter(lfc, z, s=8, c=np.where(sure, palette(1)[0], _UNSURE), alpha=0.5, linewidths=0)
     ax.scatter(lfc[named], z[named], s=16, color=palette(6)[5], linewidths=0)
     simplify_frame(ax, grid="both")
-    ax.set(xlabel="log2-fold change against the nearest other topic", ylabel="|z|", yscale="symlog")
+    ax.set(xlabel=f"log2-fold change against {_other(found, chosen)}", ylabel="|z|")
+    ax.set_yscale("symlog")
+    ax.yaxis.set_major_formatter("{x:g}")
     ax.set_ylim(bottom=0)
-    ax.set_title(f"topic {topic}", loc="left", fontsize="medium", color=INK)
-    ax.margins(x=0.12)
+    ax.set_title(f"topic {chosen}", loc="left", fontsize="medium", color=INK)
+    ax.margins(x=0.12, y=0.12)
     lines = [readable(names[v], 20) for v in named]
     places = np.column_stack([lfc[named], z[named]])
     place_labels(ax, places, lines, radii=np.full(len(named), 3.0), order=np.arange(len(named)))
     return ax
+
+
+def _other(found: Differential, topic: int) -> str:
+    """Return the words for what a topic is compared with."""
+    others = np.unique(found.versus[topic])
+    if others.tolist() == [-1]:
+        return "the mean topic"
+    return "the nearest other topic" if len(others) > 1 else f"topic {others[0]}"

@@ -1,0 +1,137 @@
+"""Differences of the weights of topics between groups of samples."""
+
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from isotopic.arrays import Array
+from isotopic.containers import align_table, read_container, sample_names_of
+from isotopic.evaluate.topics import as_matrix, proportions
+from isotopic.fitted import Fitted, fitted_of
+from isotopic.table import Table
+
+
+def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: float = 0.95) -> Table:
+    r"""Return how the shares of the topics differ between groups of samples, with intervals.
+
+    The share of a topic in a sample is its part of the sample's counts. Shares vary between the
+    samples of a group; the standard error of a difference of two means comes from both variances
+    (Welch's test, which does not take them as equal).
+
+    Parameters
+    ----------
+    weights : fitted model, or array-like of shape (n_samples, n_components)
+        A model stands for the samples that it was fitted to.
+    groups : array-like of shape (n_samples,)
+        The group of each sample. A pandas Series is aligned with the names of the samples if
+        ``weights`` is a frame.
+    versus : label or None, default=None
+        The group that the others are compared with; ``None`` compares each group with all other
+        samples.
+    level : float, default=0.95
+        The level of the intervals.
+
+    Returns
+    -------
+    table : Table
+        A row for each group and topic: ``group``, ``versus``, ``topic``, ``n`` and ``n_versus``
+        (samples), ``mean`` and ``mean_versus`` (shares), ``difference``, ``se``, ``lower``,
+        ``upper`` and ``p_value``. If a side has a single sample, its variance is not known: the
+        standard error is infinite, and the p-value 1.
+
+    Notes
+    -----
+    The weights are taken as known; their own uncertainty is part of their variance between samples.
+    The p-values are not corrected for the number of comparisons.
+
+    Examples
+    --------
+    >>> from isotopic.evaluate import compare_groups
+    >>> weights = [[0.8, 0.2], [0.7, 0.3], [0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.1, 0.9]]
+    >>> table = compare_groups(weights, ["a", "a", "a", "b", "b", "b"], versus="b")
+    >>> table["difference"].round(2)
+    array([ 0.6, -0.6])
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1 (exclusive), but is {level!r}.")
+    shares, labels = _read(weights, groups)
+    found = list(dict.fromkeys(labels.tolist()))
+    if len(found) < 2:
+        raise ValueError(
+            f"groups has the single label {found[0]!r}, so there is nothing to compare. Give at "
+            "least two groups."
+        )
+    if versus is not None and versus not in found:
+        raise ValueError(f"versus={versus!r} is not among the groups, which are {found}.")
+    parts = []
+    for group in found:
+        if group == versus:
+            continue
+        own = labels == group
+        others = ~own if versus is None else labels == versus
+        name = "others" if versus is None else versus
+        parts.append(_comparison(shares[own], shares[others], group, name, level))
+    return Table({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+
+
+def _read(weights: Any, groups: Any) -> tuple[Array, Array]:
+    """Return the shares of the samples, and their groups in the same order."""
+    if isinstance(weights, Fitted) or hasattr(weights, "get_params"):
+        fitted = fitted_of(weights)
+        shares, names = proportions(fitted.weights.mean, fitted.topics.mean), None
+    else:
+        names = sample_names_of(weights)
+        form = "a fitted model or an array of samples x components"
+        matrix = as_matrix("weights", read_container(weights).matrix, form, "sample", "component")
+        shares = proportions(matrix, np.ones((matrix.shape[1], 1)))
+    labels = np.asarray(align_table("groups", groups, samples=names), dtype=object)
+    if labels.shape != (len(shares),):
+        raise ValueError(
+            f"groups must have a label for each of the {len(shares)} samples, but has the shape "
+            f"{labels.shape}."
+        )
+    missing = np.array([label is None or label != label for label in labels])  # noqa: PLR0124
+    if missing.any():
+        raise ValueError(
+            f"groups has no label for {missing.sum()} samples, the first of which is "
+            f"{np.flatnonzero(missing)[0]}. Leave these samples out, or give them a label."
+        )
+    return shares, labels
+
+
+def _comparison(own: Array, others: Array, group: Any, versus: Any, level: float) -> Table:
+    """Compare the means of two groups of samples, for each topic."""
+    n_topics = own.shape[1]
+    means = own.mean(axis=0), others.mean(axis=0)
+    difference = means[0] - means[1]
+    sizes = len(own), len(others)
+    se, quantile, p_value = np.full(n_topics, np.inf), 1.0, np.ones(n_topics)
+    if min(sizes) > 1:
+        squares = [side.var(axis=0, ddof=1) / len(side) for side in (own, others)]
+        se = np.sqrt(squares[0] + squares[1])
+        bottom = sum(square**2 / (n - 1) for square, n in zip(squares, sizes, strict=True))
+        freedom = np.divide(se**4, bottom, out=np.ones(n_topics), where=bottom > 0)
+        quantile = stats.t.ppf((1 + level) / 2, freedom)
+        ratio = np.divide(np.abs(difference), se, out=np.full(n_topics, np.inf), where=se > 0)
+        p_value = np.where(difference == 0, 1.0, 2 * stats.t.sf(ratio, freedom))
+
+    def repeated(value: Any) -> Array:
+        column = np.empty(n_topics, dtype=object)
+        column[:] = [value] * n_topics
+        return column
+
+    return Table(
+        group=repeated(group),
+        versus=repeated(versus),
+        topic=np.arange(n_topics),
+        n=np.full(n_topics, sizes[0]),
+        n_versus=np.full(n_topics, sizes[1]),
+        mean=means[0],
+        mean_versus=means[1],
+        difference=difference,
+        se=se,
+        lower=difference - quantile * se,
+        upper=difference + quantile * se,
+        p_value=p_value,
+    )
