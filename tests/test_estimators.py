@@ -286,6 +286,54 @@ def test_ctrl_c_is_not_swallowed_by_restarts(rng):
     assert model.components_.shape == (3, 9)
 
 
+def interrupted_at(call, fit):
+    """Run a fit that is interrupted at a call of the package; return how many calls it made."""
+    calls = 0
+
+    def count(frame, event, _):
+        nonlocal calls
+        if event == "call" and frame.f_globals.get("__name__", "").startswith("isotopic"):
+            calls += 1
+            if calls == call:
+                raise KeyboardInterrupt
+
+    sys.setprofile(count)
+    try:
+        fit()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize("init", ["nndsvd", "spectral", "kmeans", "random"])
+def test_ctrl_c_at_any_call_of_a_fit_is_heard(rng, init):
+    X = random_counts(rng, 60, 9)
+    settings = {"init": init, "n_init": 2, "max_iter": 6, "tol": 0, "random_state": 0}
+    for model in (NMF(3, **settings), LDA(3, **settings)):
+        calls = interrupted_at(None, lambda: clone(model).fit(X))  # noqa: B023
+        for call in np.linspace(1, calls - 1, 20).astype(int):
+            with pytest.raises(KeyboardInterrupt):
+                interrupted_at(call, lambda: clone(model).fit(X))  # noqa: B023
+
+
+def test_ctrl_c_between_starts_keeps_the_best_of_the_complete_ones(rng):
+    X = random_counts(rng)
+    first = NMF(3, max_iter=10, tol=0, init="random", random_state=0)
+    begun, ended = [], clone(first).fit(X)
+
+    class Late(JointEM):
+        def init(self, *point):
+            begun.append(point)
+            if len(begun) == 2:
+                raise KeyboardInterrupt
+            return super().init(*point)
+
+    model = clone(first).set_params(n_init=3, solver=Late())
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert model.n_iter_ == ended.n_iter_ == 10
+
+
 def test_priors_of_single_samples(rng):
     X = random_counts(rng, 30, 12)
     X[3:20] *= 20  # these settle at other times than the rest

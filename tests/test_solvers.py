@@ -351,7 +351,7 @@ def test_an_interruption_at_any_line_leaves_a_state_and_its_own_history():
         tracing = sys.gettrace()
         sys.settrace(interrupt)
         try:
-            solution = solve(problem, JointEM(), start, max_iter=4, tol=0)
+            solution = solve(problem, JointEM(), start, max_iter=4, keep_interrupted=True)
         except KeyboardInterrupt:  # before the first iteration, or after the last
             continue
         finally:

@@ -5,11 +5,8 @@ A subclass says what its priors are. What a fit found is one value, ``fitted_``;
 about a fitted model are in :mod:`isotopic.estimators.fitted_model`.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -29,31 +26,19 @@ from isotopic.estimators.constraints import align_settings, constrain_topics
 from isotopic.estimators.count_hints import warn_unless_counts
 from isotopic.estimators.data import read_data, read_new, warn_of_empty_samples
 from isotopic.estimators.fitted_model import FittedModel
-from isotopic.estimators.multistart import best_solution, first_topics, warn_unless_converged
+from isotopic.estimators.multistart import (
+    best_solution,
+    warn_unless_converged,
+)
 from isotopic.estimators.parameters import plain_parameter, with_plain_parameters
+from isotopic.estimators.partial_fit import can_partial_fit, learn_samples
 from isotopic.fitted import Fitted, inference
 from isotopic.fitted.fitting import Data, Fit
-from isotopic.fitted.online import Progress, learn_batch, split_batches
 from isotopic.fitted.value import check_likelihood
 from isotopic.init import STRATEGIES
 from isotopic.priors import Prior
-from isotopic.problem import Pair, Problem, State
-from isotopic.random import generator
-from isotopic.solvers import OnlineEM, Solution
+from isotopic.problem import Problem
 from isotopic.threads import use_threads
-
-
-def _can_partial_fit(estimator: Any) -> bool:
-    if not Pair(*estimator._priors()).topics.is_normalized:
-        raise AttributeError(
-            "partial_fit needs normalised topics (Simplex or Dirichlet): others depend on the "
-            "weights of all samples at once."
-        )
-    if not estimator._divergence.is_likelihood:
-        raise AttributeError(
-            "partial_fit averages expected counts, which need the Kullback-Leibler divergence."
-        )
-    return True
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -135,9 +120,16 @@ class BaseTopicModel(
         -------
         self
         """
-        offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
-        where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
-        self._fit(X, checkpoint, where, {"sample_weight": sample_weight, **offsets})
+        self._fit(
+            X,
+            checkpoint,
+            sample_weight=sample_weight,
+            missing_mask=missing_mask,
+            size_factors=size_factors,
+            fixed_weights=fixed_weights,
+            memory_limit=memory_limit,
+            client=client,
+        )
         return self
 
     def fit_transform(
@@ -164,9 +156,16 @@ class BaseTopicModel(
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
-        offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
-        where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
-        data = self._fit(X, checkpoint, where, {"sample_weight": sample_weight, **offsets})
+        data = self._fit(
+            X,
+            checkpoint,
+            sample_weight=sample_weight,
+            missing_mask=missing_mask,
+            size_factors=size_factors,
+            fixed_weights=fixed_weights,
+            memory_limit=memory_limit,
+            client=client,
+        )
         if self.tol == 0 and len(self.weights_) == data.counts.shape[0]:
             return self.fitted_.weights.mean
         with use_threads(self.n_jobs):
@@ -193,10 +192,16 @@ class BaseTopicModel(
         -------
         weights : ndarray of shape (n_samples, n_components)
         """
-        offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
-        where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
         with use_threads(self.n_jobs):
-            data = read_new(self, X, **offsets, **where)
+            data = read_new(
+                self,
+                X,
+                missing_mask=missing_mask,
+                size_factors=size_factors,
+                fixed_weights=fixed_weights,
+                memory_limit=memory_limit,
+                client=client,
+            )
             warn_of_empty_samples(data, self.fitted_.weights_prior)
             return inference.infer_weights(self.fitted_, data.counts, data.offsets)
 
@@ -255,10 +260,17 @@ class BaseTopicModel(
         score : float
             Higher is better.
         """
-        offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
-        where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
         with use_threads(self.n_jobs):
-            data = read_new(self, X, sample_weight=sample_weight, **offsets, **where)
+            data = read_new(
+                self,
+                X,
+                sample_weight=sample_weight,
+                missing_mask=missing_mask,
+                size_factors=size_factors,
+                fixed_weights=fixed_weights,
+                memory_limit=memory_limit,
+                client=client,
+            )
             warn_of_empty_samples(data)
             return inference.score(self.fitted_, data.counts, data.copies, data.offsets)
 
@@ -285,12 +297,18 @@ class BaseTopicModel(
         """
         check_is_fitted(self)
         check_likelihood(self.fitted_, "perplexity")
-        offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
-        where = {"missing_mask": missing_mask, "memory_limit": memory_limit, "client": client}
-        score = self.score(X, sample_weight=sample_weight, **offsets, **where)
+        score = self.score(
+            X,
+            sample_weight=sample_weight,
+            missing_mask=missing_mask,
+            size_factors=size_factors,
+            fixed_weights=fixed_weights,
+            memory_limit=memory_limit,
+            client=client,
+        )
         return float(np.exp(-score))
 
-    @available_if(_can_partial_fit)  # type: ignore[untyped-decorator]
+    @available_if(can_partial_fit)  # type: ignore[untyped-decorator]
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, missing_mask: Any = None
     ) -> Self:
@@ -307,67 +325,75 @@ class BaseTopicModel(
         -------
         self
         """
-        plain = with_plain_parameters(self)
-        plain._validate_params()
-        with _restored_on_failure(self), use_threads(plain.n_jobs):
-            fitted = getattr(self, "fitted_", None)
-            if fitted is not None and fitted.n_components != plain.n_components:
-                raise ValueError(
-                    f"n_components={plain.n_components}, but partial_fit continues a model with "
-                    f"{fitted.n_components} components. Set n_components back, or call fit."
-                )
-            samples = {"sample_weight": sample_weight, "missing_mask": missing_mask}
-            data = read_data(self, X, reset=fitted is None, **samples)
-            plain = with_plain_parameters(self)  # with the names of the features
-            if fitted is None:
-                warn_unless_counts(plain, data.counts, stacklevel=3)
-            settings = plain.solver if isinstance(plain.solver, OnlineEM) else OnlineEM()
-            progress, size = None, getattr(plain.solver, "batch_size", None)
-            for counts, copies in split_batches(data.counts, data.copies, size):
-                batch = plain._problem(Data(counts, copies, feature_names=data.feature_names))
-                if progress is None and fitted is not None:
-                    progress = Progress.of(fitted, batch.problem.X.shape[0])
-                seeds = generator(plain.random_state).integers(2**63, size=(1, 2))
-                update = learn_batch(batch, progress, settings, seeds, partial(first_topics, plain))
-                progress = update.progress
-            self.fitted_ = update.fitted()
+        self.fitted_ = learn_samples(self, X, sample_weight, missing_mask)
         return self
 
     # How a fit is made.
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(
-        self, X: Any, checkpoint: Any, where: dict[str, Any], metadata: dict[str, Any]
+        self,
+        X: Any,
+        checkpoint: Any,
+        *,
+        sample_weight: Any,
+        size_factors: Any,
+        fixed_weights: Any,
+        **reading: Any,
     ) -> Data:
-        with _restored_on_failure(self):
-            data: Data
-            data, solution = self._solve(X, checkpoint, where, metadata)
+        """Fit the model, and return what it was fitted to. A fit that fails changes nothing."""
+        metadata = {
+            "sample_weight": sample_weight,
+            "size_factors": size_factors,
+            "fixed_weights": fixed_weights,
+        }
+        plain = with_plain_parameters(self)
+        plain._validate_params()
+        with use_threads(plain.n_jobs):
+            data = read_data(plain, X, known=None, **metadata, **reading)
+            fit = plain._pose(data)
+            warn_unless_counts(plain, data.counts)
+            with watchers(
+                self, X, data.counts, metadata, lambda state: {"fitted_": fit.fitted_at(state)}
+            ) as callbacks:
+                solution = best_solution(plain, fit, callbacks, checkpoint)
+                fitted = fit.fitted_at(
+                    solution.state, history=solution.history, converged=solution.converged
+                )
+        self.fitted_ = fitted
         if solution.interrupted:
             raise KeyboardInterrupt
         warn_unless_converged(self, solution, data.counts.feature_totals)
         return data
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _solve(
-        self, X: Any, checkpoint: Any, where: dict[str, Any], metadata: dict[str, Any]
-    ) -> tuple[Data, Solution[State]]:
-        plain = with_plain_parameters(self)
-        plain._validate_params()
-        with use_threads(plain.n_jobs):
-            data = read_data(self, X, reset=True, **where, **metadata)
-            plain = with_plain_parameters(self)  # with the names of the features
-            fit = plain._problem(data)
-            warn_unless_counts(plain, data.counts, stacklevel=6)
-            with watchers(
-                self, X, data.counts, metadata, lambda state: {"fitted_": fit.fitted_at(state)}
-            ) as callbacks:
-                solution = best_solution(plain, fit, callbacks, checkpoint)
-                self.fitted_ = fit.fitted_at(
-                    solution.state, history=solution.history, converged=solution.converged
-                )
-        return data, solution
+    def _pose(self, data: Data) -> Fit:
+        """Return the problem that data and parameters pose, with the data."""
+        self._check_data(data)
+        n_samples, n_features = data.counts.shape
+        weights, topics = deepcopy(self._priors())  # so that later changes of parameters do no harm
+        for prior in (weights, topics):
+            if not isinstance(prior, Prior):
+                raise TypeError(f"A prior must be an object such as Dirichlet(0.1), not {prior!r}.")
+        weights = plain_parameter("weights", align_settings(weights, samples=data.sample_names))
+        weights.check_shape((n_samples, self.n_components))
+        X, used_prior = data.used(weights)
+        shape, names = (self.n_components, n_features), data.feature_names
+        topics = constrain_topics(self, topics, shape, X.dtype, X.feature_totals, names)
+        topics = plain_parameter("topics", topics)
+        for prior in (weights, topics):
+            prior.check_range(data.counts.dtype)
+        has_other_norm = topics.is_learned and topics.norm not in (None, 1.0)
+        if data.offsets.fixed_weights is not None and has_other_norm:
+            raise ValueError(
+                "fixed_weights need topics that sum to one or carry a scale. Topics of another "
+                "unit norm would change the scale of the weights."
+            )
+        kind = Problem if isinstance(X, CountMatrix) else BlockedProblem
+        problem = kind(used_prior, topics, X, self.n_components, self._divergence)
+        return Fit(data, weights, problem)
 
-    def _problem(self, data: Data) -> Fit:
-        """Return the problem that data and parameters pose."""
+    def _check_data(self, data: Data) -> None:
+        """Raise unless the parameters fit the data."""
         if isinstance(self.n_components, bool):
             raise TypeError("n_components must be an integer, not a bool.")
         n_samples, n_features = data.counts.shape
@@ -382,27 +408,6 @@ class BaseTopicModel(
                 "seeds, size_factors and fixed_weights need the Kullback-Leibler divergence "
                 f"(beta=1), which is a likelihood of counts; this model has {self._divergence!r}."
             )
-        weights, topics = deepcopy(self._priors())  # so that later changes of parameters do no harm
-        for prior in (weights, topics):
-            if not isinstance(prior, Prior):
-                raise TypeError(f"A prior must be an object such as Dirichlet(0.1), not {prior!r}.")
-        weights = plain_parameter("weights", align_settings(weights, samples=data.sample_names))
-        weights.check_shape((n_samples, self.n_components))
-        for prior in (weights, plain_parameter("topics", topics)):
-            prior.check_range(data.counts.dtype)
-        X, used_prior = data.used(weights)
-        shape, names = (self.n_components, n_features), data.feature_names
-        topics = constrain_topics(self, topics, shape, X.dtype, X.feature_totals, names)
-        topics = plain_parameter("topics", topics)
-        has_other_norm = topics.is_learned and topics.norm not in (None, 1.0)
-        if data.offsets.fixed_weights is not None and has_other_norm:
-            raise ValueError(
-                "fixed_weights need topics that sum to one or carry a scale. Topics of another "
-                "unit norm would change the scale of the weights."
-            )
-        kind = Problem if isinstance(X, CountMatrix) else BlockedProblem
-        problem = kind(used_prior, topics, X, self.n_components, self._divergence)
-        return Fit(data, weights, problem)
 
     # What scikit-learn asks for.
 
@@ -417,15 +422,3 @@ class BaseTopicModel(
         tags.input_tags.allow_nan = self.missing == "nan"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-@contextmanager
-def _restored_on_failure(estimator: BaseTopicModel) -> Iterator[None]:
-    """Let a failed fit leave the earlier model as it was."""
-    before = estimator.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise

@@ -13,6 +13,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts
 from isotopic.counts import CountMatrix
+from isotopic.names import stacklevel_of_caller
 
 # So many samples and entries are looked at, and so many are needed to recognise a pattern.
 _MOST_SAMPLES = 500
@@ -41,7 +42,7 @@ class CountsWarning(UserWarning):
     """Warns of data that is not counts in a model whose prior is measured in counts."""
 
 
-def warn_unless_counts(model: Any, X: CountMatrix | BlockedCounts, *, stacklevel: int) -> None:
+def warn_unless_counts(model: Any, X: CountMatrix | BlockedCounts) -> None:
     """Warn if a model with priors is given data that can be recognised as transformed counts.
 
     Priors are compared with the counts of a sample, so their strength depends on the unit of X.
@@ -59,7 +60,7 @@ def warn_unless_counts(model: Any, X: CountMatrix | BlockedCounts, *, stacklevel
             "depend on that scale. Give the counts themselves; a Poisson model takes the depth of "
             "the samples as size_factors. NMF and PLSA have no prior that could be misled.",
             CountsWarning,
-            stacklevel=stacklevel,
+            stacklevel=stacklevel_of_caller(),
         )
 
 

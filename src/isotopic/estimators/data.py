@@ -22,7 +22,7 @@ from isotopic.containers import (
 )
 from isotopic.count_checks import read_mask
 from isotopic.counts import CountMatrix
-from isotopic.fitted import NO_OFFSETS, Offsets
+from isotopic.fitted import NO_OFFSETS, Fitted, Offsets
 from isotopic.fitted.fitting import Data, SampleNames
 from isotopic.names import (
     EmptySampleWarning,
@@ -37,7 +37,7 @@ def read_data(
     estimator: Any,
     X: Any,
     *,
-    reset: bool,
+    known: Fitted | None,
     sample_weight: Any = None,
     missing_mask: Any = None,
     size_factors: Any = None,
@@ -47,7 +47,7 @@ def read_data(
 ) -> Data:
     """Read and check samples, and what was given with them, as for ``fit``.
 
-    ``X`` must have the features of the estimator; with ``reset`` this takes over those of ``X``.
+    ``X`` must have the features of the ``known`` fit; ``None``: any features.
     """
     nan_is_missing = estimator.missing == "nan"
     counts: CountMatrix | BlockedCounts
@@ -58,33 +58,36 @@ def read_data(
             raise ValueError(
                 "Missing entries need the whole matrix in memory, but X is in row blocks."
             )
-        counts, samples = _read_blocks(estimator, X, reset, memory_limit, client)
+        counts, samples = _read_blocks(estimator, X, known, memory_limit, client)
     elif is_limited:
         raise ValueError(
             f"memory_limit and client are for data in row blocks, but X is a {type(X).__name__}. "
             "open_blocks makes row blocks of files, lists of matrices and memory maps."
         )
     else:
-        counts, samples = _read_counts(estimator, X, reset, missing_mask, nan_is_missing)
+        counts, samples = _read_counts(estimator, X, known, missing_mask, nan_is_missing)
     copies, offsets = None, NO_OFFSETS
     if sample_weight is not None:
         sample_weight = _align_rows("sample_weight", sample_weight, samples)
         copies = _read_sample_weight(sample_weight, counts.shape[0])
     if size_factors is not None or fixed_weights is not None:
         prior, n_components = estimator._priors()[0], estimator.n_components
-        if not reset:
-            prior, n_components = estimator.fitted_.weights_prior, estimator.fitted_.n_components
+        if known is not None:
+            prior, n_components = known.weights_prior, known.n_components
         size_factors = _align_rows("size_factors", size_factors, samples)
         fixed_weights = _align_rows("fixed_weights", fixed_weights, samples)
         offsets = _read_offsets(size_factors, fixed_weights, counts, prior, n_components)
-    names = getattr(estimator, "feature_names_in_", None)
+    names = counts.feature_names if known is None else known.feature_names
     return Data(counts, copies, offsets, names, samples)
 
 
 def read_new(estimator: Any, X: Any, **given: Any) -> Data:
     """Read and check samples for a fitted model; they need the offsets that it was fitted with."""
     check_is_fitted(estimator)
-    data, fitted = read_data(estimator, X, reset=False, **given), estimator.fitted_.offsets
+    data, fitted = (
+        read_data(estimator, X, known=estimator.fitted_, **given),
+        estimator.fitted_.offsets,
+    )
     for name in ("size_factors", "fixed_weights"):
         if getattr(fitted, name) is not None and getattr(data.offsets, name) is None:
             raise ValueError(
@@ -128,9 +131,9 @@ def _what_empty_samples_get(prior: Prior | None) -> str:
 
 
 def _read_counts(
-    estimator: Any, X: Any, reset: bool, missing_mask: Any, nan_is_missing: bool
+    estimator: Any, X: Any, known: Fitted | None, missing_mask: Any, nan_is_missing: bool
 ) -> tuple[CountMatrix, SampleNames]:
-    """Validate ``X`` as scikit-learn does, and as counts, with the features of the estimator."""
+    """Validate ``X`` as scikit-learn does, and as counts, with the features that are known."""
     if is_frame(X) and 0 in X.shape:  # before the names, which are compared first
         what = "sample" if X.shape[0] == 0 else "feature"
         raise ValueError(
@@ -149,9 +152,9 @@ def _read_counts(
     )
     if mask is not None:
         given = replace(given, missing=read_mask(mask, given.shape))
-    given = given.with_features(_check_names(estimator, given.feature_names, reset))
+    given = given.with_features(_check_names(estimator, given.feature_names, known))
     matrix = _validate(estimator, given.matrix)
-    _check_n_features(estimator, matrix.shape[1], reset)
+    _check_n_features(estimator, matrix.shape[1], known)
     missing = given.missing
     if nan_is_missing and matrix.dtype.kind == "f":
         missing = _mask_with_nan(matrix, missing)
@@ -174,19 +177,14 @@ def _validate(estimator: Any, X: Any) -> Any:
     return as_numbers("X", X) if isinstance(X, np.ndarray) and X.dtype.kind == "O" else X
 
 
-def _check_names(estimator: Any, names: Array | None, reset: bool) -> Array | None:
-    """Return the names that the features should have; with ``reset`` the estimator takes them over.
+def _check_names(estimator: Any, names: Array | None, known: Fitted | None) -> Array | None:
+    """Return the names that the features should have.
 
     As in scikit-learn, names on one side only are a warning.
     """
-    if reset:
-        if names is not None:
-            estimator.feature_names_in_ = names
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
+    if known is None:
         return names
-    expected: Array | None = getattr(estimator, "feature_names_in_", None)
-    model, said = type(estimator).__name__, ""
+    expected, model, said = known.feature_names, type(estimator).__name__, ""
     if expected is None and names is not None:
         said = f"X has feature names, but {model} was fitted without feature names"
     elif expected is not None and names is None:
@@ -196,35 +194,33 @@ def _check_names(estimator: Any, names: Array | None, reset: bool) -> Array | No
     return expected
 
 
-def _check_n_features(estimator: Any, n_features: int, reset: bool) -> None:
-    """Raise if there are not as many features as were fitted; with ``reset`` take them over."""
-    if reset:
-        estimator.n_features_in_ = n_features
-    elif n_features != estimator.n_features_in_:
+def _check_n_features(estimator: Any, n_features: int, known: Fitted | None) -> None:
+    """Raise ValueError unless there are as many features as were fitted."""
+    if known is not None and n_features != known.n_features:
         raise ValueError(
             f"X has {n_features} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input."
+            f"{known.n_features} features as input."
         )
 
 
 def _read_blocks(
-    estimator: Any, X: Any, reset: bool, memory_limit: Any, client: Any
+    estimator: Any, X: Any, known: Fitted | None, memory_limit: Any, client: Any
 ) -> tuple[BlockedCounts, SampleNames]:
     """Open data in row blocks, align its features, and check every block."""
     if isinstance(X, str) and not os.path.exists(X):
         raise ValueError(f"X is the str {X!r:.200}, but there is no such file or folder.")
     if not isinstance(X, Blocks):
-        expected = None if reset else estimator.n_features_in_
+        expected = None if known is None else known.n_features
         try:
             X = open_blocks(X, memory_limit=memory_limit, client=client, n_features=expected)
         except WidthError as error:  # if both sides have names, these say more than their number
-            order_by_name(error.names, getattr(estimator, "feature_names_in_", None))
+            order_by_name(error.names, None if known is None else known.feature_names)
             raise
     elif memory_limit is not None or client is not None:
         raise ValueError("Give memory_limit and client to open_blocks, which made this X.")
     blocks: Blocks = X
-    blocks = blocks.with_features(_check_names(estimator, blocks.feature_names, reset))
-    _check_n_features(estimator, blocks.shape[1], reset)
+    blocks = blocks.with_features(_check_names(estimator, blocks.feature_names, known))
+    _check_n_features(estimator, blocks.shape[1], known)
     return BlockedCounts(blocks), lambda: as_sample_names(blocks.sample_names)
 
 

@@ -57,6 +57,14 @@ class FittedModel:
     converged_: Any = property(attrgetter("fitted_.converged"))
     history_: Any = property(attrgetter("fitted_.history"))
     sample_totals_: Any = property(attrgetter("fitted_.sample_totals"))
+    n_features_in_: Any = property(attrgetter("fitted_.n_features"))
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """The names of the features, if the data had them."""
+        if self.fitted_.feature_names is None:
+            raise AttributeError("feature_names_in_ is set only by data that names its features.")
+        return self.fitted_.feature_names
 
     @property
     def n_samples_seen_(self) -> float:
@@ -224,7 +232,7 @@ class FittedModel:
         check_is_fitted(self)
         _check_in_memory(X)
         with use_threads(self.n_jobs):
-            counts: Any = read_data(self, X, reset=False, missing_mask=missing_mask).counts
+            counts: Any = read_data(self, X, known=self.fitted_, missing_mask=missing_mask).counts
         sparse: CountMatrix = counts.as_sparse()
         return sparse
 
@@ -285,10 +293,7 @@ class FittedModel:
         model : fitted estimator
         """
         model: Any = copy(self)
-        model.fitted_, model.n_features_in_ = fitted, fitted.n_features
-        vars(model).pop("feature_names_in_", None)
-        if fitted.feature_names is not None:
-            model.feature_names_in_ = fitted.feature_names
+        model.fitted_ = fitted
         result: Self = model
         return result
 

@@ -22,6 +22,7 @@ from isotopic.fitted.fitting import Fit, SampleNames
 from isotopic.fitted.reordering import with_features
 from isotopic.fitted.warm_start import problem_from_fitted, start_from_fitted
 from isotopic.init import Start, random_start, start_from_arrays, strategy_start
+from isotopic.names import stacklevel_of_caller
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.random import generator
@@ -40,8 +41,9 @@ def best_solution(
 
     An interruption ends the search; the solution says so.
     """
-    problem, rows = fit.problem, fit.data.used_rows
-    solver, init = choose_solver(model.solver, problem), read_init(model, fit.data.sample_names)
+    problem, data = fit.problem, fit.data
+    solver, rows = choose_solver(model.solver, problem), data.used_rows
+    init = read_init(model, data.feature_names, data.sample_names)
     writer: CheckpointWriter | None = None
     if checkpoint is not None:  # before random numbers are drawn: the state is compared
         parts = {"solver": solver, "weights": problem.weights, "topics": problem.topics}
@@ -55,31 +57,38 @@ def best_solution(
         callbacks = [*callbacks, writer]
     if isinstance(init, Fitted):
         problem = problem_from_fitted(problem, init, rows)
-        solver = solver.continued(_passes_of(init))
+        solver = solver.continued(init.passes)
     starts = make_starts(model, problem, init, rows, seeds)
-    for number, start in enumerate(starts[first:], first):
-        if writer is not None:
-            writer.begin(number, best, resumed)
-        solution = solve(
-            problem,
-            solver,
-            start() if resumed is None else resumed,  # so that nothing else refers to its arrays
-            max_iter=model.max_iter,
-            tol=model.tol,
-            min_gain=model.min_gain,
-            callbacks=callbacks,
-        )
-        if writer is not None:
-            writer.check_continued(resumed, solution)
-            writer.end(solution)
-        resumed = None
-        if best is None or _comparable(solution) < _comparable(best):
-            best = solution
-        if solution.interrupted:
-            best = replace(best, interrupted=True)
-            break
-    assert best is not None
-    return calibrated(problem, replace(best, state=solver.finish(problem, best.state)))
+    try:
+        for number, start in enumerate(starts[first:], first):
+            if writer is not None:
+                writer.begin(number, best, resumed)
+            solution = solve(
+                problem,
+                solver,
+                start() if resumed is None else resumed,  # and nothing else refers to its arrays
+                max_iter=model.max_iter,
+                tol=model.tol,
+                min_gain=model.min_gain,
+                callbacks=callbacks,
+                keep_interrupted=True,
+            )
+            if best is None or _comparable(solution) < _comparable(best):
+                best = solution
+            if writer is not None:
+                writer.check_continued(resumed, solution)
+                writer.end(solution)
+            resumed = None
+            if solution.interrupted:
+                best = replace(best, interrupted=True)
+                break
+        assert best is not None
+        best = replace(best, state=solver.finish(problem, best.state))
+        return calibrated(problem, best)
+    except KeyboardInterrupt:  # between the iterations: the best start so far is complete
+        if best is None:
+            raise
+        return replace(best, interrupted=True)
 
 
 def make_starts(
@@ -110,28 +119,25 @@ def make_starts(
     return [partial(start_from_arrays, problem, *init)]
 
 
-def _passes_of(fitted: Fitted) -> int:
-    """Return the passes over the data that a fit has made."""
-    return int(fitted.history["passes"][-1]) if len(fitted.history) else 0
-
-
-def first_topics(model: Any, problem: Problem, seeds: Array) -> Posterior:
+def first_topics(
+    model: Any, feature_names: Array | None, problem: Problem, seeds: Array
+) -> Posterior:
     """Return the topics that ``partial_fit`` starts from, by default at random.
 
     A decomposition of the first batch takes longer than it saves.
     """
     if isinstance(model.init, str) and model.init == "auto":
         return random_start(problem, np.random.default_rng(seeds[0]))[1]
-    return make_starts(model, problem, read_init(model), None, seeds)[0]()[1]
+    return make_starts(model, problem, read_init(model, feature_names), None, seeds)[0]()[1]
 
 
-def read_init(model: Any, samples: SampleNames | None = None) -> Any:
+def read_init(model: Any, names: Array | None, samples: SampleNames | None = None) -> Any:
     """Return where a fit starts: a strategy's name, a pair of arrays, or a fitted value.
 
     Topics that name their features, and weights that name their samples, have them in the order of
-    those that are fitted. Without ``samples`` the weights are not needed, and stay as they are.
+    those that are fitted: ``names`` and ``samples``. Without ``samples`` the weights are not
+    needed, and stay as they are.
     """
-    names = getattr(model, "feature_names_in_", None)
     if model.warm_start and hasattr(model, "fitted_"):
         return with_features(model.fitted_, names, what="the model", than="X")
     init = model.init
@@ -167,7 +173,7 @@ def warn_unless_converged(model: Any, solution: Solution[State], feature_totals:
             f"{name} ended with an objective of {state.objective}. "
             + _why_not_finite(state, feature_totals),
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=stacklevel_of_caller(),
         )
         return
     is_exact = model.tol == model.min_gain == 0 or model.max_iter == 0  # so many were asked for
@@ -183,7 +189,7 @@ def warn_unless_converged(model: Any, solution: Solution[State], feature_totals:
         f"{name} stopped at max_iter={model.max_iter} before converging: {reason}. Raise max_iter "
         "or tol.",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=stacklevel_of_caller(),
     )
 
 

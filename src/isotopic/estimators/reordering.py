@@ -62,14 +62,14 @@ def merge_model(model: Any, given: Any, X: Any, missing_mask: Any) -> Any:
         raise ValueError("Cannot merge fixed topics, which stay as they are given.")
     new = _with_merged_parameters(model, groups)
     with use_threads(model.n_jobs):
-        data = read_data(model, X, reset=False, missing_mask=missing_mask)
+        data = read_data(model, X, known=model.fitted_, missing_mask=missing_mask)
         if len(fitted.weights.mean) != data.counts.shape[0] or not np.allclose(
             fitted.sample_totals, data.counts.sample_totals, rtol=1e-4
         ):
             raise ValueError("X is not the data that the model was fitted to.")
         data = replace(data, copies=fitted.copies, offsets=fitted.offsets)
         by_sample, by_topic = merged_counts(fitted, groups)
-        fit = new._problem(data)
+        fit = new._pose(data)
         by_sample = by_sample if data.used_rows is None else by_sample[data.used_rows]
         if fit.problem.X.copies is not None:
             by_sample = by_sample * fit.problem.X.copies[:, np.newaxis]

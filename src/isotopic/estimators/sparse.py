@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.fitted.fitting import Data, Fit
+from isotopic.names import stacklevel_of_caller
 from isotopic.priors import (
     Lasso,
     LogPenalty,
@@ -101,8 +102,8 @@ class SparseNMF(BaseTopicModel):
         p = _NORMS[self.norm] if isinstance(self.norm, str) else self.norm
         return _PENALTIES[self.penalty](self), Simplex() if p == 1 else UnitNorm(p)
 
-    def _problem(self, data: Data) -> Fit:
-        fit = super()._problem(data)
+    def _pose(self, data: Data) -> Fit:
+        fit = super()._pose(data)
         weights, topics, X = fit.problem.weights, fit.problem.topics, fit.problem.X
         inner = weights.prior if isinstance(weights, SampleWeighted) else weights
         # The lemma needs complete data without size factors and fixed weights.
@@ -115,6 +116,6 @@ class SparseNMF(BaseTopicModel):
                 "log(1 + strength) times the total of X; convert(model, to=NMF) gives that model. "
                 "For sparse weights use norm='l2' (or any p > 1), or penalty='log' or 'power'.",
                 SparsityWarning,
-                stacklevel=6,
+                stacklevel=stacklevel_of_caller(),
             )
         return fit

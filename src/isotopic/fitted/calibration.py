@@ -144,8 +144,6 @@ def _topics_of(
     rest = replace(problem, weights=problem.weights.rows(rows), X=problem.X.rows(rows))
     start = rest.weights_from(weight_counts[rows], 1.0), state.topics
     found = solve(rest, Accelerated(), start, max_iter=_STEPS)
-    if found.interrupted:
-        raise KeyboardInterrupt
     return normalized(found.state.topics.mean.astype(np.float64))
 
 

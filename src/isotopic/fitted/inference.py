@@ -61,8 +61,6 @@ def infer(
         start = uniform_start(X, problem, topics)
     solver: Any = choose_fold_in(problem, _TOL)
     solution = solve(problem, solver, start, tol=solver.tol)
-    if solution.interrupted:
-        raise KeyboardInterrupt
     if not solution.converged and X.total > 0:
         warnings.warn(
             f"The weights of some samples have not converged: after {solver.max_updates} updates "

@@ -136,6 +136,11 @@ class Fitted:
         return int(self.topics.mean.shape[1])
 
     @property
+    def passes(self) -> int:
+        """The passes over the data that the fit made."""
+        return int(self.history["passes"][-1]) if len(self.history) else 0
+
+    @property
     def n_iter(self) -> int:
         """The iterations that were made, or the batches that were seen."""
         return len(self.history) if self.online is None else self.online.n_batches

@@ -32,8 +32,6 @@ def warm_up(problem: Problem, weight_counts: Array, topic_counts: Array) -> tupl
     easier = replace(problem, weights=weights, topics=topics)
     start = absorbed(easier, weight_counts, topic_counts)
     found = solve(easier, Accelerated(), start, max_iter=_PASSES, tol=_TOL)
-    if found.interrupted:
-        raise KeyboardInterrupt
     return found.state.counts.weights, found.state.counts.topics
 
 
@@ -55,6 +53,4 @@ def with_self_contribution_estimate(problem: Problem, start: Start) -> Problem:
         entries = own.self_contribution_of(evidence)
         return replace(problem, weights=own.with_self_contribution(entries))
     found = solve(known, BlockUpdate(), start, max_iter=_SELF_CONTRIBUTION_PASSES)
-    if found.interrupted:
-        raise KeyboardInterrupt
     return replace(problem, weights=known.with_updated_hyperparameters(found.state).weights)

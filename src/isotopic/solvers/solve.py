@@ -102,6 +102,7 @@ def solve(
     tol: float = 0.0,
     min_gain: float = 0.0,
     callbacks: Iterable[Callback[S]] = (),
+    keep_interrupted: bool = False,
 ) -> Solution[S]:
     """Iterate until the optimality residual is at most ``tol``.
 
@@ -121,6 +122,9 @@ def solve(
         end the fit. 0 turns this off.
     callbacks : iterable of callables
         Called with an :class:`Iteration` after each one. Any that returns ``True`` stops the loop.
+    keep_interrupted : bool
+        Return the last complete iteration when Ctrl-C ends the loop, instead of passing the
+        KeyboardInterrupt on.
 
     Returns
     -------
@@ -163,6 +167,8 @@ def solve(
             if is_stopped or solver.is_done(state) or _is_stuck(rows[-1], tol):
                 break
     except KeyboardInterrupt:
+        if not keep_interrupted:
+            raise
         interrupted = True
     state, iterations = reached
     return Solution(state, np.array(rows[:iterations], dtype=HISTORY), converged, interrupted)
