@@ -31,6 +31,7 @@ from isotopic import (
 from isotopic.counts import CountMatrix
 from isotopic.estimators.saved_state import check_saved_state
 from isotopic.init import random_start
+from isotopic.priors import Posterior
 from isotopic.problem import Problem
 from isotopic.solvers import solve
 
@@ -214,3 +215,13 @@ def test_earlier_counts_of_another_form_are_refused(change):
     state = replace(found.state, previous=damaged_counts)
     with pytest.raises(ValueError, match=r"previous\.weights"):
         check_saved_state({**saved, "here": replace(found, state=state)}, problem, 1)
+
+
+def test_wrong_sums_of_rows_that_cancel_are_refused(tmp_path):
+    model = PLSA(3, max_iter=2, tol=0, random_state=0).fit(X)
+    weights = model.fitted_.weights.mean.copy()
+    weights[:2] *= [[0.5], [1.5]]
+    wrong = replace(model.fitted_, weights=Posterior(weights, weights))
+    model.with_fitted(wrong).save(tmp_path / "model")
+    with pytest.raises(ValueError, match="Row 0 of the weights must sum to one"):
+        isotopic.load(tmp_path / "model")

@@ -64,7 +64,7 @@ def known(rng, name, dtype=np.float64, normalized=True):
 
 
 def solved(problem, topics, solver):
-    start = uniform_start(problem.X, problem, topics)
+    start = uniform_start(problem, topics)
     return solve(problem, solver, start, max_iter=10**5, tol=solver.tol)
 
 
@@ -103,7 +103,7 @@ def test_the_core_agrees_with_its_twin_in_numpy(rng, monkeypatch, name, dtype):
 def test_a_plain_update_is_what_the_prior_absorbs(rng, name):
     problem, topics = known(rng, name)
     X = problem.X.only_features(topics.explains)
-    weights = uniform_start(X, problem, topics)[0]
+    weights = uniform_start(replace(problem, X=X), topics)[0]
     for updates in range(3):
         rows = infer_rows(X.view(), topics.prepared, row_rule(problem), max_updates=updates)
         expected = problem.data_pass(
@@ -177,7 +177,7 @@ def test_self_contributions_of_new_samples_are_those_of_five_updates(rng):
 
     problem, topics = known(rng, "mean")
     problem = replace(problem, weights=CollapsedDirichlet(0.2))
-    found = with_self_contribution_estimate(problem, uniform_start(problem.X, problem, topics))
+    found = with_self_contribution_estimate(problem, uniform_start(problem, topics))
     X = problem.X.only_features(topics.explains)
     rows = infer_rows(
         X.view(), topics.prepared, row_rule(problem), max_updates=5, with_squares=True

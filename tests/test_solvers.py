@@ -71,7 +71,7 @@ def with_topics(rng, X, weights_prior, *, normalized=True):
 
 
 def folded_in(problem, topics, *, tol=1e-6):
-    start = uniform_start(problem.X, problem, topics)
+    start = uniform_start(problem, topics)
     return solve(problem, FoldIn(tol), start, max_iter=5000, tol=tol)
 
 
@@ -186,7 +186,7 @@ def test_known_topics_are_left_as_they_are(rng, weights_prior):
     X = random_counts(rng, 20, 15, mean=2.0)
     X[:, ::7] = 0
     problem, topics = with_topics(rng, X, weights_prior)
-    start = uniform_start(problem.X, problem, topics)
+    start = uniform_start(problem, topics)
     solution = solve(problem, Accelerated(), start, max_iter=2000, tol=1e-9)
     assert solution.converged
     assert solution.state.topics is topics
@@ -430,7 +430,7 @@ def test_how_many_samples_are_swept_together_changes_no_bit(weights_prior, seed,
         again = solve(
             problem,
             FoldIn(1e-6),
-            uniform_start(problem.X, problem, topics),
+            uniform_start(problem, topics),
             max_iter=500_000,
             tol=1e-6,
         )
@@ -460,7 +460,7 @@ POINTS = [Free(), Lasso(0.7), Simplex()]
 
 def descended_in(problem, topics, **settings):
     solver = DescentFoldIn(**{"tol": 1e-6, **settings})
-    start = uniform_start(problem.X, problem, topics)
+    start = uniform_start(problem, topics)
     return solve(problem, solver, start, tol=solver.tol)
 
 
@@ -471,9 +471,7 @@ def test_descent_finds_the_weights_that_em_finds(rng, weights_prior, normalized)
     X = sparse.vstack([X, X[:1] * 0], format="csr")  # and a sample without counts
     problem, topics = with_topics(rng, X, weights_prior, normalized=normalized)
     assert choose_fold_in(problem, 1e-6) == DescentFoldIn(1e-8)
-    em = solve(
-        problem, FoldIn(1e-9), uniform_start(problem.X, problem, topics), max_iter=10**6, tol=1e-9
-    )
+    em = solve(problem, FoldIn(1e-9), uniform_start(problem, topics), max_iter=10**6, tol=1e-9)
     found = descended_in(problem, topics, tol=1e-9)
     assert em.converged
     assert found.converged
@@ -519,7 +517,7 @@ def test_weights_that_descent_does_not_know_are_found_by_em(rng):
 
 def test_a_sample_that_does_not_settle_is_given_up(rng):
     problem, topics = with_topics(rng, sparse_counts(rng, 60, 45, 0.3), Free())
-    start = uniform_start(problem.X, problem, topics)
+    start = uniform_start(problem, topics)
     found = solve(problem, FoldIn(1e-12, max_updates=3), start, max_iter=50, tol=1e-12)
     assert FoldIn(1e-12).is_done(found.state)
     assert found.state.passes <= 3
@@ -555,7 +553,7 @@ def test_new_samples_get_what_long_plain_em_gives(rng, weights_prior, normalized
     found = folded_in(problem, topics, tol=1e-10)
     assert found.converged
     totals = problem.topics_totals(topics)
-    weights = uniform_start(problem.X, problem, topics)[0]
+    weights = uniform_start(problem, topics)[0]
     for _ in range(3000):
         counts, _ = row_pass(problem.X, weights.effective, topics.effective)
         weights = weights_prior.absorb(counts, totals)

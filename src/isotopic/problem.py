@@ -287,20 +287,6 @@ class Problem(Pair):
         totals = self.topics_totals(topics, self.X.missing)
         return self.weights.at(scaled, totals), replace(topics, scale=None)
 
-    def absorb_start(
-        self, weight_counts: Array, topic_counts: Array, totals: Totals | None = None
-    ) -> tuple[Posterior, Posterior]:
-        """Return weights and topics made of counts that were shared out by a start.
-
-        Topics with a scale may come with the ``totals`` that the weights see.
-        """
-        if totals is None or self.topics.norm is not None:
-            totals = self.topics.initial_totals(topic_counts)
-        weights = self.weights_from(weight_counts, totals)
-        prior = self.topics_next_to(weights)
-        topics = prior.absorb(topic_counts, self.weights_totals(weights))
-        return self.hand_over_scale(weights, topics)
-
     def weights_from(self, counts: Array, totals: Totals, *, is_value: bool = False) -> Posterior:
         """Return the weights that their prior makes of counts, next to topics of these totals.
 

@@ -55,10 +55,10 @@ def infer(
     topics = fitted.known_topics(X.dtype)
     fixed = Fixed(topics, is_normalized=fitted.topics_prior.is_normalized)
     problem = Problem(offsets.wrap(prior), fixed, X, fitted.n_components, fitted.divergence)
-    start = uniform_start(X, problem, topics)
+    start = uniform_start(problem, topics)
     if problem.weights.needs_squares:
         problem = with_self_contribution_estimate(problem, start)
-        start = uniform_start(X, problem, topics)
+        start = uniform_start(problem, topics)
     solver: Any = choose_fold_in(problem, _TOL)
     solution = solve(problem, solver, start, tol=solver.tol)
     if not solution.converged and X.total > 0:

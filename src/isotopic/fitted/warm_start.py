@@ -8,7 +8,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.value import Fitted
-from isotopic.init import Start
+from isotopic.init import Start, uniform_start
 from isotopic.init.allocation import shared_out
 from isotopic.init.start import absorbed
 from isotopic.kernels import row_sums
@@ -99,11 +99,7 @@ class _Source:
         problem, topics = self.problem, self._same_topics()
         if self.has_weights:
             return self._same_weights(), topics
-        shares: Any = problem.X.equal_shares(problem.n_components)
-        if isinstance(shares, np.ndarray):  # data in blocks has a form of its own
-            shares = shares.astype(problem.X.dtype)
-        totals = problem.topics_totals(topics, problem.X.missing)
-        return problem.weights_from(shares, totals), topics
+        return uniform_start(problem, topics)
 
     def _same_topics(self) -> Posterior:
         prior, dtype, known = self.problem.topics, self.problem.X.dtype, self.fitted.topics

@@ -6,7 +6,7 @@ import numpy as np
 
 from isotopic.arrays import Array, as_numbers
 from isotopic.counts import CountMatrix
-from isotopic.priors import Posterior, row_norms
+from isotopic.priors import Posterior, Totals, row_norms
 from isotopic.problem import Problem
 
 Start = tuple[Posterior, Posterior]
@@ -57,21 +57,30 @@ def start_from_arrays(problem: Problem, weights: Any, topics: Any) -> Start:
 
 
 def absorbed(
-    problem: Problem, weight_counts: Array, topic_counts: Array, totals: Array | None = None
+    problem: Problem, weight_counts: Array, topic_counts: Array, totals: Totals | None = None
 ) -> Start:
-    """Return the factors that the priors make of expected counts; see Problem.absorb_start."""
+    """Return the factors that the priors make of expected counts.
+
+    Topics with a scale may come with the ``totals`` that the weights see.
+    """
     dtype = problem.X.dtype
     if isinstance(weight_counts, np.ndarray):  # data in blocks has a form of its own
         weight_counts = np.ascontiguousarray(weight_counts, dtype)
-    return problem.absorb_start(weight_counts, np.asfortranarray(topic_counts, dtype), totals)
+    topic_counts = np.asfortranarray(topic_counts, dtype)
+    if totals is None or problem.topics.norm is not None:
+        totals = problem.topics.initial_totals(topic_counts)
+    weights = problem.weights_from(weight_counts, totals)
+    topics = problem.topics_next_to(weights).absorb(topic_counts, problem.weights_totals(weights))
+    return problem.hand_over_scale(weights, topics)
 
 
-def uniform_start(X: CountMatrix, problem: Problem, topics: Posterior) -> Start:
+def uniform_start(problem: Problem, topics: Posterior) -> Start:
     """Return equal shares of each sample's total: where the inference for new samples begins."""
-    counts = X.equal_shares(problem.n_components)
-    totals = problem.topics_totals(topics, X.missing)
-    weights = problem.weights.absorb(counts.astype(X.dtype), totals)
-    return weights, topics
+    shares: Any = problem.X.equal_shares(problem.n_components)
+    if isinstance(shares, np.ndarray):  # data in blocks has a form of its own
+        shares = shares.astype(problem.X.dtype)
+    totals = problem.topics_totals(topics, problem.X.missing)
+    return problem.weights_from(shares, totals), topics
 
 
 def _given(name: str, values: Any, shape: tuple[int, int], bayesian: bool) -> Array:

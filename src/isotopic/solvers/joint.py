@@ -58,4 +58,6 @@ class BlockUpdate(Solver[State]):
                 "joint majorizer. Use solver='auto' or solver='alternating'."
             )
 
-    step = Solver.plain_step
+    def step(self, problem: Problem, state: State) -> State:
+        """Return the state after both M steps, the topics' first, and one pass."""
+        return self.plain_step(problem, state)
