@@ -9,7 +9,8 @@ under different normalizations and priors, with one joint update (Geiger & Park)
 - what a fit found is one value (:class:`Fitted`), and everything else is a function of it.
 
 :class:`TopicModel` takes any priors, divergence and solver. :class:`NMF`, :class:`PLSA`,
-:class:`LDA`, :class:`GammaPoisson` and the others are choices of these parts.
+:class:`LDA`, :class:`GammaPoisson` and the others are choices of these parts. The public names are
+listed in :mod:`isotopic.public`.
 """
 
 import sys

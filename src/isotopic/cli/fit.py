@@ -28,7 +28,7 @@ from isotopic.cli.output import (
 from isotopic.cli.report import open_in_browser
 from isotopic.cli.tables import NEEDS_PYARROW
 from isotopic.cli.topic_summary import topic_facts, topic_lines
-from isotopic.io.read import TEXT_FORMATS
+from isotopic.io import TEXT_FORMATS
 from isotopic.progress import show_progress
 
 # Characters of each document that are kept for the report: more than any book has.

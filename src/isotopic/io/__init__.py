@@ -1,7 +1,8 @@
 """Counts from files: one reader for each format, which reads everything or some rows."""
 
 from isotopic.io.data import CountData, write_counts
-from isotopic.io.read import FORMATS, TEXT_FORMATS, open_source, read_counts
+from isotopic.io.formats import FORMATS, TEXT_FORMATS
+from isotopic.io.read import open_source, read_counts
 from isotopic.io.source import Options, Source
 
 __all__ = [

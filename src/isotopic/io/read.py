@@ -1,28 +1,16 @@
 """Reading counts: the format is recognised, and each has one reader, for whole files or rows."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from isotopic.io.bags import (
-    looks_like_docword,
-    looks_like_ldac,
-    looks_like_pairs,
-    read_docword,
-    read_ldac,
-    read_svmlight,
-)
-from isotopic.io.count_tables import (
-    looks_like_catalogue,
-    open_wide,
-    read_catalogue,
-    read_long,
-)
-from isotopic.io.data import COUNTS_IN_FOLDER, CountData, as_count_data, read_counts_file
+from isotopic.io.bags import looks_like_docword, looks_like_ldac, looks_like_pairs
+from isotopic.io.count_tables import looks_like_catalogue
+from isotopic.io.data import COUNTS_IN_FOLDER, CountData, as_count_data
 from isotopic.io.files import (
     DAMAGED,
     HEAD_BYTES,
@@ -32,83 +20,18 @@ from isotopic.io.files import (
     head_of,
     open_seekable,
 )
-from isotopic.io.hdf5 import HDF5_MAGIC, has_annotations, is_zarr, open_h5ad, open_hdf5
+from isotopic.io.formats import BY_NAME, FORMATS
+from isotopic.io.hdf5 import HDF5_MAGIC, has_annotations, is_zarr
 from isotopic.io.limits import MAX_SIZE
-from isotopic.io.matrix_market import find_10x, open_10x, open_mtx
-from isotopic.io.npy import is_csr_folder, open_csr_folder, open_npy
-from isotopic.io.npz import open_npz
+from isotopic.io.matrix_market import find_10x
+from isotopic.io.npy import is_csr_folder
 from isotopic.io.source import LoadedSource, Names, Options, Source, named, transposed
 from isotopic.io.table_kinds import check_lines, recognise_table
 from isotopic.io.tables import open_table
-from isotopic.io.text import (
-    read_jsonl,
-    read_text_folder,
-    read_text_lines,
-    read_text_table,
-    text_files,
-)
-from isotopic.io.triplets import open_triplets
-
-# Functions called ``open_...`` return sources that may be read by rows; those called
-# ``read_...`` read everything, because their format cannot be read by rows.
-_OPENERS: dict[str, Callable[[Path, Options], Source]] = {
-    "mtx": open_mtx,
-    "10x": open_10x,
-    "npz": open_npz,
-    "npy": open_npy,
-    "csr-folder": open_csr_folder,
-    "isotopic": read_counts_file,
-    "h5ad": open_h5ad,
-    "hdf5": open_hdf5,
-    "zarr": open_hdf5,
-    "wide": open_wide,
-    "long": read_long,
-    "triplets": open_triplets,
-    "catalogue": read_catalogue,
-    "docword": read_docword,
-    "svmlight": read_svmlight,
-    "ldac": read_ldac,
-    "text-folder": read_text_folder,
-    "text-lines": read_text_lines,
-    "text-table": read_text_table,
-    "jsonl": read_jsonl,
-}
-
-#: The formats that :func:`isotopic.read_counts` and :func:`isotopic.open_blocks` know, by name.
-FORMATS = tuple(_OPENERS)
-
-#: Formats of documents, whose words are counted.
-TEXT_FORMATS = ("text-folder", "text-lines", "text-table", "jsonl")
-
-# Formats of folders, and those of files and folders alike.
-_FOLDERS = ("10x", "csr-folder", "text-folder")
-_FILE_OR_FOLDER = ("isotopic", "h5ad", "hdf5", "zarr")
-
-# Formats with a column (or key) that can name the samples.
-_WITH_COLUMNS = ("wide", "text-table", "jsonl", "h5ad")
-
-# Formats that do not say whether rows are samples or features.
-_EITHER_WAY = ("mtx", "npz", "npy", "csr-folder", "h5ad", "hdf5", "zarr", "wide", "triplets")
-
-_BY_MAGIC = {b"%%MatrixMarket": "mtx", b"\x93NUMPY": "npy"}
+from isotopic.io.text import text_files
 
 # Formats of files whose content does not say which it is.
-_BY_SUFFIX = {
-    ".mtx": "mtx",
-    ".npz": "npz",
-    ".npy": "npy",
-    ".h5ad": "h5ad",
-    ".h5": "hdf5",
-    ".hdf5": "hdf5",
-    ".isotopic": "isotopic",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".ldac": "ldac",
-    ".lda-c": "ldac",
-}
+_BY_SUFFIX = {end: name for name, known in BY_NAME.items() for end in known.suffixes}
 _TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq")
 
 # Lines that are read to recognise a file of text.
@@ -269,30 +192,32 @@ def open_source(
         check_encoding(options.encoding)
         if format is None:
             format, options = recognise(file, options), replace(options, is_guessed=True)
-        if format not in _OPENERS:
+        known = BY_NAME.get(format)
+        if known is None:
             raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
-        if format not in _FILE_OR_FOLDER and file.is_dir() != (format in _FOLDERS):
-            wanted, found = ("file", "folder") if file.is_dir() else ("folder", "file")
-            raise ValueError(f"{format} is the format of a {wanted}, but this is a {found}")
-        if options.transpose and format not in _EITHER_WAY:
+        found = "folder" if file.is_dir() else "file"
+        if found not in known.of:
+            raise ValueError(f"{format} is the format of a {known.of}, but this is a {found}")
+        if options.transpose and not known.can_transpose:
+            others = ", ".join(name for name, other in BY_NAME.items() if other.can_transpose)
             raise ValueError(
-                f"transpose applies only to {', '.join(_EITHER_WAY)}; the format {format} defines "
-                "which axis holds the samples. Leave transpose out"
+                f"transpose applies only to {others}; the format {format} defines which axis holds "
+                "the samples. Leave transpose out"
             )
         if options.layer is not None and format != "h5ad":
             raise ValueError(
                 f"layer applies only to h5ad files, but this is {format}. Leave it out"
             )
-        if options.name_column is not None and format not in _WITH_COLUMNS:
+        if options.name_column is not None and not known.has_columns:
+            others = ", ".join(name for name, other in BY_NAME.items() if other.has_columns)
             raise ValueError(
-                f"name_column applies only to {', '.join(_WITH_COLUMNS)}, but this is {format}. "
-                "Leave it out"
+                f"name_column applies only to {others}, but this is {format}. Leave it out"
             )
         if options.drop_columns and format != "wide":
             raise ValueError(
                 f"drop_columns applies only to wide tables, but this is {format}. Leave it out"
             )
-        source = _OPENERS[format](file, options)
+        source = known.open(file, options)
         if isinstance(source, LoadedSource):
             source = replace(source, path=os.fspath(file))
         else:
@@ -340,7 +265,7 @@ def recognise(path: Path, options: Options) -> str:
             raise ValueError(f"the archive is damaged: {error}") from error
     if head.startswith(HDF5_MAGIC):
         return "h5ad" if suffix == ".h5ad" or has_annotations(path) else "hdf5"
-    known = [name for magic, name in _BY_MAGIC.items() if head.startswith(magic)]
+    known = [name for name, it in BY_NAME.items() if it.magic and head.startswith(it.magic)]
     if known or suffix in _BY_SUFFIX:
         return known[0] if known else _BY_SUFFIX[suffix]
     if suffix in _TABLES or head.startswith(b"PAR1"):
