@@ -56,6 +56,10 @@ def _good_calls(rng: np.random.Generator) -> dict[str, list[Any]]:
             *[*some, padded, np.ones((1, 3)), many, np.ones(3), True, 1e-3, 5],
             *[np.array(Steps()), *found, 2],
         ],
+        "fit_rates": [  # of transposed counts: the features of the samples are samples of features
+            *[*entries, topics, topics.sum(axis=0), rows, 0.5],
+            *[np.full((6, 3), 0.1), np.empty((6, 9)), 2],
+        ],
         "select_topics": [*entries, topics, 1.0, 0.1, 2.0, True, *selected, 2],
         "count_histogram": [table, table, rows, True, np.ones((7, native.HISTOGRAM_SIZE)), 2],
         "concentration_rises": [histogram, np.ones(2), 2, np.ones(2), 2],

@@ -40,7 +40,7 @@ def test_attributes_are_views(X, model):
     model.set_params(**SETTINGS)
     assert not any(hasattr(model, name) for name in VIEWS)
     model.fit(X)
-    assert {name for name in vars(model) if name.endswith("_")} == {"fitted_", "n_features_in_"}
+    assert {name for name in vars(model) if name.endswith("_")} == {"fitted_"}
     assert model.components_ is model.fitted_.topics.mean
     assert model.weights_ is model.fitted_.weights.mean
     assert not hasattr(model, "n_samples_seen_")
