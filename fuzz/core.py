@@ -320,4 +320,4 @@ PROPERTIES = [
 if native.level() != "numpy":  # which checks nothing, and need not
     from fuzz.calls import a_wrong_call_raises, calls
 
-    PROPERTIES.append(Property(a_wrong_call_raises, calls, batch=200))
+    PROPERTIES.append(Property(a_wrong_call_raises, calls, batch=100))

@@ -13,11 +13,13 @@ from pathlib import Path
 import atheris  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 with atheris.instrument_imports(include=["isotopic.archive", "isotopic.io", "isotopic.npy"]):
-    from isotopic import archive
-    from isotopic.io import read_counts
+    from isotopic import (
+        archive,
+        io,  # noqa: F401 - watched, and used by the other fuzzers
+    )
 
 from fuzz.archive import TYPES, content, members, something_of_every_kind, zipped
-from fuzz.readers import whole_files
+from fuzz.readers import read_all_terms, whole_files
 
 # Files of counts; those of HDF5 and Parquet are left to their libraries, which are not watched.
 NAMES = [
@@ -50,7 +52,7 @@ def main(folder: Path) -> None:
         path.write_bytes(rest)
         with suppress(ValueError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            read_counts(path, min_df=1)
+            read_all_terms(path)
 
     options = [f"-max_len={2 * len(whole)}", f"-artifact_prefix={folder}/", *sys.argv[2:]]
     atheris.Setup([sys.argv[0], *options, str(corpus)], read)

@@ -22,13 +22,14 @@ class Property:
         Raises if it does not hold for the case it is given. Its name is the property's name.
     cases : strategy
         The cases print as code that makes them.
-    batch : int, default=50
-        How many cases to draw before the next property has its turn.
+    batch : int, default=10
+        How many cases to draw before the next property has its turn: few, so that all have one
+        on a slow machine, too.
     """
 
     holds: Callable[[Any], None]
     cases: SearchStrategy[Any]
-    batch: int = 50
+    batch: int = 10
 
     @property
     def name(self) -> str:

@@ -26,7 +26,8 @@ from fuzz.archive import damage_a_member, damage_zip_fields, damaged
 from fuzz.loop import Property
 from isotopic import open_blocks, read_counts
 from isotopic.blocks import BlockedCounts
-from isotopic.io import FORMATS, CountData, write_counts
+from isotopic.io import FORMATS, TEXT_FORMATS, CountData, Options, write_counts
+from isotopic.io.read import recognise
 
 COUNTS = np.arange(24).reshape(6, 4) % 5
 SAMPLES, FEATURES = [f"s{i}" for i in range(6)], ["ann", "bob", "cat", "dog"]
@@ -203,12 +204,27 @@ class ChangedFile:
             yield path
 
 
+def read_all_terms(path: Path, format: str | None = None) -> CountData:
+    """Read a file; of documents, also terms that occur only once."""
+    options: dict[str, Any] = {}
+    if format in TEXT_FORMATS or (format is None and _recognised(path) in TEXT_FORMATS):
+        options["min_df"] = 1
+    return read_counts(path, format=format, **options)
+
+
+def _recognised(path: Path) -> str | None:
+    try:
+        return recognise(path, Options())
+    except Exception:
+        return None
+
+
 def a_changed_file_is_refused_or_read(case: ChangedFile) -> None:
     """Raise a ValueError that names the file, or return valid counts; whole and by rows."""
     with case.written() as path, _in_time(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the libraries that read
         try:
-            data = read_counts(path, format=case.format, min_df=1)
+            data = read_all_terms(path, case.format)
         except (ValueError, FileNotFoundError) as error:
             message = str(error)
         else:

@@ -301,6 +301,38 @@ def test_two_fits_into_one_folder_do_not_mix(counts, tmp_path, capsys):
     assert ".isotopic-claim" not in os.listdir(out)
 
 
+def test_a_report_waits_for_no_fit_that_replaces_its_folder(counts, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["fit", counts, "-k", "3", "-o", str(out), "--no-report"]) == 0
+    with start_fit(counts, out, "--force", "--tol", "0", "--max-iter", "100000000") as fit:
+        while "iteration" not in fit.stderr.readline():
+            assert fit.poll() is None
+        capsys.readouterr()
+        assert main(["report", str(out)]) == 2
+        assert f"Process {fit.pid} on " in capsys.readouterr().err
+        assert main(["report", str(out), "-o", str(tmp_path / "beside.html")]) == 0
+    assert not (out / "report.html").exists()
+    assert main(["report", str(out)]) == 0
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["stderr", "stdout and stderr"])
+def test_a_fit_goes_on_when_nobody_reads_its_messages(counts, tmp_path, both):
+    """As in ``isotopic fit ... 2>&1 | head -1``: the results are in the folder, whoever listens."""
+    out = tmp_path / "out"
+    command = ["fit", counts, "-k", "3", "-o", str(out), "--tol", "0", "--max-iter", "300"]
+    reading, writing = os.pipe()
+    streams = {"stderr": writing, "stdout": writing if both else subprocess.PIPE}
+    with started_python("-m", "isotopic", *command, **streams) as fit:
+        os.close(writing)
+        assert os.read(reading, 1)
+        os.close(reading)
+        if not both:
+            assert b"Wrote" in fit.stdout.read()
+        assert fit.wait(LIMIT) == (1 if both else 0)  # as of every command whose pipe is closed
+    assert (out / "manifest.json").exists()
+    assert isotopic.load(out / "model.isotopic").n_iter_ == 300
+
+
 COMMANDS_ON_A_FULL_DISK = """
 import json, os, resource, sys
 from pathlib import Path

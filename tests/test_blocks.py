@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import paper_lda, random_counts, sparse_counts
+from processes import run_python
 from scipy import io, sparse
 
 from isotopic import (
@@ -683,6 +684,31 @@ def test_blocks_stay_while_there_is_room(X):
     room = 12 * blocks[0].X.nnz + 21 * 8 + 6 * X.nnz
     assert_same_bits(model.fit(Blocks(tuple(blocks), memory_limit=least + room)), one)
     assert [len(block.loads) for block in blocks] == [2, 7, 7]
+
+
+KILLED_FIT = """
+import os, signal, sys, numpy as np
+from isotopic import NMF, open_blocks
+
+def kill(at):
+    print(os.listdir(sys.argv[1]))
+    sys.stdout.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+X = [np.ones((20, 6)), np.ones((20, 6))]
+model = NMF(2, init="random", callbacks=[kill])
+model.fit(open_blocks(X, scratch=sys.argv[1]))
+"""
+
+
+def test_what_a_killed_fit_left_in_its_scratch_folder_is_deleted_by_the_next(rng, tmp_path):
+    killed = run_python("-c", KILLED_FIT, str(tmp_path), check=False)
+    left = os.listdir(tmp_path)
+    assert len(left) == 1
+    assert repr(left) == killed.stdout.strip()
+    model = NMF(2, max_iter=2, tol=0)
+    model.fit(open_blocks([rng.random((20, 6))], scratch=tmp_path))
+    assert left[0] not in os.listdir(tmp_path)
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=8), st.integers(0, 3000))

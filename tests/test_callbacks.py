@@ -9,7 +9,7 @@ from problems import paper_lda, random_counts
 from processes import LIMIT, run_python, started_python
 from sklearn.pipeline import make_pipeline
 
-from isotopic import NMF, Free, Simplex, open_blocks
+from isotopic import LDA, NMF, Free, Simplex, open_blocks
 from isotopic.blocks import BlockedCounts, BlockedProblem
 from isotopic.init import random_start
 from isotopic.progress import Pace, show_progress
@@ -165,6 +165,29 @@ def test_the_pace_tells_of_an_end_that_comes_nearer():
     assert text.startswith("at most 4 s left")
     slow, at = Pace(1.0, 100, 0.0), Iteration(1, 1, 60.0, 1.0, 1.0, None)
     assert slow.update(at)[1].startswith("at most 1:39:00 left")
+
+
+def test_a_residual_that_is_not_yet_known_is_not_shown_as_a_number(rng, capsys):
+    pace = Pace(None, 100, 1e-4)
+    for iteration, residual in enumerate([np.inf, np.inf, 0.1], 1):
+        left, _ = pace.update(Iteration(iteration, iteration, 1.0, 5.0, residual, None))
+        assert left == 100 - iteration  # nothing is known of how fast it falls
+    for iteration, residual in enumerate([0.01, 0.001], 4):
+        left, _ = pace.update(Iteration(iteration, iteration, 1.0, 5.0, residual, None))
+    assert left == pytest.approx(1.0)
+    LDA(2, verbose=1, max_iter=30, tol=0, random_state=0).fit(rng.poisson(3.0, (30, 10)))
+    out = capsys.readouterr().out
+    assert "residual not yet known" in out
+    assert "inf" not in out
+
+
+def test_a_fit_goes_on_when_nobody_reads_its_lines(rng, monkeypatch):
+    class Closed(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stdout", Closed())
+    assert NMF(2, verbose=1, max_iter=3, tol=0).fit(rng.random((8, 5))).n_iter_ == 3
 
 
 def test_lines_become_rarer_as_a_fit_goes_on(capsys):

@@ -476,9 +476,39 @@ def test_transform_finds_features_by_name(fitted, counts, tmp_path, capsys):
     error = error_of(
         capsys, "transform", fitted, tmp_path / "nameless.npz", "-o", tmp_path / "v.csv"
     )
-    assert "None of the 4 features is among the 12" in error
+    assert "X has 4 features, but" in error
+    assert "is expecting 12 features" in error
+    frame.iloc[:5, :4].rename(columns=str.upper).to_csv(tmp_path / "other.csv")
+    error = error_of(capsys, "transform", fitted, tmp_path / "other.csv", "-o", tmp_path / "v.csv")
+    assert "None of the 4 features of the data is among the 12 of the fit" in error
     error = error_of(capsys, "transform", fitted, counts, "-o", tmp_path / "w.xls")
     assert ".csv or .parquet" in error
+
+
+def test_options_of_documents_are_refused_for_counts(fitted, counts, documents, tmp_path, capsys):
+    given = ["--ngrams", "1,2", "--keep-case"]
+    for command in (["fit", counts, "-k", 2, "-o", tmp_path / "o"], ["info", counts]):
+        error = error_of(capsys, *command, *given)
+        assert "ngrams, lowercase would have no effect: the format wide holds counts" in error
+    assert not (tmp_path / "o").exists()
+    error = error_of(capsys, "transform", fitted, counts, "-o", tmp_path / "w.csv", *given)
+    assert "ngrams, lowercase would have no effect" in error
+    # How the documents of a fit were split says nothing about files of counts.
+    out = tmp_path / "text"
+    run_json(capsys, "fit", documents, "-k", 2, "-o", out, "--ngrams", "1,2", "--no-report")
+    words = isotopic.read_counts(out).feature_names[:3]
+    pd.DataFrame(np.eye(3, dtype=int), columns=words).to_csv(tmp_path / "new.csv")
+    for limit in ([], ["--memory-limit", "1GB"]):
+        run_json(
+            capsys,
+            "transform",
+            out,
+            tmp_path / "new.csv",
+            "-o",
+            tmp_path / "w.csv",
+            "--force",
+            *limit,
+        )
 
 
 def test_transform_says_how_well_the_fit_knows_new_text(documents, tmp_path, capsys):

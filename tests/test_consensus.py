@@ -84,6 +84,20 @@ def test_a_killed_consensus_goes_on(four_topics, tmp_path):
         consensus(quick(), four_topics, 4, n_runs=2, random_state=0, checkpoint=file / "x" / "y")
 
 
+def test_the_checkpoint_of_a_consensus_sees_every_entry_of_a_setting(four_topics, tmp_path):
+    """As text, a large array is abbreviated, and its middle is left out."""
+    X = sparse.csr_array(sparse.hstack([four_topics] * 12))
+    settings = {"n_components": 3, "n_runs": 2, "random_state": 0, "checkpoint": tmp_path / "runs"}
+    seeds = np.zeros((3, X.shape[1]))
+    assert seeds.size > np.get_printoptions()["threshold"]
+    seeds[0, 0] = 1
+    consensus(quick(seeds=seeds), X, **settings)
+    consensus(quick(seeds=seeds.copy()), X.astype(np.float32), **settings)
+    seeds[1, X.shape[1] // 2] = 1
+    with pytest.raises(ValueError, match="that of another consensus"):
+        consensus(quick(seeds=seeds), X, **settings)
+
+
 @pytest.mark.parametrize("model", [NMF, LDA, GammaPoisson])
 def test_the_model_is_like_any_other(model, four_topics, tmp_path):
     found = consensus(quick(model), four_topics, 4, n_runs=3, random_state=0).model

@@ -163,6 +163,40 @@ def test_samples_of_anndata_are_named_by_a_column(tmp_path):
         read_counts(tmp_path / "x.h5ad", name_column="some")
 
 
+WORD_OPTIONS = {
+    "text_column": "text",
+    "stop_words": None,
+    "ngrams": (1, 2),
+    "token_pattern": r"\w+",
+    "lowercase": False,
+    "keep_html": True,
+    "min_df": 3,
+    "max_df": 0.5,
+    "max_features": 10,
+    "vocabulary": ["cat"],
+    "keep_text": 5,
+}
+
+
+@pytest.mark.parametrize("name", WORD_OPTIONS)
+@pytest.mark.parametrize("format", ["npz", "wide", "long", "mtx"])
+def test_options_of_documents_are_not_ignored_for_counts(tmp_path, name, format):
+    files = {
+        "wide": ("x.csv", "id,cat,dog\na,1,2\nb,3,4\n"),
+        "long": ("x.csv", "sample,feature,count\na,x,1\na,y,3\nb,y,2\n"),
+        "mtx": ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 3\n"),
+    }
+    path = tmp_path / "x.npz"
+    if format == "npz":
+        np.savez(path, np.eye(3))
+    else:
+        path = tmp_path / files[format][0]
+        path.write_text(files[format][1], "utf-8")
+    assert read_counts(path).format == format
+    with pytest.raises(ValueError, match=rf"{name} would have no effect: the format {format} h"):
+        read_counts(path, format=format, **{name: WORD_OPTIONS[name]})
+
+
 def test_a_column_of_names_is_not_ignored(tmp_path):
     np.savez(tmp_path / "x.npz", np.eye(3))
     with pytest.raises(ValueError, match=r"name_column applies only to .*, but this is npz"):

@@ -82,6 +82,28 @@ def order_by_name(
     return order
 
 
+def find_by_name(
+    found: Array | None, expected: Array | None, *, what: str, than: str
+) -> Array | None:
+    """Return where each expected feature is in ``what``, -1 for one that it does not have.
+
+    For data that may lack some features, and may have others, which are left out. As in
+    :func:`order_by_name`, ``None`` means that there is nothing to do.
+    """
+    if found is None or expected is None or np.array_equal(found, expected):
+        return None
+    places = _places_of(found, "feature name", what)
+    _places_of(expected, "feature name", than)
+    order = np.array([places.get(name, -1) for name in expected.tolist()], dtype=np.intp)
+    if not np.any(order >= 0):
+        raise ValueError(
+            f"None of the {len(found):,} features of {what} is among the {len(expected):,} of "
+            f"{than}, such as {expected[0]!r:.50}. Are the rows samples, and do the columns have "
+            "names?"
+        )
+    return order
+
+
 def is_same_order(found: Array | None, expected: Array | None) -> bool:
     """Return whether there is nothing to align: equal names, or one side has none."""
     return found is None or expected is None or np.array_equal(found, expected)
@@ -141,17 +163,22 @@ def _is_number(name: Any, number: int) -> bool:
 
 def _places(found: Array, expected: Array, kind: str, what: str) -> Array:
     """Return where each expected name is found."""
-    places: dict[Any, int] = {}
-    for names in (expected, found):
-        places = {}
-        for place, name in enumerate(names.tolist()):
-            if name in places:
-                raise ValueError(
-                    f"Cannot align {what} by name: the {kind} {name!r:.100} occurs more than once. "
-                    "Make the names unique, or give data without names, which is taken by position."
-                )
-            places[name] = place
+    _places_of(expected, kind, what)
+    places = _places_of(found, kind, what)
     return np.array([places[name] for name in expected.tolist()], dtype=np.intp)
+
+
+def _places_of(names: Array, kind: str, what: str) -> dict[Any, int]:
+    """Return the place of each name; raise if one occurs twice."""
+    places: dict[Any, int] = {}
+    for place, name in enumerate(names.tolist()):
+        if name in places:
+            raise ValueError(
+                f"Cannot align {what} by name: the {kind} {name!r:.100} occurs more than once. "
+                "Make the names unique, or give data without names, which is taken by position."
+            )
+        places[name] = place
+    return places
 
 
 def _mismatch(unknown: set[Any], missing: set[Any], what: str, than: str | None, kind: str) -> str:

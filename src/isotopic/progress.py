@@ -91,10 +91,11 @@ class Pace:
         """
         if at.iteration == 1:  # the first one, or another start
             self._residuals = []
-        self._residuals.append(at.residual)
+        if math.isfinite(at.residual):
+            self._residuals.append(at.residual)
         left = float(self.max_iter - at.iteration)
         half = len(self._residuals) // 2
-        first, last = self._residuals[half], at.residual
+        first, last = self._residuals[half] if self._residuals else 0.0, at.residual
         if self.tol > 0 and 0 < last < first:
             rate = math.log(first / last) / (len(self._residuals) - 1 - half)
             left = min(left, max(0.0, math.log(last / self.tol) / rate))
@@ -106,12 +107,17 @@ class Pace:
         return left, text
 
 
+def _format_residual(at: Iteration[Any]) -> str:
+    """Return the residual; it is not known before hyperparameters begin to be learned."""
+    return f"{at.residual:.1e}" if math.isfinite(at.residual) else "not yet known"
+
+
 class _Lines:
     """Print lines."""
 
     def __init__(self, every: int | None, pace: Pace, file: TextIO | None) -> None:
         self.every, self.pace, self.file = every, pace, file
-        self.printed = time.monotonic()
+        self.printed, self.is_heard = time.monotonic(), True
 
     def __call__(self, at: Iteration[Any]) -> None:
         _, pace = self.pace.update(at)
@@ -122,12 +128,18 @@ class _Lines:
             is_due = at.iteration % self.every == 0
         if is_due:
             self.printed = time.monotonic()
-            print(
+            self._print(
                 f"iteration {at.iteration:5d}  passes {at.passes:5d}  {at.seconds:8.2f} s  "
-                f"objective {at.objective:.8g}  residual {at.residual:.2e}  {pace}",
-                file=self.file,
-                flush=True,
+                f"objective {at.objective:.8g}  residual {_format_residual(at)}  {pace}"
             )
+
+    def _print(self, text: str) -> None:
+        """Print a line. If the reader of a pipe has gone, the fit goes on without lines."""
+        if self.is_heard:
+            try:
+                print(text, file=self.file, flush=True)
+            except BrokenPipeError:
+                self.is_heard = False
 
     def show_block(self, done: int, n_blocks: int) -> None:
         """Print nothing: lines are for iterations only."""
@@ -147,7 +159,7 @@ class _Live:
         left, pace = self.pace.update(at)
         self.bar = ("#" * round(_BAR * at.iteration / (at.iteration + left))).ljust(_BAR)
         self.iteration = f"iteration {at.iteration}"
-        self.found = f"residual {at.residual:.1e}, objective {at.objective:.6g}"
+        self.found = f"residual {_format_residual(at)}, objective {at.objective:.6g}"
         self._show(pace)
 
     def show_block(self, done: int, n_blocks: int) -> None:

@@ -3,12 +3,14 @@
 import os
 import tempfile
 import weakref
+from contextlib import ExitStack
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.atomic import scratch_folder
 from isotopic.blocks.counts import BlockedCounts
 from isotopic.blocks.engine import MIN_CONCURRENT, LocalEngine
 from isotopic.blocks.row_store import FolderStore, MemoryStore, Store
@@ -81,9 +83,12 @@ class Memory:
         self.n_sampled = _n_sampled(X, n_components, cache)
         self.store: Store = MemoryStore()
         if on_disk or X.engine.shared:
-            folder = FolderStore(tempfile.mkdtemp(prefix="isotopic-", dir=X.blocks.scratch))
+            made = ExitStack()  # a folder that the next process deletes if this one is killed
+            parent = X.blocks.scratch or tempfile.gettempdir()
+            folder = FolderStore(os.fspath(made.enter_context(scratch_folder(parent))))
+            made.callback(folder.close)
             self.store = folder
-            weakref.finalize(self, folder.close)
+            weakref.finalize(self, made.close)
             X.engine.check_sees(folder.folder)
 
     def new_weights(self, name: str, shape: tuple[int, ...], dtype: Any) -> Array:

@@ -1,10 +1,9 @@
 """Finding row blocks in what a user has: paths, matrices, open files, Dask collections."""
 
 import os
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array
+from isotopic.atomic import scratch_folder
 from isotopic.blocks.block import (
     Block,
     BlockError,
@@ -283,16 +283,12 @@ def cut(source: Source, options: BlockOptions) -> Sequence[Block]:
 
 def _write_by_rows(source: Source, scratch: str) -> Source:
     """Write a source to a folder of CSR arrays, which is deleted with the source that reads it."""
-    folder = tempfile.mkdtemp(prefix="rows-", dir=scratch)
-    with errors_naming_block(source.name):
-        try:
-            source.write_arrays(Path(folder))
-            written = open_csr_folder(Path(folder), Options())
-            written = named(written, source.sample_names(), source.feature_names())
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-    weakref.finalize(written, shutil.rmtree, folder, ignore_errors=True)
+    with ExitStack() as stack, errors_naming_block(source.name):
+        folder = stack.enter_context(scratch_folder(scratch))
+        source.write_arrays(folder)
+        written = open_csr_folder(folder, Options())
+        written = named(written, source.sample_names(), source.feature_names())
+        weakref.finalize(written, stack.pop_all().close)
     return written
 
 

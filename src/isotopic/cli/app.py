@@ -65,6 +65,8 @@ def run(argv: Sequence[str] | None) -> int:
         what = f"{type(error).__name__}: {error}"
         advice = f"Set {_DEBUG}=1 to see the traceback, and please report it."
         return _fail(f"Unexpected error ({what}). {advice}", 2, arguments)
+    finally:
+        _discard_output()
     return code
 
 
@@ -115,6 +117,11 @@ def _fail(message: str, code: int, arguments: Sequence[str]) -> int:
 
 
 def _discard_output() -> None:
-    """Redirect stdout to the null device, so that Python can flush it when it ends."""
-    with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    """Redirect what cannot be written to the null device: Python flushes it when it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), stream.fileno())

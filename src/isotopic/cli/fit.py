@@ -98,10 +98,10 @@ def fit(given: Namespace) -> int:
     known_topics = constraints.read_constraints(given)
     checkpoint: Path = given.checkpoint or output / CHECKPOINT
     start = time.perf_counter()
-    keep_text = _TEXT_KEPT if limit is None else 0  # only for the report
+    of_documents = {"keep_text": _TEXT_KEPT} if limit is None else {}  # only for the report
     with (
         output_folder(output, FILES, given.force),
-        reading.open_data(data, settings | {"keep_text": keep_text}, limit, output) as (X, counts),
+        reading.open_data(data, settings, of_documents, limit, output) as (X, counts),
     ):
         seconds = {"reading": time.perf_counter() - start}
         if reading.describe_data(counts)["nonzeros"] == 0:

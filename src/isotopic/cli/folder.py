@@ -156,8 +156,19 @@ def write_fit(
     return manifest
 
 
-def write_fit_report(fit: StoredFit, path: Path, *, title: str | None = None) -> None:
-    """Write the HTML report of a fit."""
+@contextmanager
+def claimed_fit(folder: Path) -> Iterator[None]:
+    """Claim the folder of a fit, to which a file is added, until the end of the block."""
+    with ExitStack() as stack:
+        with library_errors_as_messages():
+            stack.enter_context(claimed_folder(folder, list(FILES)))
+        yield
+
+
+def write_fit_report(
+    fit: StoredFit, path: Path, *, title: str | None = None, overwrite: bool = True
+) -> None:
+    """Write the HTML report of a fit; without ``overwrite`` only if there is no such file."""
     if isinstance(fit.data, LargeData):
         raise InputError(
             "The report needs the counts, and the folder of this fit has none, because the data "
@@ -172,7 +183,7 @@ def write_fit_report(fit: StoredFit, path: Path, *, title: str | None = None) ->
             sample_names=fit.data.sample_names,
             documents=fit.data.documents,
             title=title,
-            overwrite=True,  # the command has checked that it may
+            overwrite=overwrite,
         )
 
 

@@ -398,15 +398,13 @@ def reading_settings(given: Namespace) -> dict[str, Any]:
 _SPLITTING = ("stop_words", "ngrams", "token_pattern", "lowercase", "keep_html")
 
 
-def settings_for_new_data(given: Namespace, fit_facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``read_counts`` for new data.
+def document_settings(settings: dict[str, Any], fit_facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``read_counts`` for new data that apply to documents only.
 
-    Documents are split as in the fit, unless options say otherwise. ``fit_facts`` is the manifest
-    of the fit.
+    They are split as in the fit, unless the ``settings`` that were given say otherwise.
+    ``fit_facts`` is the manifest of the fit.
     """
-    settings, defaults = reading_settings(given), Options()
-    of_fit = fit_facts["data"].get("reading")
-    for name in _SPLITTING if isinstance(of_fit, dict) else ():
-        if settings[name] == getattr(defaults, name):
-            settings[name] = of_fit.get(name, settings[name])
-    return settings
+    of_fit, defaults = fit_facts["data"].get("reading"), Options()
+    known = of_fit if isinstance(of_fit, dict) else {}
+    not_given = [name for name in _SPLITTING if settings[name] == getattr(defaults, name)]
+    return {name: known[name] for name in not_given if name in known}

@@ -9,7 +9,7 @@ import sys
 import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from isotopic.terminal import LiveLine, can_show_live_lines
@@ -86,8 +86,12 @@ def print_result(facts: dict[str, Any], line: str, *, json_: bool) -> None:
 
 
 def print_message(line: str) -> None:
-    """Print a line for the user on stderr; stdout is left to results."""
-    print(printable(line), file=sys.stderr, flush=True)
+    """Print a line for the user on stderr; stdout is left to results.
+
+    If the reader of a pipe has gone, a command goes on: its files are what matters.
+    """
+    with suppress(BrokenPipeError):
+        print(printable(line), file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from isotopic.arrays import Array
 from isotopic.atomic import scratch_folder
 from isotopic.blocks import open_blocks
 from isotopic.cli.output import InputError, library_errors_as_messages, waiting
-from isotopic.io import CountData, Options, Source, open_source, read_counts
+from isotopic.io import TEXT_FORMATS, CountData, Options, Source, open_source, read_counts
 from isotopic.io.data import names_of
+from isotopic.io.files import check_encoding
+from isotopic.io.read import errors_naming_file, recognise
 
 # The argument that stands for standard input, and what messages call it.
 STDIN, STDIN_NAME = "-", "standard input"
@@ -28,8 +30,8 @@ def as_file(path: str) -> Iterator[str]:
     if path != STDIN:
         yield path
         return
-    with TemporaryDirectory(prefix="isotopic-") as folder:
-        copy = Path(folder) / STDIN_NAME
+    with scratch_folder(gettempdir()) as folder:
+        copy = folder / STDIN_NAME
         with library_errors_as_messages(), copy.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         try:
@@ -48,10 +50,28 @@ def name_of(path: str) -> str:
     return STDIN_NAME if path == STDIN else path
 
 
-def load_data(path: str, settings: dict[str, Any]) -> CountData:
-    """Return the counts of a file or folder; unreadable data ends the command with a message."""
+def load_data(
+    path: str, settings: dict[str, Any], of_documents: dict[str, Any] | None = None
+) -> CountData:
+    """Return the counts of a file or folder; unreadable data ends the command with a message.
+
+    ``of_documents`` are further settings, which apply only if the data are documents.
+    """
     with as_file(path) as file, library_errors_as_messages(), waiting(f"reading {name_of(path)}"):
-        return read_counts(file, **settings)
+        return read_counts(file, **_all_settings(file, settings, of_documents))
+
+
+def _all_settings(
+    file: str, settings: dict[str, Any], of_documents: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return the settings for reading a file."""
+    if not of_documents:
+        return settings
+    reading = {name: value for name, value in settings.items() if name != "format"}
+    with errors_naming_file(Path(file)):
+        check_encoding(reading["encoding"])
+        format = settings["format"] or recognise(Path(file), Options(**reading))
+    return settings | of_documents if format in TEXT_FORMATS else settings
 
 
 @dataclass(frozen=True)
@@ -86,24 +106,30 @@ def describe_data(data: CountData | LargeData) -> dict[str, Any]:
 
 @contextmanager
 def open_data(
-    path: str, settings: dict[str, Any], limit: str | None, scratch_parent: Path
+    path: str,
+    settings: dict[str, Any],
+    of_documents: dict[str, Any],
+    limit: str | None,
+    scratch_parent: Path,
 ) -> Iterator[tuple[Any, CountData | LargeData]]:
     """Yield the counts, in row blocks if the memory is limited, with their names and facts.
 
-    Row blocks may need a scratch folder, which exists as long as they are used.
+    The settings are those of :func:`load_data`. Row blocks may need a scratch folder, which exists
+    as long as they are used.
     """
     if limit is None:
-        data = load_data(path, settings)
+        data = load_data(path, settings, of_documents)
         yield data.counts, data
         return
-    reading = dict(settings)
-    format = reading.pop("format", None)
     with ExitStack() as stack:
         file = stack.enter_context(as_file(path))
         with library_errors_as_messages():
             scratch = stack.enter_context(scratch_folder(scratch_parent))
         with library_errors_as_messages(), waiting(f"opening {name_of(path)}"):
-            source, format = open_source(file, Options(**reading), format)
+            reading = dict(_all_settings(file, settings, of_documents))
+            source, format = open_source(
+                file, format=reading.pop("format"), options=Options(**reading)
+            )
             names = names_of(source, 1)
             if 0 in source.shape:
                 raise InputError(f"{name_of(path)} has no counts: it is {source.shape}.")

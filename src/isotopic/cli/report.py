@@ -2,11 +2,12 @@
 
 import webbrowser
 from argparse import Namespace
+from contextlib import nullcontext
 from pathlib import Path
 
 from isotopic.cli import options
 from isotopic.cli.command import Option, command
-from isotopic.cli.folder import REPORT, check_free, read_folder, write_fit_report
+from isotopic.cli.folder import REPORT, check_free, claimed_fit, read_folder, write_fit_report
 from isotopic.cli.output import print_message, print_result
 
 _OUTPUT = Option(
@@ -38,7 +39,9 @@ def report(given: Namespace) -> int:
     path = given.folder / REPORT if given.output is None else given.output
     if not (given.open and path.exists() and not given.force and is_default):
         check_free([path], given.force)
-        write_fit_report(read_folder(given.folder), path, title=given.title)
+        with claimed_fit(given.folder) if path.parent == given.folder else nullcontext():
+            fit = read_folder(given.folder)
+            write_fit_report(fit, path, title=given.title, overwrite=given.force)
     facts = {"report": str(path), "bytes": path.stat().st_size}
     print_result(facts, f"Report: {path}", json_=given.json)
     if given.open:

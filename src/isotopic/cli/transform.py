@@ -30,6 +30,7 @@ from isotopic.cli.tables import (
     write_tables,
 )
 from isotopic.io import CountData
+from isotopic.names import find_by_name
 
 _OUTPUT = replace(
     options.OUTPUT_FOLDER,
@@ -67,11 +68,14 @@ def transform(given: Namespace) -> int:
         raise InputError(f"{NEEDS_PYARROW}. Or write a .csv file.")
     fit = read_folder(given.folder)
     fit.model.n_jobs = given.threads
-    settings = options.settings_for_new_data(given, fit.facts)
-    settings["vocabulary"] = list(fit.data.feature_names)
+    settings = options.reading_settings(given)
+    of_documents = options.document_settings(settings, fit.facts)
+    of_documents["vocabulary"] = list(fit.data.feature_names)
     coverage = Coverage()
     with (
-        reading.open_data(given.data, settings, given.memory_limit, output.parent) as (X, new),
+        reading.open_data(
+            given.data, settings, of_documents, given.memory_limit, output.parent
+        ) as (X, new),
         library_errors_as_messages(),
         warnings_as_messages(),
     ):
@@ -152,23 +156,17 @@ def _weight_tables(
 
 def select_known_features(counts: Any, names: Array, known: Array) -> tuple[Any, float]:
     """Return the counts of the known features in their order, and the sum of all other counts."""
-    if np.array_equal(names, known):
+    places = find_by_name(_given(names), _given(known), what="the data", than="the fit")
+    if places is None:
         return counts, 0
-    nameless = [f"x{i}" for i in range(len(names))]
-    if len(names) == len(known) and nameless in (names.tolist(), known.tolist()):
-        return counts, 0
-    places = {name: i for i, name in enumerate(known.tolist())}
-    if len(places) < len(known) or len(set(names.tolist())) < len(names):
-        raise InputError("Features cannot be matched by name: some names occur more than once.")
-    found = [(i, places[name]) for i, name in enumerate(names.tolist()) if name in places]
-    if not found:
-        raise InputError(
-            f"None of the {len(names):,} features is among the {len(known):,} of the fit, such as "
-            f"{known[0]!r:.50}. Does the data have feature names, and are its rows samples?"
-        )
-    ours, theirs = np.array(found).T
+    found = np.flatnonzero(places >= 0)
     chosen = sparse.csr_array(
-        (np.ones(len(found), counts.dtype), (ours, theirs)), shape=(len(names), len(known))
+        (np.ones(len(found), counts.dtype), (places[found], found)), shape=(len(names), len(known))
     )
     aligned = sparse.csr_array(counts @ chosen)
     return aligned, (counts.sum() - aligned.sum()).item()
+
+
+def _given(names: Array) -> Array | None:
+    """Return names, or ``None`` if they are those that stand for no names."""
+    return None if names.tolist() == [f"x{i}" for i in range(len(names))] else names

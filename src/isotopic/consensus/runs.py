@@ -6,9 +6,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from isotopic import archive
 from isotopic.arrays import Array
 from isotopic.consensus.held_out import HeldOut
 from isotopic.containers import NamedMatrix
+from isotopic.estimators.digest import digest
 from isotopic.terminal import LiveLine, can_show_live_lines
 from isotopic.threads import thread_count
 
@@ -87,15 +87,11 @@ class Plan:
 
     def digest(self) -> str:
         """Return a digest of everything that the results depend on."""
-        digest = blake2b(digest_size=16)
         parameters = self.model.get_params(deep=False)
         settings = {name: v for name, v in parameters.items() if name not in _NOT_COMPARED}
-        digest.update(repr((type(self.model).__name__, sorted(settings.items()))).encode())
-        digest.update(repr((self.counts.shape, self.resampling, len(self.splits))).encode())
-        digest.update(str(self.seed).encode())
-        for part, dtype in (("indptr", "<i8"), ("indices", "<i8"), ("data", "<f8")):
-            digest.update(np.ascontiguousarray(getattr(self.counts, part), dtype=dtype).data)
-        return digest.hexdigest()
+        run = [self.resampling, len(self.splits), self.seed]
+        counts = self.counts.astype(np.float64)
+        return digest([type(self.model).__name__, settings, counts, self.feature_names, run])
 
 
 def resample(counts: Any, how: str, rng: np.random.Generator) -> Any:
@@ -222,7 +218,8 @@ def _progress(total: int, verbose: int) -> Iterator[Any]:
         if live is not None:
             live.show(text)
         elif now - printed > _SECONDS_TO_PRINT or done == total:
-            print(text, file=sys.stderr)
+            with suppress(BrokenPipeError):  # if its reader has gone, the fits go on
+                print(text, file=sys.stderr, flush=True)
             printed = now
 
     if live is None:

@@ -38,7 +38,8 @@ def _feed(state: Any, value: Any) -> None:
         table: Any = value
         rows = sparse.csr_array(table, copy=True)
         rows.sum_duplicates()
-        _feed(state, ["sparse", rows.shape, rows.data, rows.indices, rows.indptr])
+        places = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+        _feed(state, ["sparse", rows.shape, rows.data, *places])
     elif isinstance(value, (Sequence, AbstractSet)):
         items = sorted(value, key=digest) if isinstance(value, AbstractSet) else value
         state.update(f"{len(value)} [".encode())

@@ -20,7 +20,7 @@ from isotopic.io.files import (
     head_of,
     open_seekable,
 )
-from isotopic.io.formats import BY_NAME, FORMATS
+from isotopic.io.formats import BY_NAME, FORMATS, TEXT_FORMATS
 from isotopic.io.hdf5 import HDF5_MAGIC, has_annotations, is_zarr
 from isotopic.io.limits import MAX_SIZE
 from isotopic.io.matrix_market import find_10x
@@ -29,6 +29,12 @@ from isotopic.io.source import LoadedSource, Names, Options, Source, named, tran
 from isotopic.io.table_kinds import check_lines, recognise_table
 from isotopic.io.tables import open_table
 from isotopic.io.text import text_files
+
+# Options that apply to documents only.
+_OF_DOCUMENTS = (
+    *("text_column", "stop_words", "ngrams", "token_pattern", "lowercase", "keep_html"),
+    *("min_df", "max_df", "max_features", "vocabulary", "keep_text"),
+)
 
 # Formats of files whose content does not say which it is.
 _BY_SUFFIX = {end: name for name, known in BY_NAME.items() for end in known.suffixes}
@@ -217,6 +223,7 @@ def open_source(
             raise ValueError(
                 f"drop_columns applies only to wide tables, but this is {format}. Leave it out"
             )
+        _check_document_options(format, options)
         source = known.open(file, options)
         if isinstance(source, LoadedSource):
             source = replace(source, path=os.fspath(file))
@@ -226,6 +233,20 @@ def open_source(
             source = transposed(source)
         samples, features = map(_given_names, (options.sample_names, options.feature_names))
         return named(source, samples, features, options.encoding), format
+
+
+def _check_document_options(format: str, options: Options) -> None:
+    """Raise if options that say how words are counted are given for a file of counts."""
+    if format in TEXT_FORMATS:
+        return
+    defaults = Options()
+    given = [name for name in _OF_DOCUMENTS if getattr(options, name) != getattr(defaults, name)]
+    if given:
+        raise ValueError(
+            f"{', '.join(given)} would have no effect: the format {format} holds counts, and this "
+            "applies only to documents, whose words are counted. Leave it out, or if the data are "
+            f"documents, name the format: {', '.join(TEXT_FORMATS)}"
+        )
 
 
 def _given_names(given: Any) -> Names:
