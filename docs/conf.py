@@ -15,15 +15,17 @@ release = version = isotopic.__version__
 extensions = [
     "myst_parser",
     "numpydoc",
+    "home_example",
     "site_links",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
     "sphinx-mathjax-offline",  # pages need no network
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "tutorials/*", "gallery/*", "_extensions/*"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
@@ -38,6 +40,25 @@ autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+# Tutorials and plots are run by the build. One that fails, or warns, fails the build.
+sphinx_gallery_conf = {
+    "examples_dirs": ["tutorials", "gallery"],
+    "gallery_dirs": ["auto/tutorials", "auto/gallery"],
+    "filename_pattern": r"\.py",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "auto/backreferences",
+    "doc_module": ("isotopic",),
+    "reference_url": {"isotopic": None},
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 10_000,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+    "reset_modules": ("matplotlib",),
+}
+
 nitpicky = True
 # No inventory of another project is fetched: a build needs no network.
 nitpick_ignore_regex = [("py:.*", r"(numpy|np|scipy|sklearn|pandas|anndata|dask|matplotlib)\b.*")]
@@ -48,7 +69,9 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_favicon = html_logo = "_static/logo.svg"
 html_theme_options = {
+    "logo": {"text": "isotopic"},
     "navigation_with_keys": False,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],

@@ -32,7 +32,7 @@ LAYERS = [
     {"refit"},
     {"decompose"},
     {"estimators"},
-    {"annotated", "consensus", "convert", "datasets"},
+    {"annotated", "consensus", "convert", "datasets", "interchange"},
     {"bootstrap", "plot", "report"},
     {"verify"},
     {"__init__", "public"},  # the public names

@@ -26,6 +26,7 @@ from isotopic.estimators import (
 )
 from isotopic.fitted import Fitted
 from isotopic.fitted.inference import UnseenFeaturesWarning
+from isotopic.interchange import from_sklearn, pyldavis_arguments, to_sklearn
 from isotopic.io import read_counts
 from isotopic.kernels import Counts, expected_counts
 from isotopic.match import match
@@ -120,6 +121,7 @@ __all__ = [
     "evaluate",
     "expected_counts",
     "fit_anndata",
+    "from_sklearn",
     "gamma_poisson_bound",
     "generalized_kl",
     "generative",
@@ -130,8 +132,10 @@ __all__ = [
     "open_blocks",
     "plot",
     "plsa_log_likelihood",
+    "pyldavis_arguments",
     "read_counts",
     "refit",
     "register",
+    "to_sklearn",
     "verify",
 ]

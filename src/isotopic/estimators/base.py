@@ -32,6 +32,7 @@ from isotopic.estimators.multistart import (
 )
 from isotopic.estimators.parameters import plain_parameter, with_plain_parameters
 from isotopic.estimators.partial_fit import can_partial_fit, learn_samples
+from isotopic.estimators.unknown_parameters import KnownParameters
 from isotopic.fitted import Fitted, inference
 from isotopic.fitted.fitting import Data, Fit
 from isotopic.fitted.value import check_likelihood
@@ -45,6 +46,7 @@ from isotopic.threads import use_threads
 class BaseTopicModel(
     CallbackSupport,  # type: ignore[misc]
     FittedModel,
+    KnownParameters,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]

@@ -33,6 +33,11 @@ from isotopic.table import Table
 from isotopic.threads import use_threads
 
 
+def _view(path: str) -> Any:
+    """Return a property that reads ``path``, without the docstring of ``attrgetter``."""
+    return property(attrgetter(path), doc="")
+
+
 @documented
 class FittedModel:
     """Base of all estimators: what they tell about ``fitted_``."""
@@ -46,18 +51,18 @@ class FittedModel:
 
     # Without a fit these raise AttributeError, so that hasattr works. The class docstring of every
     # estimator describes them.
-    components_: Any = property(attrgetter("fitted_.topics.mean"))
-    components_posterior_: Any = property(attrgetter("fitted_.topics.parameters"))
-    components_posterior_rate_: Any = property(attrgetter("fitted_.topics.rates"))
-    weights_: Any = property(attrgetter("fitted_.weights.mean"))
-    weights_posterior_: Any = property(attrgetter("fitted_.weights.parameters"))
-    weights_posterior_rate_: Any = property(attrgetter("fitted_.weights.rates"))
-    objective_: Any = property(attrgetter("fitted_.objective"))
-    n_iter_: Any = property(attrgetter("fitted_.n_iter"))
-    converged_: Any = property(attrgetter("fitted_.converged"))
-    history_: Any = property(attrgetter("fitted_.history"))
-    sample_totals_: Any = property(attrgetter("fitted_.sample_totals"))
-    n_features_in_: Any = property(attrgetter("fitted_.n_features"))
+    components_: Any = _view("fitted_.topics.mean")
+    components_posterior_: Any = _view("fitted_.topics.parameters")
+    components_posterior_rate_: Any = _view("fitted_.topics.rates")
+    weights_: Any = _view("fitted_.weights.mean")
+    weights_posterior_: Any = _view("fitted_.weights.parameters")
+    weights_posterior_rate_: Any = _view("fitted_.weights.rates")
+    objective_: Any = _view("fitted_.objective")
+    n_iter_: Any = _view("fitted_.n_iter")
+    converged_: Any = _view("fitted_.converged")
+    history_: Any = _view("fitted_.history")
+    sample_totals_: Any = _view("fitted_.sample_totals")
+    n_features_in_: Any = _view("fitted_.n_features")
 
     @property
     def feature_names_in_(self) -> Array:

@@ -1,0 +1,99 @@
+"""
+Mutational signatures
+=====================
+
+This tutorial is for people with a catalogue of mutations: tumours and 96 types. In ten minutes you extract signatures, compare them with a
+file of known ones, find which signatures each tumour has, and say how certain that is.
+
+The data here is drawn: 60 tumours with four signatures, of which three are in our "known" file and one is new. For your own data, start
+with ``read_counts("catalogue.csv")``. It reads tables with the types in rows or columns, and SigProfiler's ``.SBS96.all`` files.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from isotopic import NMF, bootstrap, consensus, decompose, plot, refit
+
+types = [f"{left}[{change}]{right}" for change in ("C>A", "C>G", "C>T", "T>A", "T>C", "T>G")
+         for left in "ACGT" for right in "ACGT"]  # fmt: skip
+rng = np.random.default_rng(1)
+known = pd.DataFrame(
+    rng.dirichlet(np.full(96, 0.15), size=8).T, index=pd.Index(types, name="Type"),
+    columns=[f"Known{i}" for i in range(1, 9)],
+)  # fmt: skip
+folder = Path(tempfile.mkdtemp())
+known.to_csv(folder / "known.tsv", sep="\t")  # the layout of the files that COSMIC publishes
+
+truth = np.vstack(
+    [known[["Known1", "Known4", "Known6"]].T, rng.dirichlet(np.full(96, 0.15), size=1)]
+)
+exposures = rng.gamma(0.6, 800.0, size=(60, 4))
+exposures[rng.random((60, 4)) < 0.4] = 0
+catalogue = pd.DataFrame(
+    rng.poisson(exposures @ truth), columns=types, index=[f"tumour{i}" for i in range(60)]
+)
+catalogue.iloc[:3, :5]
+
+# %%
+# Extract
+# -------
+# How many signatures are there? ``consensus`` fits each number several times, to catalogues that are drawn again from the counts, and
+# keeps what the fits agree on. Use at least 20 runs for a paper, 100 are better.
+
+found = consensus(NMF(tol=1e-3), catalogue, range(2, 7), n_runs=8, random_state=0)
+print(found.reason)
+ax = plot.selection(found)
+
+# %%
+model = found.model
+ax = plot.spectra(model)
+
+# %%
+# Compare with known signatures
+# -----------------------------
+# ``decompose`` says for each signature whether it is in a reference file, a mix of a few of its signatures, or new. Give it the file
+# that you have downloaded from COSMIC. Mutation types are matched by name.
+
+decompose(model, folder / "known.tsv")
+
+# %%
+# Which signatures does each tumour have?
+# ---------------------------------------
+# ``refit`` explains each tumour by a few known signatures. All other weights are exactly zero. Here we add the new signature to the
+# known ones, as one would in practice.
+
+table = decompose(model, folder / "known.tsv").table
+new = [k for k, verdict in enumerate(table["verdict"]) if verdict == "new"]
+reference = known.assign(**{f"New{k}": model.components_[k] for k in new})
+assigned = refit(catalogue, reference)
+pd.DataFrame(assigned.table).head(6).round(2)
+
+# %%
+# A row for each tumour says how well it is explained. A low cosine means that something is missing from the reference.
+
+pd.DataFrame(assigned.samples).head(3).round(3)
+
+# %%
+# How certain is it?
+# ------------------
+# The table above has an interval for each weight, given the signatures. ``bootstrap`` gives intervals for the signatures themselves: it draws the
+# catalogue again from the model, fits it again, and measures how far the result moves.
+
+intervals = bootstrap(model, catalogue, n_resamples=30, random_state=0)
+signature = intervals["components"]
+largest = np.argsort(-signature.estimate[0])[:5]
+pd.DataFrame(
+    {
+        "type": np.array(types)[largest],
+        "estimate": signature.estimate[0, largest],
+        "lower": signature.lower[0, largest],
+        "upper": signature.upper[0, largest],
+    }
+).round(4)
+
+# %%
+# Where to go on: :doc:`/signatures` has the options of ``refit`` (hypermutated tumours, exome opportunities), :doc:`/consensus` those of the
+# extraction, :doc:`/uncertainty` says how often such intervals cover the truth.
