@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from isotopic import LDA, NMF, TopicModel, datasets, evaluate, plot
+from isotopic import LDA, NMF, TopicModel, datasets, evaluate, plot, refit
 from isotopic.consensus import cluster_components
 from isotopic.plot.labels import move_apart
-from isotopic.plot.spectra import SBS_COLOURS
+from isotopic.plot.mutation_types import DBS_COLOURS, ID_CLASSES, ID_GROUPS, SBS_COLOURS, STRANDS
 from isotopic.plot.structure import sample_order
 from isotopic.plot.style import text_on
 from isotopic.plot.text import readable
@@ -296,9 +296,14 @@ def test_spectra_are_96_bars_by_class_and_context(rng, ax):
 @pytest.mark.parametrize(
     ("names", "classes"),
     [
-        (["AC>CA", "TT>GG", "AC>CG"], ["AC>", "TT>"]),
-        (["1:Del:C:0", "2:Ins:R:1", "1:Del:C:1"], ["1:Del:C", "2:Ins:R"]),
+        (["AC>CA", "TT>GG", "AC>CG"], ["AC>NN", "TT>NN"]),
+        (
+            ["1:Del:C:0", "2:Ins:R:1", "1:Del:C:1"],
+            ["C", "2", "deletion of 1 bp", "longer insertion at repeats"],
+        ),
         (["what", "ever", "else"], []),
+        (["AC>CA", "ever", "else"], []),
+        (["AA>CC", "TT>GG", "GG>AA"], []),
     ],
 )
 def test_other_spectra_are_grouped_if_they_have_classes(names, classes, ax):
@@ -307,6 +312,92 @@ def test_other_spectra_are_grouped_if_they_have_classes(names, classes, ax):
     expected = [0.2, 0.3, 0.5] if classes else [0.2, 0.5, 0.3]
     np.testing.assert_allclose(heights, np.array(expected) / 0.5)
     assert texts(ax)[1:] == classes
+
+
+def indels():
+    """Return the 83 types of indels."""
+    ones = [f"1:{c}:{b}:{n}" for c in ("Del", "Ins") for b in "CT" for n in range(6)]
+    repeats = [f"{s}:{c}:R:{n}" for c in ("Del", "Ins") for s in range(2, 6) for n in range(6)]
+    return [
+        *ones,
+        *repeats,
+        *(f"{s}:Del:M:{n}" for s in range(2, 6) for n in range(1, s + (s == 5))),
+    ]
+
+
+def bar_colours(ax, n):
+    return [mpl.colors.to_hex(bar.get_facecolor()).upper() for bar in ax.patches[:n]]
+
+
+@pytest.mark.parametrize("strands", ["TU", "TUN", "TUBN"])
+def test_substitutions_with_strands_are_side_by_side(rng, ax, strands):
+    types = [f"{strand}:{name}" for strand in strands for name in SBS]
+    order = rng.permutation(len(types))
+    topic = rng.dirichlet(np.ones(len(types)))
+    plot.spectra([topic], feature_names=np.array(types)[order], ax=ax)
+    by_class = sorted(SBS, key=lambda s: (s[2:5], s[0], s[6]))
+    expected = [f"{strand}:{name}" for name in by_class for strand in "TUBN" if strand in strands]
+    drawn = [bar.get_height() for bar in ax.patches[: len(types)]]
+    where = [list(order).index(types.index(name)) for name in expected]
+    np.testing.assert_allclose(drawn, topic[where] / topic.max())
+    assert bar_colours(ax, len(types)) == [STRANDS[name[0]][1] for name in expected]
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == [STRANDS[strand][0] for strand in "TUBN" if strand in strands]
+    assert texts(ax)[1:] == list(SBS_COLOURS)
+
+
+def test_indels_have_their_83_types_in_order(rng, ax):
+    types = indels()
+    assert len(types) == 83
+    order = rng.permutation(83)
+    topic = rng.dirichlet(np.ones(83))
+    plot.spectra([topic[order]], feature_names=np.array(types)[order], ax=ax)
+    drawn = [bar.get_height() for bar in ax.patches[:83]]
+    np.testing.assert_allclose(drawn, topic / topic.max())
+    assert bar_colours(ax, 83) == [ID_CLASSES[name[:7]][1] for name in types]
+    below = labels(ax.xaxis)
+    assert below[:6] == ["1", "2", "3", "4", "5", "6+"]  # deletions of C
+    assert below[12:18] == ["0", "1", "2", "3", "4", "5+"]  # insertions of C
+    assert below[72:] == ["1", "1", "2", "1", "2", "3", "1", "2", "3", "4", "5+"]
+    assert texts(ax)[1:] == [*(title for title, _ in ID_CLASSES.values()), *ID_GROUPS.values()]
+
+
+def test_doublets_have_the_colours_of_their_ten_classes(rng, ax):
+    types = [f"{kind[:2]}>{b}" for kind in DBS_COLOURS for b in ("AA", "GT")]
+    order = rng.permutation(20)
+    plot.spectra([rng.random(20)], feature_names=np.array(types)[order], ax=ax)
+    assert bar_colours(ax, 20) == [DBS_COLOURS[f"{name[:2]}>NN"] for name in types]
+    assert labels(ax.xaxis) == ["AA", "GT"] * 10
+
+
+def test_rows_of_a_frame_have_the_names_of_their_signatures(rng, ax):
+    frame = pd.DataFrame(rng.dirichlet(np.ones(96), 2), ["SBS1", "SBS5"], SBS)
+    plot.spectra(frame, ax=ax)
+    assert texts(ax)[:2] == ["SBS1", "SBS5"]
+
+
+def test_exposures_are_stacked_counts_of_the_largest_samples(rng, ax):
+    counts = rng.gamma(0.5, 100, (30, 6)) * [3, 2, 1, 1, 0.5, 0]
+    frame = pd.DataFrame(counts, [f"tumour {i}" for i in range(30)], [f"S{k}" for k in range(6)])
+    plot.exposures(frame, n=8, n_topics=3, ax=ax)
+    largest = np.argsort(-counts.sum(axis=1))[:8]
+    assert labels(ax.xaxis) == [f"tumour {i}" for i in largest]
+    bars = np.array([bar.get_height() for bar in ax.patches]).reshape(4, 8)
+    tops = np.array([bar.get_y() + bar.get_height() for bar in ax.patches]).reshape(4, 8)
+    np.testing.assert_allclose(tops[-1], counts[largest].sum(axis=1))
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend[-1] == "other topics"
+    for row, name in zip(bars, legend[:-1], strict=False):
+        np.testing.assert_allclose(row, frame.loc[frame.index[largest], name])
+
+
+def test_exposures_of_a_refit_have_the_names_of_the_reference(ax):
+    reference = pd.DataFrame([[6, 3, 1, 0], [0, 0, 5, 5]], ["A", "B"], list("wxyz"))
+    X = pd.DataFrame([[60, 30, 10, 0], [0, 0, 7, 9], [0, 0, 0, 0]], ["u", "v", "w"], list("wxyz"))
+    plot.exposures(refit(X, reference), relative=True, ax=ax)
+    assert labels(ax.xaxis) == ["u", "v", "w"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["A", "B"]
+    assert [bar.get_height() for bar in ax.patches] == [1, 0, 0, 0, 1, 0]
 
 
 def test_image_parts_are_the_topics(rng, ax):
@@ -353,6 +444,7 @@ def every_plot(model, X, names, ax):
         "selection": lambda: plot.selection(table, ax=ax),
         "consensus": lambda: plot.consensus(clusters, names=topics, ax=ax),
         "spectra": lambda: plot.spectra(model, feature_names=terms, names=topics, ax=ax),
+        "exposures": lambda: plot.exposures(model, names=topics, ax=ax),
         "image_parts": lambda: plot.image_parts(model, (6, 10), ax=ax),
         "sparsity_path": lambda: plot.sparsity_path({1.0: model, 2.0: model}, ax=ax),
         "volcano": lambda: plot.volcano(found, 0, feature_names=terms, ax=ax),

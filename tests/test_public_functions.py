@@ -194,6 +194,7 @@ OTHERS = {
     "evaluate.prevalence": "a model",
     "plot.consensus": "the result of consensus",
     "plot.convergence": "models",
+    "plot.exposures": "a refit, a model, or weights",
     "plot.palette": "a number",
     "plot.selection": "a table of scores",
     "plot.sparsity_path": "models",

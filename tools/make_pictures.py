@@ -15,7 +15,8 @@ from PIL import Image
 from scipy import sparse
 from sklearn.datasets import load_digits
 
-from isotopic import LDA, NMF, datasets, evaluate, plot
+from isotopic import LDA, NMF, datasets, evaluate, plot, refit
+from isotopic.containers import NamedMatrix
 
 mpl.use("Agg")
 ROOT = Path(__file__).parent.parent
@@ -95,6 +96,9 @@ def tumours() -> None:
     model = NMF(8, tol=1e-3, random_state=1).fit(X)
     strongest = np.argsort(-evaluate.exclusivity(model))[:4]
     save(plot.spectra(model, topics=np.sort(strongest), feature_names=types[:96]), "spectra")
+    reference = DATA / "pcawg_sbs96" / "reference_signatures.csv"
+    found = refit(NamedMatrix(X[::40], np.array(types[:96], dtype=object)), reference)
+    save(plot.exposures(found, n=40, relative=True), "exposures")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ font does not have.
 
 from isotopic.plot.clustergram import consensus
 from isotopic.plot.curves import convergence, selection, sparsity_path
+from isotopic.plot.exposures import exposures
 from isotopic.plot.parts import image_parts
 from isotopic.plot.spectra import spectra
 from isotopic.plot.structure import structure
@@ -18,6 +19,7 @@ from isotopic.plot.volcano import volcano
 __all__ = [
     "consensus",
     "convergence",
+    "exposures",
     "heatmap",
     "image_parts",
     "palette",

@@ -1,28 +1,18 @@
 """Mutational signatures in the style of COSMIC."""
 
-import re
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array
-from isotopic.evaluate.topics import topics_of
+from isotopic.evaluate.topics import named_topics, topics_of
 from isotopic.plot.given import chosen_topics
-from isotopic.plot.style import FAINT, INK, Axes, axes, palette, text_on
+from isotopic.plot.mutation_types import Bar, arrange, strands_of
+from isotopic.plot.style import FAINT, INK, PAPER, Axes, axes, palette, text_on
 from isotopic.plot.text import names_of_features, readable, topic_names
 
-# COSMIC's colours of the six classes of substitutions.
-SBS_COLOURS = {
-    "C>A": "#03BCEE",
-    "C>G": "#010101",
-    "C>T": "#E32926",
-    "T>A": "#CAC9C9",
-    "T>C": "#A1CE63",
-    "T>G": "#EBC6C4",
-}
-_SBS = re.compile(r"([ACGT])\[([CT]>[ACGT])\]([ACGT])")
-_CLASS = re.compile(r"[ACGT]{2}>|\d+:(?:Del|Ins):[CTRM]")  # doublets (DBS), indels (ID)
 _GAP = 0.35  # between signatures, relative to the height of one
+_MOST_LABELLED = 100
 
 
 def spectra(
@@ -33,11 +23,12 @@ def spectra(
     names: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw each topic as a spectrum of mutation types, coloured by class.
+    """Draw each topic as a spectrum of mutation types, in the order and colours of COSMIC.
 
-    The 96 single-base substitutions, named like ``A[C>A]A``, are ordered by class and context, and
-    have the usual colours. Doublets (``AC>CA``) and indels (``1:Del:C:0``) are also coloured by
-    class; other features keep their order.
+    Substitutions (SBS96, such as ``A[C>A]A``) are ordered by class and context; with strands
+    (SBS192 and SBS288, such as ``T:A[C>A]A``), those of a context are next to each other and
+    coloured by strand. Doublets (DBS78, such as ``AC>CA``) and indels (ID83, such as
+    ``1:Del:C:0``) have their classes. Other features keep their order.
 
     Parameters
     ----------
@@ -48,7 +39,7 @@ def spectra(
     feature_names : array-like of str of shape (n_features,) or None, default=None
         The mutation types.
     names : list of str or None, default=None
-        Names of the signatures.
+        Names of the signatures; by default those of the rows of a frame, else their numbers.
     ax : matplotlib Axes or None, default=None
 
     Returns
@@ -58,66 +49,88 @@ def spectra(
     """
     shares = topics_of(model)
     types = [str(name) for name in names_of_features(model, feature_names)]
-    chosen, name = chosen_topics(topics, len(shares)), topic_names(names, len(shares))
-    order, classes, labels = _order_types(types)
-    kinds = list(dict.fromkeys(classes))
-    colour = (
-        SBS_COLOURS
-        if set(kinds) <= set(SBS_COLOURS)
-        else dict(zip(kinds, palette(len(kinds)), strict=True))
-    )
-    n = len(order)
-    ax = axes(ax, max(6.0, 0.105 * n + 1), 0.95 * len(chosen) + 1.1)
+    given = _row_names(model) if names is None else names
+    chosen, name = chosen_topics(topics, len(shares)), topic_names(given, len(shares))
+    bars = arrange(types, palette(1)[0])
+    order, n = [bar.feature for bar in bars], len(bars)
+    ax = axes(ax, min(max(6.0, 0.105 * n + 1), 16.0), 0.95 * len(chosen) + 1.1)
     ticks = []
     for row, topic in enumerate(chosen):
         heights, floor = shares[topic, order], -row * (1 + _GAP)
         top = heights.max()
-        ax.bar(np.arange(n), heights / top, 0.75, floor, color=[colour[c] for c in classes])
+        ax.bar(np.arange(n), heights / top, 0.75, floor, color=[bar.colour for bar in bars])
         ax.hlines(floor, -0.7, n - 0.3, color=FAINT, linewidth=0.7)
-        ax.text(n - 0.6, floor + 0.97, name[topic], ha="right", va="top", weight="bold", color=INK)
+        ax.text(
+            n - 0.6,
+            floor + 0.97,
+            name[topic],
+            ha="right",
+            va="top",
+            weight="bold",
+            color=INK,
+            bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
+        )
         ticks += [(floor, "0"), (floor + 1, f"{top:.1%}")]
-    _draw_classes(ax, classes, colour)
+    _draw_classes(ax, bars)
     bottom = -(len(chosen) - 1) * (1 + _GAP)
-    ax.set(xlim=(-0.8, n - 0.2), ylim=(bottom - 0.05, 1.45))
+    has_groups = any(bar.group for bar in bars)
+    ax.set(xlim=(-0.8, n - 0.2), ylim=(bottom - 0.05, 1.7 if has_groups else 1.45))
     ax.set_yticks(*map(list, zip(*ticks, strict=True)))
-    shown = np.arange(n) if n <= 100 else np.empty(0, int)
-    ax.set_xticks(shown, [readable(labels[i], 14) for i in shown])
-    ax.tick_params(axis="x", rotation=90, length=0, labelsize=5.5, pad=1)
+    shown = np.arange(n) if n <= _MOST_LABELLED else np.empty(0, int)
+    ax.set_xticks(shown, [readable(bars[i].label, 14) for i in shown])
+    short = all(bar.label[:1].isdigit() and len(bar.label) <= 2 for bar in bars)  # 1, 2, 6+
+    ax.tick_params(axis="x", rotation=0 if short else 90, length=0, labelsize=5.5, pad=1)
     ax.tick_params(axis="y", color=FAINT, labelsize="x-small")
     ax.spines[:].set_visible(False)
+    _draw_strands(ax, strands_of(types))
     return ax
 
 
-def _order_types(types: list[str]) -> tuple[Array, list[str], list[str]]:
-    """Return the order of the bars, and the class and the label of each."""
-    parts = [_SBS.fullmatch(name) for name in types]
-    if all(parts):
-        keys = [(part[2], part[1], part[3]) for part in parts if part]
-        order = sorted(range(len(types)), key=keys.__getitem__)
-        labels = [f"{keys[i][1]}{keys[i][0][0]}{keys[i][2]}" for i in order]
-        return np.array(order), [keys[i][0] for i in order], labels
-    found = [_CLASS.match(name) for name in types]
-    classes = [match[0] if match else "" for match in found]
-    first = {kind: i for i, kind in reversed(list(enumerate(classes)))}
-    order = sorted(range(len(types)), key=lambda i: first[classes[i]])
-    return np.array(order), [classes[i] for i in order], [types[i] for i in order]
+def _row_names(model: Any) -> Any:
+    """Return the names of the rows of a frame of topics; None for models and arrays."""
+    return None if hasattr(model, "get_params") else named_topics(model).sample_names
 
 
-def _draw_classes(ax: Axes, classes: list[str], colour: dict[str, str]) -> None:
-    """Draw the names of the classes above the first row."""
-    for kind in dict.fromkeys(classes):
+def _draw_classes(ax: Axes, bars: list[Bar]) -> None:
+    """Draw the classes above the first row, and the groups of classes above them."""
+    at = 0
+    for kind, several in groupby(bars, key=lambda bar: bar.kind):
+        members = list(several)
+        left, width = at - 0.45, len(members) - 0.1
+        at += len(members)
         if not kind:
             continue
-        places = [i for i, other in enumerate(classes) if other == kind]
-        left, width = places[0] - 0.45, len(places) - 0.1
-        ax.barh(1.28, width, 0.2, left, color=colour[kind])
+        first = members[0]
+        ax.barh(1.28, width, 0.2, left, color=first.strip)
         ax.text(
             left + width / 2,
             1.275,
-            kind,
+            first.title,
             ha="center",
             va="center",
-            fontsize="small" if width > 3 * len(kind) / 2 else 4.5,
+            fontsize="small" if width > len(first.title) else 4.5,
             weight="bold",
-            color=text_on(colour[kind]),
+            color=text_on(first.strip),
         )
+    at = 0
+    for group, several in groupby(bars, key=lambda bar: bar.group):
+        size = len(list(several))
+        if group:
+            middle = at + (size - 1) / 2
+            ax.text(middle, 1.52, group, ha="center", va="center", fontsize="x-small", color=INK)
+        at += size
+
+
+def _draw_strands(ax: Axes, strands: dict[str, str]) -> None:
+    """Draw the legend of the strands below the bars."""
+    if not strands:
+        return
+    handles = [ax.bar(0, 0, color=colour, label=name) for name, colour in strands.items()]
+    ax.legend(
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.02),
+        ncols=len(handles),
+        frameon=False,
+        fontsize="x-small",
+    )
