@@ -24,7 +24,7 @@ from isotopic import (
     match,
 )
 from isotopic.evaluate import completion_perplexity
-from isotopic.kernels import log_sums, squared_counts
+from isotopic.kernels import mean_posterior, squared_counts
 from isotopic.priors import (
     ESTIMATES,
     CollapsedDirichlet,
@@ -141,14 +141,29 @@ def test_squared_counts_of_factors_of_any_scale(rng):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_log_sums(rng, order):
-    values, exponents = (np.asarray(rng.random((7, 5)), order=order) for _ in range(2))
-    exponents[2, 3] = 0
-    expected = (exponents * np.log(values)).sum(axis=1 if order == "C" else 0)
-    kept = values.copy(), exponents.copy()
-    np.testing.assert_allclose(log_sums(values, exponents), expected, rtol=1e-13)
-    np.testing.assert_array_equal(values, kept[0])
-    np.testing.assert_array_equal(exponents, kept[1])
+@pytest.mark.parametrize("prior_shape", [(1, 1), (1, 33), (40, 1), (40, 33)])
+@pytest.mark.parametrize("has_own", [False, True])
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-13), (np.float32, 1e-6)])
+def test_mean_posterior(rng, order, prior_shape, has_own, dtype, rtol):
+    counts, own = (np.asarray(rng.random((40, 33)), dtype, order=order) for _ in range(2))
+    prior = rng.random(prior_shape)
+    prior[0, 0] = 0  # a forbidden entry
+    counts[:, 0] = 0
+    parameters = np.asarray(counts + prior, dtype, order=order)
+    kept = parameters.copy(), counts.copy(), own.copy(), prior.copy()
+    given = (parameters, counts, prior, own) if has_own else (parameters, counts, prior)
+    mean, effective, sums = mean_posterior(*given)
+    others, wide = 1 - own.astype(float) if has_own else 1.0, counts.astype(float)
+    factor, row_sums = others * wide + prior, parameters.sum(axis=1, dtype=float, keepdims=True)
+    np.testing.assert_allclose(mean, parameters / row_sums, rtol=rtol)
+    expected = factor if has_own else parameters
+    np.testing.assert_allclose(effective, expected / row_sums, rtol=rtol)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(prior > 0, prior / others * np.log(factor / prior), 0)
+    np.testing.assert_allclose(sums, terms.sum(axis=1 if order == "C" else 0), rtol=1e-12)
+    assert mean.dtype == effective.dtype == dtype
+    for array, before in zip((parameters, counts, own, prior), kept, strict=True):
+        np.testing.assert_array_equal(array, before)
 
 
 # What each estimate makes of its counts.

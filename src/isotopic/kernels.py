@@ -311,6 +311,45 @@ def effective_factor(
     return (effective.T if turned else effective), terms
 
 
+def mean_posterior(
+    parameters: Array, counts: Array, prior: Array, self_contribution: Array | None = None
+) -> tuple[Array, Array, Array]:
+    r"""Return the rows' means, the effective factor, and its sums of the objective.
+
+    With the self-contribution :math:`s` of each entry (CVB0) the factor is that of the other
+    counts, divided by the sum of its row as the mean is; without one it is the mean. The sums
+
+    .. math:: \sum \frac{\text{prior}}{1 - s} \log\frac{(1 - s)\,\text{counts} +
+        \text{prior}}{\text{prior}}
+
+    are over each row, or over each column if those are what is contiguous. The prior is a matrix
+    that broadcasts to the parameters.
+    """
+    sums = row_sums(parameters)
+    parameters, turned = table(parameters)
+
+    def as_table(array: Array, dtype: Any) -> Array:
+        return np.ascontiguousarray(array.T if turned else array, dtype)
+
+    dtype, own = parameters.dtype, self_contribution
+    mean, terms = np.empty_like(parameters), np.empty(len(parameters))
+    effective = None if own is None else np.empty_like(parameters)
+    native.mean_posterior(
+        parameters,
+        as_table(counts, dtype),
+        None if own is None else as_table(own, dtype),
+        as_table(prior, np.float64),
+        None if turned else sums,
+        sums if turned else None,
+        mean,
+        effective,
+        terms,
+        current_threads(),
+    )
+    effective = mean if effective is None else effective
+    return (mean.T, effective.T, terms) if turned else (mean, effective, terms)
+
+
 def gamma_functions(x: Array) -> tuple[Array, Array]:
     """Return digamma and log-gamma of an array of positive numbers."""
     x = np.ascontiguousarray(x, dtype=np.float64)
@@ -374,19 +413,6 @@ def distance(
     if column_scale is not None:
         column_scale = np.ascontiguousarray(column_scale, np.float64)
     return native.distance(a, b, row_scale, column_scale, current_threads())
-
-
-def log_sums(values: Array, exponents: Array) -> Array:
-    r"""Return the sums of :math:`\text{exponents} \cdot \log(\text{values})` by row or column.
-
-    Over columns if those are what is contiguous. Both are tables of the same shape, positive and
-    non-negative.
-    """
-    values, turned = table(values)
-    exponents = np.ascontiguousarray(exponents.T if turned else exponents, values.dtype)
-    sums = np.empty(len(values))
-    native.divide(exponents, values.copy(), sums, current_threads())
-    return sums
 
 
 def row_distances(a: Array, b: Array) -> Array:

@@ -66,6 +66,18 @@ def effective_factor(
     terms: _Doubles,
     threads: int,
 ) -> None: ...
+def mean_posterior(
+    parameters: NDArray[Any],
+    counts: NDArray[Any],
+    self_contribution: NDArray[Any] | None,
+    prior: _Doubles,
+    row_sums: _Doubles | None,
+    column_sums: _Doubles | None,
+    mean: NDArray[Any],
+    effective: NDArray[Any] | None,
+    terms: _Doubles,
+    threads: int,
+) -> None: ...
 def distance(
     a: NDArray[Any],
     b: NDArray[Any],

@@ -178,6 +178,30 @@ def effective_factor(
     effective[:] = np.exp(digamma)
 
 
+def mean_posterior(
+    parameters: Array,
+    counts: Array,
+    self_contribution: Array | None,
+    prior: Array,
+    row_sums: Array | None,
+    column_sums: Array | None,
+    mean: Array,
+    effective: Array | None,
+    terms: Array,
+    threads: int,
+) -> None:
+    """Compute the mean, the factor without self-contributions, and the terms by row."""
+    sums: Any = column_sums if row_sums is None else row_sums[:, np.newaxis]
+    others = 1.0 if self_contribution is None else 1 - self_contribution.astype(np.float64)
+    factor = others * counts.astype(np.float64) + prior
+    mean[:] = parameters * (1 / sums)
+    if effective is not None:
+        effective[:] = factor * (1 / sums)
+    is_allowed = prior > 0  # forbidden entries, whose prior is zero, add nothing
+    ratios = np.where(is_allowed, factor / np.where(is_allowed, prior, 1), 1)
+    terms[:] = (prior / others * np.log(ratios)).sum(axis=1)
+
+
 def distance(
     a: Array,
     b: Array,

@@ -307,6 +307,7 @@ constexpr Kernels<T> table = {
     .finish = finish<T>,
     .divide = divide_all<T>,
     .posterior = posterior<T>,
+    .mean_posterior = mean_posterior<T>,
     .distance = distance<T>,
     .row_sums = row_sums<T>,
     .column_sums = column_sums<T>,

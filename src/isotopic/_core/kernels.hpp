@@ -65,6 +65,24 @@ template <class T> struct Posterior {
     double* terms = nullptr;  // by row: sum of log_gamma(parameters) - counts * digamma(parameters)
 };
 
+// Posterior parameters of which the mean is used, and what the next pass and the objective need.
+// Neither sums nor prior are stored for each entry if rows or columns share them.
+template <class T> struct MeanPosterior {
+    int64_t columns = 0;
+    const T* parameters = nullptr;         // rows x columns
+    const T* counts = nullptr;             // rows x columns
+    const T* self_contribution = nullptr;  // rows x columns; may be null: zero
+    const double* prior = nullptr;         // of entry (i, k) at i * prior_row + k * prior_column
+    int64_t prior_row = 0;
+    int64_t prior_column = 0;             // zero or one
+    const double* row_sums = nullptr;     // the sums by which to divide: those of the rows,
+    const double* column_sums = nullptr;  // or those of the columns; the other is null
+    T* mean = nullptr;                    // parameters / sum
+    T* effective = nullptr;               // ((1 - self) counts + prior) / sum; null without self
+    double* terms =
+        nullptr;  // by row: sum of prior / (1 - self) log((1 - self) counts / prior + 1)
+};
+
 // Two tables of which the second may be scaled: a - row_scale * column_scale * b.
 template <class T> struct Difference {
     int64_t columns = 0;
@@ -216,6 +234,7 @@ template <class T> struct Kernels {
     // Dense data: product becomes x / product. Returns sum x log(product).
     double (*divide)(const T* x, T* product, int64_t n);
     void (*posterior)(const Posterior<T>&, int64_t begin, int64_t end);
+    void (*mean_posterior)(const MeanPosterior<T>&, int64_t begin, int64_t end);
     // Returns the sum of absolute differences.
     double (*distance)(const Difference<T>&, int64_t begin, int64_t end);
     // The sum of each row; the sums of the columns, added to `sums`.

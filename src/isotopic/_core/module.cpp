@@ -501,6 +501,46 @@ template <class T> void bind_elementwise(nb::module_& m) {
         "column_offsets"_a.none(), "effective"_a.noconvert(), "terms"_a.noconvert(), "threads"_a);
 
     m.def(
+        "mean_posterior",
+        [](In2<T> parameters, In2<T> counts, std::optional<In2<T>> self_contribution,
+           In2<double> prior, std::optional<In<double>> row_sums,
+           std::optional<In<double>> column_sums, Out2<T> mean, std::optional<Out2<T>> effective,
+           Out<double> terms, int threads) {
+            const size_t rows = parameters.shape(0), columns = parameters.shape(1);
+            require(has_shape(counts, rows, columns) && has_shape(mean, rows, columns) &&
+                        (!self_contribution || has_shape(*self_contribution, rows, columns)) &&
+                        (!effective || has_shape(*effective, rows, columns)) &&
+                        terms.size() == rows,
+                    "parameters, counts, mean, effective and terms differ in shape");
+            require((prior.shape(0) == 1 || prior.shape(0) == rows) &&
+                        (prior.shape(1) == 1 || prior.shape(1) == columns),
+                    "prior has a wrong shape");
+            require((row_sums && row_sums->size() == rows && !column_sums) ||
+                        (column_sums && column_sums->size() == columns && !row_sums),
+                    "there must be sums of the rows or of the columns");
+            const MeanPosterior<T> posterior{
+                .columns = int64_t(columns),
+                .parameters = parameters.data(),
+                .counts = counts.data(),
+                .self_contribution = data_or_null(self_contribution),
+                .prior = prior.data(),
+                .prior_row = prior.shape(0) == 1 ? 0 : int64_t(prior.shape(1)),
+                .prior_column = prior.shape(1) == 1 ? 0 : 1,
+                .row_sums = data_or_null(row_sums),
+                .column_sums = data_or_null(column_sums),
+                .mean = mean.data(),
+                .effective = effective ? effective->data() : nullptr,
+                .terms = terms.data(),
+            };
+            run(threads, [&](const Execution& execution) {
+                return mean_posterior<T>(posterior, int64_t(rows), execution);
+            });
+        },
+        "parameters"_a.noconvert(), "counts"_a.noconvert(), "self_contribution"_a.none(),
+        "prior"_a.noconvert(), "row_sums"_a.none(), "column_sums"_a.none(), "mean"_a.noconvert(),
+        "effective"_a.none(), "terms"_a.noconvert(), "threads"_a);
+
+    m.def(
         "distance",
         [](In2<T> a, In2<T> b, std::optional<In<double>> row_scale,
            std::optional<In<double>> column_scale, int threads) {

@@ -101,6 +101,9 @@ bool divide(const Table<const T>& x, T* product, double* log_likelihoods,
 template <class T>
 bool effective_factor(const Posterior<T>& posterior, int64_t rows, const Execution& execution);
 
+template <class T>
+bool mean_posterior(const MeanPosterior<T>& posterior, int64_t rows, const Execution& execution);
+
 // Returns the sum of absolute differences.
 template <class T> double distance(const Difference<T>& difference, int64_t rows, int threads);
 

@@ -76,6 +76,31 @@ template <class T> void posterior(const Posterior<T>& p, int64_t begin, int64_t 
     }
 }
 
+template <class T> void mean_posterior(const MeanPosterior<T>& p, int64_t begin, int64_t end) {
+    const vec<double> zero = vec<double>{}, one = fill<double>(1.0);
+    for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = i * p.columns;
+        const double* prior_of_row = p.prior + i * p.prior_row;
+        const vec<double> row_scale = fill<double>(p.row_sums ? 1 / p.row_sums[i] : 1.0);
+        vec<double> term = zero;
+        along_row(p.columns, [&](Place k) {
+            const vec<double> prior =
+                p.prior_column ? get(prior_of_row, k) : fill<double>(*prior_of_row);
+            const vec<double> scale = p.column_sums ? one / get(p.column_sums, k, 1.0) : row_scale;
+            vec<double> others = one;
+            if (p.self_contribution) others -= get(p.self_contribution + row, k);
+            const vec<double> factor = others * get(p.counts + row, k) + prior;
+            put(p.mean + row, k, get(p.parameters + row, k) * scale);
+            if (p.effective) put(p.effective + row, k, factor * scale);
+            // Forbidden entries, whose prior is zero, add nothing.
+            const auto is_allowed = prior > zero;
+            const vec<double> ratio = factor / (is_allowed ? prior : one);
+            term += k.only_new(is_allowed ? prior / others * log(ratio) : zero);
+        });
+        p.terms[i] = sum<double>(term);
+    }
+}
+
 template <class T> double distance(const Difference<T>& d, int64_t begin, int64_t end) {
     vec<double> total = vec<double>{};
     for (int64_t i = begin; i < end; ++i) {

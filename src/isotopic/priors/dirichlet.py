@@ -12,7 +12,7 @@ from isotopic.kernels import (
     Occurs,
     effective_factor,
     gamma_functions,
-    log_sums,
+    mean_posterior,
     normalized,
     row_sums,
 )
@@ -271,41 +271,14 @@ class DirichletMean(Dirichlet):
 
     def _posterior(self, parameters: Array, counts: Array) -> Posterior:
         set_zero(self.forbidden, parameters, counts)
-        mean = normalized(parameters)
-        if self.forbidden is None:  # as few numbers as broadcast to the factor
-            prior = np.asarray(self.prior_counts, np.float64).astype(parameters.dtype)
-        else:
-            prior = self._whole_prior(parameters.shape).astype(parameters.dtype)
-        if self.self_contribution is None:
-            terms = self._terms(parameters, parameters, prior, prior)
-            return Posterior(mean, mean, terms, parameters, explained=counts)
-        others = 1 - np.asarray(self.self_contribution)
-        factor = counts * others
-        factor += prior
-        terms = self._terms(parameters, factor, prior, prior / others)
-        factor /= row_sums(parameters)[:, np.newaxis]
-        return Posterior(mean, factor, terms, parameters, explained=counts)
-
-    def _terms(self, parameters: Array, numerators: Array, prior: Array, exponents: Array) -> Array:
-        r"""Return the terms of the objective, with the sum :math:`A` of the prior.
-
-        .. math:: A \log(\sum \text{parameters}/A)
-            - \sum \text{exponents} \log(\text{numerators} / \text{prior})
-
-        One term per row if rows are contiguous, else terms of columns and then of rows.
-        """
         whole = self._whole_prior(parameters.shape)
-        if whole.strides[0] == 0:  # every row is the same
-            prior_sums = np.broadcast_to(whole[:1].sum(axis=1), len(whole))
-        else:
-            prior_sums = np.asarray(whole.sum(axis=1))
+        same = [slice(0, 1) if stride == 0 else slice(None) for stride in whole.strides]
+        prior = whole[tuple(same)]  # as few numbers as broadcast to the factor
+        own = None if self.self_contribution is None else np.asarray(self.self_contribution)
+        mean, effective, sums = mean_posterior(parameters, counts, prior, own)
+        prior_sums = whole[same[0]].sum(axis=1)
         rows = prior_sums * np.log(row_sums(parameters) / prior_sums)
-        # Forbidden entries, whose prior is zero, add nothing.
-        ratios = numerators / np.asarray(np.where(prior > 0, prior, 1), prior.dtype)
-        if self.forbidden is not None:
-            ratios = np.where(self.forbidden, 1, ratios).astype(ratios.dtype)
-        entries = log_sums(ratios, np.broadcast_to(exponents, ratios.shape))
-        return as_terms(-entries, rows)
+        return Posterior(mean, effective, as_terms(-sums, rows), parameters, explained=counts)
 
 
 @register
