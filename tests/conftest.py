@@ -34,7 +34,8 @@ def pytest_configure(config):
 
 # What `--quick` leaves out: tests that start processes or browsers, long checks, documentation.
 NOT_QUICK = {"test_atomic", "test_benchmarks", "test_callbacks", "test_cli", "test_dask"}
-NOT_QUICK |= {"test_docs", "test_imports", "test_report_page", "test_report_reading", "test_verify"}
+NOT_QUICK |= {"test_docs", "test_imports", "test_verify"}
+NOT_QUICK |= {f"test_report_{part}" for part in ("compare", "groups", "page", "reading", "sharing")}
 
 
 def pytest_addoption(parser):

@@ -40,6 +40,7 @@ from isotopic.threads import available_cores
 MODEL = "model.isotopic"
 COUNTS = "counts.isotopic"
 MANIFEST = "manifest.json"
+LABELS = "labels.json"
 REPORT = "report.html"
 REPORT_TEXTS = "report.texts"
 CHECKPOINT = "checkpoint.isotopic"
@@ -52,6 +53,7 @@ FILES = {
     "topics.csv": "the same as CSV",
     "weights.parquet": "samples x topics",
     "weights.csv": "the same as CSV",
+    LABELS: "names of topics, which you may add: save them from the report",
     REPORT: "the report; open it in a browser",
     REPORT_TEXTS: "whole documents for the report, if it has no room for them",
     MANIFEST: "this file",
@@ -147,8 +149,9 @@ def write_fit(
             write_fit_report(fit, new / REPORT, title=title)
         else:
             del manifest["files"][REPORT]
-        if not (new / REPORT_TEXTS).exists():
-            del manifest["files"][REPORT_TEXTS]
+        for name in (LABELS, REPORT_TEXTS):
+            if not (new / name).exists():
+                del manifest["files"][name]
         seconds = {"writing": written - start, "report": time.perf_counter() - written}
         manifest["seconds"] = manifest.get("seconds", {}) | seconds
         with atomic_file(new / MANIFEST) as file:
@@ -265,8 +268,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return facts
 
 
-def read_folder(folder: Path) -> StoredFit:
-    """Return the fit in a folder."""
+def read_folder(folder: Path, labels: Path | None = None) -> StoredFit:
+    """Return the fit in a folder; its topics have the names in ``labels``, or in its own file."""
     if not is_fit(folder):
         raise InputError(f"{folder} was not written by isotopic fit: it has no {MANIFEST}.")
     with library_errors_as_messages():
@@ -284,6 +287,11 @@ def read_folder(folder: Path) -> StoredFit:
             shape = (len(samples), len(features))
         if not os.path.samestat(before, (folder / MANIFEST).stat()):
             raise InputError(f"{folder} was replaced while it was read. Run the command again.")
+    if labels is None and (folder / LABELS).exists():
+        labels = folder / LABELS
+    if labels is not None:
+        with library_errors_as_messages():
+            model = model.label(labels)
     if shape != (len(model.weights_), model.components_.shape[1]):
         raise InputError(f"The model and the data in {folder} have different shapes.")
     return StoredFit(model, data, facts)

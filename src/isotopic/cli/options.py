@@ -167,6 +167,13 @@ OUTPUT_FOLDER = Option(
 )
 NO_REPORT = Option("--no-report", "Do not write the HTML report.", group="Output", is_flag=True)
 OPEN = Option("--open", "Open the report in a browser.", group="Output", is_flag=True)
+LABELS = Option(
+    "--labels",
+    "JSON file with names of topics, as the report saves them.",
+    "FILE",
+    lambda text: Path(parse_existing(text)),
+    default_text="FOLDER/labels.json, if it exists",
+)
 FORCE = Option("--force", "Overwrite existing files.", group="Output", is_flag=True)
 JSON = Option("--json", "Print JSON instead of text.", group="Output", is_flag=True)
 MEMORY_LIMIT = Option(

@@ -25,6 +25,7 @@ _TITLE = Option("--title", "Title of the page.", "TEXT")
     options.FOLDER,
     _OUTPUT,
     _TITLE,
+    options.LABELS,
     options.OPEN,
     options.FORCE,
     options.JSON,
@@ -35,12 +36,12 @@ _TITLE = Option("--title", "Title of the page.", "TEXT")
 )
 def report(given: Namespace) -> int:
     """Write the report of the fit in FOLDER: one self-contained HTML file."""
-    is_default = given.output is None and given.title is None
+    is_default = given.output is None and given.title is None and given.labels is None
     path = given.folder / REPORT if given.output is None else given.output
     if not (given.open and path.exists() and not given.force and is_default):
         check_free([path], given.force)
         with claimed_fit(given.folder) if path.parent == given.folder else nullcontext():
-            fit = read_folder(given.folder)
+            fit = read_folder(given.folder, given.labels)
             write_fit_report(fit, path, title=given.title, overwrite=given.force)
     facts = {"report": str(path), "bytes": path.stat().st_size}
     print_result(facts, f"Report: {path}", json_=given.json)

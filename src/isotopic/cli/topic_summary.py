@@ -33,18 +33,23 @@ def topic_lines(
     """Return a table of the topics, largest first: share, distinctive terms, main samples."""
     shares, terms = distinctive_terms(model, feature_names, n_terms)
     between = ", " if any(" " in term for term in terms.flat) else " "
+    names = model.topic_names_
     rows = [("topic", "share", "distinctive terms", "samples with the largest weights")]
     for topic in np.argsort(-shares, kind="stable"):
         samples = sample_names[np.argsort(-model.weights_[:, topic], kind="stable")[:_SAMPLES]]
         terms_text = between.join(map(short, terms[topic]))
         samples_text = ", ".join(map(short, samples))
-        rows.append((str(topic), f"{shares[topic]:.1%}", terms_text, samples_text))
+        number = str(topic) if names is None else f"{topic} {short(names[topic], 40)}".rstrip()
+        rows.append((number, f"{shares[topic]:.1%}", terms_text, samples_text))
     return align_columns(rows, right=(0, 1))
 
 
 def topic_facts(model: Any, feature_names: Array, n_terms: int = TERMS) -> list[dict[str, Any]]:
     """Return the share and the distinctive terms of each topic, for JSON."""
     shares, terms = distinctive_terms(model, feature_names, n_terms)
+    names = model.topic_names_
     return [
-        {"topic": k, "share": shares[k], "terms": terms[k].tolist()} for k in range(len(shares))
+        {"topic": k, "share": shares[k], "terms": terms[k].tolist()}
+        | ({} if names is None else {"name": names[k] or None})
+        for k in range(len(shares))
     ]

@@ -14,6 +14,7 @@ _TERMS = Option("--terms", "Number of terms of each topic.", "N", options.intege
 @command(
     options.FOLDER,
     _TERMS,
+    options.LABELS,
     options.JSON,
     examples="""
     isotopic topics out                    the table that isotopic fit prints
@@ -26,7 +27,7 @@ def topics(given: Namespace) -> int:
     Terms are distinctive if they are frequent in the topic and rare in the others. The topics are
     in the order of their shares; --json keeps the order of the model.
     """
-    fit = read_folder(given.folder)
+    fit = read_folder(given.folder, given.labels)
     if given.json:
         facts = topic_facts(fit.model, fit.data.feature_names, given.terms)
         print(as_json({"folder": str(given.folder), "topics": facts}))

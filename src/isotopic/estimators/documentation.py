@@ -156,6 +156,14 @@ merge.groups : list of lists of int
     topic; the others keep their order.
 merge.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
     The data that the model was fitted to, for the new objective.
+label.names : dict, list of str, path or callable
+    The name of each topic: a dict such as ``{3: "trade"}``, a list with a name (or ``None``) for
+    every topic, the path of a JSON file with either, such as the ``labels.json`` that the report
+    saves, or a function that gets the strongest terms of a topic and its main documents, and
+    returns a name.
+label.describe : keyword arguments
+    What such a function gets: ``feature_names``, ``documents`` (the texts of the fitted samples),
+    ``n_terms`` (default: 10) and ``n_documents`` (default: 3).
 with_fitted.fitted : Fitted
 report.path : str or path-like
     The file to write. An existing one is kept unless ``overwrite`` is true.

@@ -23,7 +23,15 @@ from isotopic.estimators import persistence, reordering
 from isotopic.estimators.data import read_data, read_new
 from isotopic.estimators.documentation import documented
 from isotopic.estimators.parameters import plain_parameter
-from isotopic.fitted import Fitted, fitted_of, generation, inference, intervals, summaries
+from isotopic.fitted import (
+    Fitted,
+    fitted_of,
+    generation,
+    inference,
+    intervals,
+    summaries,
+    topic_names,
+)
 from isotopic.fitted.value import check_likelihood
 from isotopic.priors import Posterior
 from isotopic.random import Seed
@@ -63,6 +71,7 @@ class FittedModel:
     history_: Any = _view("fitted_.history")
     sample_totals_: Any = _view("fitted_.sample_totals")
     n_features_in_: Any = _view("fitted_.n_features")
+    topic_names_: Any = _view("fitted_.topic_names")
 
     @property
     def feature_names_in_(self) -> Array:
@@ -287,6 +296,21 @@ class FittedModel:
         """
         model: Self = reordering.merge_model(self, groups, X, missing_mask)
         return model
+
+    def label(self, names: Any, **describe: Any) -> Self:
+        """Return the same model with named topics.
+
+        Tables, plots, reports and files of the model then use the names. They stay with their
+        topics when these are reordered; a new fit has none.
+
+        %(arguments)s
+
+        Returns
+        -------
+        model : fitted estimator
+            A new one.
+        """
+        return self.with_fitted(topic_names.with_topic_names(fitted_of(self), names, **describe))
 
     def with_fitted(self, fitted: Fitted) -> Self:
         """Return a copy of this estimator that holds another fitted value.

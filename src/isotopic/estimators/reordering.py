@@ -74,7 +74,19 @@ def merge_model(model: Any, given: Any, X: Any, missing_mask: Any) -> Any:
         if fit.problem.X.copies is not None:
             by_sample = by_sample * fit.problem.X.copies[:, np.newaxis]
         state = fit.problem.evaluate(*absorbed(fit.problem, by_sample, by_topic), passes=1)
-        return new.with_fitted(fit.fitted_at(state))
+        merged = replace(fit.fitted_at(state), topic_names=_merge_names(fitted, groups))
+        return new.with_fitted(merged)
+
+
+def _merge_names(fitted: Fitted, groups: Array) -> Array | None:
+    """Return the names of merged topics: those of their parts, with a plus sign between them."""
+    if fitted.topic_names is None:
+        return None
+    names = np.full(groups.max() + 1, "", dtype=object)
+    for group in range(len(names)):
+        given = [name for name in fitted.topic_names[groups == group] if name]
+        names[group] = " + ".join(dict.fromkeys(given))
+    return names
 
 
 def _with_merged_parameters(model: Any, groups: Array) -> Any:

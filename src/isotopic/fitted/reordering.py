@@ -31,6 +31,7 @@ def reorder(fitted: Fitted, order: Array) -> Fitted:
         topics=map_arrays(fitted.topics, lambda a: _reorder_rows(a, order)),
         offsets=offsets,
         online=online,
+        topic_names=None if fitted.topic_names is None else fitted.topic_names[order],
     )
 
 

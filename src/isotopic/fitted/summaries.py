@@ -9,6 +9,7 @@ import numpy as np
 from isotopic import evaluate
 from isotopic.arrays import Array
 from isotopic.evaluate.topics import top_features
+from isotopic.fitted.topic_names import names_of_topics
 from isotopic.fitted.value import Fitted, read_feature_names
 from isotopic.kernels import normalized
 from isotopic.table import Table
@@ -25,8 +26,10 @@ def top_terms(fitted: Fitted, n: int = 10, feature_names: Any = None) -> Table:
     shares = normalized(fitted.topics.mean)
     order = top_features(shares, int(n))
     n_topics, n_terms = order.shape
+    of_term = np.repeat(np.arange(n_topics), n_terms)
     return Table(
-        topic=np.repeat(np.arange(n_topics), n_terms),
+        topic=of_term,
+        **_name_column(fitted, of_term),
         rank=np.tile(np.arange(1, n_terms + 1), n_topics),
         term=names[order.ravel()],
         weight=np.take_along_axis(shares, order, axis=1).ravel(),
@@ -41,7 +44,8 @@ def topic_info(
     strongest = top_features(normalized(fitted.topics.mean), n)
     prevalence = evaluate.prevalence(fitted)
     order = np.argsort(-prevalence, kind="stable")
-    columns = {"topic": np.arange(len(strongest)), "prevalence": prevalence}
+    topics = np.arange(len(strongest))
+    columns = {"topic": topics, **_name_column(fitted, topics), "prevalence": prevalence}
     if X is not None:
         columns["coherence"] = evaluate.coherence(fitted, X, measure=measure, n=n)
     columns["exclusivity"] = evaluate.exclusivity(fitted, n=n)
@@ -73,13 +77,22 @@ def document_info(
             f"{names.size}."
         )
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    main = np.where(totals > 0, shares.argmax(axis=1), -1)
     return Table(
         sample=names,
         total=np.array(totals),
-        topic=np.where(totals > 0, shares.argmax(axis=1), -1),
+        topic=main,
+        **_name_column(fitted, main),
         share=np.where(totals > 0, shares.max(axis=1), np.nan),
         effective_topics=np.where(totals > 0, np.exp(-(shares * logs).sum(axis=1)), np.nan),
     )
+
+
+def _name_column(fitted: Fitted, topics: Array) -> dict[str, Array]:
+    """Return the column of names, if topics have some; a sample without counts has no topic."""
+    if fitted.topic_names is None:
+        return {}
+    return {"name": np.append(names_of_topics(fitted), "")[topics]}
 
 
 def topics_as_html(fitted: Fitted) -> str:
@@ -89,7 +102,7 @@ def topics_as_html(fitted: Fitted) -> str:
     rows = "".join(
         f"<tr><td>{topic}</td><td>{share:.1%}</td><td style='text-align:left'>{terms}</td></tr>"
         for topic, share, terms in zip(
-            info["topic"][:shown],
+            map(escape, names_of_topics(fitted)[info["topic"][:shown]]),
             info["prevalence"][:shown],
             map(escape, info["terms"][:shown]),
             strict=True,

@@ -86,6 +86,8 @@ class Fitted:
     feature_names : ndarray of str or None
     online : OnlineMemory or None
         What ``partial_fit`` remembers; ``None`` after ``fit``.
+    topic_names : ndarray of str (empty for topics without a name), or None
+        What ``label`` has set.
     """
 
     weights_prior: Prior
@@ -105,6 +107,7 @@ class Fitted:
     converged: bool
     feature_names: Array | None = None
     online: OnlineMemory | None = None
+    topic_names: Array | None = None
 
     @property
     def pair(self) -> Pair:
@@ -245,6 +248,7 @@ def _check(fitted: Fitted) -> None:
             (fitted.copies, n_samples),
             (offsets.size_factors, n_samples),
             (fitted.feature_names, n_features),
+            (fitted.topic_names, of_topics[:1]),
         ]
         good = good and all(vector is None or np.shape(vector) == n for vector, n in optional)
         good = good and np.shape(fitted.sample_totals) == n_samples

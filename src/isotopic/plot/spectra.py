@@ -50,7 +50,7 @@ def spectra(
     shares = topics_of(model)
     types = [str(name) for name in names_of_features(model, feature_names)]
     given = _row_names(model) if names is None else names
-    chosen, name = chosen_topics(topics, len(shares)), topic_names(given, len(shares))
+    chosen, name = chosen_topics(topics, len(shares)), topic_names(given, len(shares), model)
     bars = arrange(types, palette(1)[0])
     order, n = [bar.feature for bar in bars], len(bars)
     ax = axes(ax, min(max(6.0, 0.105 * n + 1), 16.0), 0.95 * len(chosen) + 1.1)

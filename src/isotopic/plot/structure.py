@@ -69,7 +69,7 @@ def structure(
     parts = [part[sample_order(shares[part])] for part in parts]
     ax = axes(ax, 10, 3.2 if groups is None else 3.8)
     drawn = shares[np.concatenate(parts)]
-    colour, name = colours_for(shares.shape[1], colours), topic_names(names, shares.shape[1])
+    colour, name = colours_for(shares.shape[1], colours), topic_names(names, shares.shape[1], model)
     layers = np.argsort(-drawn.mean(axis=0), kind="stable")
     edges, top = np.arange(len(drawn) + 1), np.zeros(len(drawn))
     for topic in layers:

@@ -56,7 +56,7 @@ def top_terms(
     if topics is None and common is not None:
         topics = np.argsort(-common, kind="stable")
     chosen = chosen_topics(topics, len(shares))
-    colour, name = colours_for(len(shares), colours), topic_names(names, len(shares))
+    colour, name = colours_for(len(shares), colours), topic_names(names, len(shares), model)
     strongest = top_features(shares, n)
     columns, height = min(columns, len(chosen)), strongest.shape[1] + 2
     rows = -(-len(chosen) // columns)
@@ -109,7 +109,7 @@ def heatmap(
     shares = topics_of(model)
     terms = names_of_features(model, feature_names)
     chosen = chosen_topics(topics, len(shares))
-    name = topic_names(names, len(shares))
+    name = topic_names(names, len(shares), model)
     columns = _ordered_terms(shares[chosen], n)
     ax = axes(ax, 0.19 * len(columns) + 1.8, 0.26 * len(chosen) + 1.3)
     from matplotlib.colors import PowerNorm  # noqa: PLC0415 - an extra

@@ -35,8 +35,12 @@ def readable(text: Any, width: int = 24) -> str:
     return "".join(c if _has(c, fonts) else unknown for c in line).replace("$", r"\$")
 
 
-def topic_names(given: Any, n: int) -> list[str]:
-    """Return the given names of topics, or names made of their numbers."""
+def topic_names(given: Any, n: int, model: Any = None) -> list[str]:
+    """Return the given names of topics, or those of the model, or names made of their numbers."""
+    fitted = model if isinstance(model, Fitted) else getattr(model, "fitted_", None)
+    if given is None and isinstance(fitted, Fitted) and fitted.topic_names is not None:
+        numbered = enumerate(fitted.topic_names)
+        given = [name or f"topic {k}" for k, name in numbered]
     if given is None:
         return [f"topic {i}" for i in range(n)]
     names = [readable(name) for name in given]

@@ -12,7 +12,7 @@ from isotopic.match import hellinger_similarity, principal_coordinates
 from isotopic.plot.given import prevalence_of
 from isotopic.plot.labels import move_apart, place_labels
 from isotopic.plot.style import FAINT, Axes, axes, colours_for, text_on
-from isotopic.plot.text import names_of_features, readable
+from isotopic.plot.text import names_of_features, readable, topic_names
 
 _LARGEST = 1500.0  # area of the most prevalent topic's circle, in square points
 
@@ -71,11 +71,14 @@ def topic_map(
     for topic, (x, y) in enumerate(places):
         number = {"ha": "center", "va": "center", "fontsize": "small", "weight": "bold"}
         ax.text(x, y, str(topic), color=text_on(colour[topic]), zorder=3, **number)
+    named = topic_names(None, len(topics), model)
     if n_terms:
         # The contribution of a term to the KL divergence of the topic from the mean topic.
         contributions = rel_entr(topics, (sizes / sizes.sum()) @ topics)
         strongest = terms[top_features(contributions, n_terms)]
         lines = [", ".join(readable(term, 14) for term in row) for row in strongest]
+        for topic, name in enumerate(named):  # a name says it better than terms
+            lines[topic] = lines[topic] if name == f"topic {topic}" else name
         place_labels(ax, places, lines, radii=radii + 1, order=large_first)
     return ax
 

@@ -25,6 +25,7 @@ class Panel:
 PANELS = (
     Panel("about"),
     Panel("terms"),
+    Panel("names"),
     Panel("topics"),
     Panel("map"),
     Panel("readings"),
@@ -33,6 +34,7 @@ PANELS = (
     Panel("reader"),
     Panel("sample"),
     Panel("convergence"),
+    Panel("saving"),
 )
 
 _BASE_STYLES = ("uplot/uPlot.min.css", "page/style.css")
@@ -47,8 +49,9 @@ _BASE_SCRIPTS = (
     "page/texts.js",
     "page/finding.js",
     "page/state.js",
+    "page/saving.js",
 )
-_LAST_SCRIPT = "page/main.js"
+_LAST_SCRIPTS = ("page/permalink.js", "page/main.js")
 
 
 def read_part(name: str) -> str:
@@ -67,4 +70,4 @@ def read_style() -> str:
 def read_script() -> str:
     """Return the script of the page and of all its panels."""
     own = [f"page/panels/{panel.name}.js" for panel in PANELS]
-    return "\n".join(map(read_part, (*_BASE_SCRIPTS, *own, _LAST_SCRIPT)))
+    return "\n".join(map(read_part, (*_BASE_SCRIPTS, *own, *_LAST_SCRIPTS)))

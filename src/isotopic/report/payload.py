@@ -92,6 +92,7 @@ class ReportData:
                 "names": samples.shorten(self.feature_names[used], limits.name),
                 "totals": X.feature_totals[used],
             },
+            "topic_names": _names_of(self.fitted, limits),
             "topics": topic,
             "samples": sample,
             "left_out": self._left_out(len(used), sample, limits),
@@ -200,6 +201,12 @@ class ReportData:
         if max(map(len, names)) > limits.name:
             sentences.append(f"Names are shortened to {limits.name} characters.")
         return sentences
+
+
+def _names_of(fitted: Fitted, limits: Limits) -> list[str] | None:
+    """Return the names that topics were given; those without one have an empty name."""
+    names = fitted.topic_names
+    return None if names is None else samples.shorten(names, limits.name)
 
 
 def _number_terms(topic: dict[str, Any], sample: dict[str, Any], X: CountMatrix) -> Array:

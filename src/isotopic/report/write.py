@@ -123,7 +123,7 @@ def render(payload: dict[str, Any], archives: Mapping[str, Archive] | None = Non
     parts = {
         "title": html.escape(payload["title"]),
         "policy": f"default-src 'none'; script-src '{_digest(script)}'; "
-        f"style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'",
+        f"style-src '{_digest(style)}'; img-src blob:; base-uri 'none'; form-action 'none'",
         "style": style,
         "script": script,
         "data": as_json(payload),

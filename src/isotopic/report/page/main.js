@@ -11,6 +11,8 @@ function startTheme() {
   });
 }
 
+readAddress();
 startTheme();
 for (const start of panels) start();
+startPermalink();
 document.documentElement.dataset.ready = "";

@@ -42,6 +42,8 @@ function choose(changes) {
 }
 
 const isShown = (sample) => state.shown === null || state.shown[sample] === 1;
-const topicName = (k) => labels[k];
+/** The name that a topic was given here or in the model, or nothing; and what it is called. */
+const givenName = (k) => (state.names[k] ?? report.topic_names?.[k] ?? "").trim();
+const topicName = (k) => givenName(k) || labels[k];
 const nameOfSample = (sample) => report.samples.names[sample];
 const { words } = report;

@@ -49,7 +49,7 @@ function mapLabels(places) {
   const labels = [];
   for (const { k, x, y, r } of [...places].sort((a, b) => b.r - a.r)) {
     const [first] = relevantTerms(k, 0.3);
-    const text = first ? [...termName(first.term)].slice(0, 14).join("") : "";
+    const text = [...(givenName(k) || (first ? termName(first.term) : ""))].slice(0, givenName(k) ? 24 : 14).join("");
     const width = 6.2 * [...text].length, height = 13;
     const spots = [[x, y + r + 8], [x, y - r - 8], [x + r + 4 + width / 2, y], [x - r - 4 - width / 2, y]];
     const boxes = spots.map(([cx, cy]) => ({ cx, cy, left: cx - width / 2, right: cx + width / 2, top: cy - height / 2, bottom: cy + height / 2 }));
@@ -68,8 +68,7 @@ panels.push(() => {
   const marks = [...places].sort((a, b) => b.r - a.r).map(({ k, x, y, r }) => {
     const circle = makeSvg("circle", { cx: x, cy: y, r, fill: colour(k), stroke: colour(k) });
     const group = makeSvg("g", {
-      id: `map-${k}`, class: "place", role: "option", "aria-label": `Topic ${k}, ${percent(share(k))}: ${topicName(k)}`,
-      onclick: () => choose({ topic: k }),
+      id: `map-${k}`, class: "place", role: "option",       onclick: () => choose({ topic: k }),
       onpointermove: (event) => showTip(event, make("b", {}, `Topic ${k} · ${percent(share(k))}`), said(topicName(k))),
       onpointerleave: hideTip,
     }, circle, makeSvg("text", { x, y, dy: "0.35em" }, String(k)));
@@ -82,17 +81,24 @@ panels.push(() => {
   ];
   const svg = makeSvg("svg", {
     viewBox: `0 0 ${MAP.width} ${MAP.height}`, role: "listbox", tabindex: 0, "aria-labelledby": "map-title",
-  }, axes, mapLabels(places), marks);
+  }, axes, marks);
   byId("map").append(svg);
   listKeys(svg, () => byShare, () => state.topic, (topic) => choose({ topic }));
   byId("map-note").textContent =
     `Hellinger distances between topics, projected to two dimensions that keep ${percent(report.topics.shown)} of the squared distances. Overlapping circles are moved apart. The area of a circle is the share of the topic.`;
 
-  watch(["topic"], () => {
+  let written = [];
+  watch(["names"], () => {
+    for (const label of written) label.remove();
+    written = mapLabels(places);
+    svg.insertBefore(makeSvg("g", {}, written), marks[0]);
+    circles.forEach(({ group }, k) => group.setAttribute("aria-label", `Topic ${k}, ${percent(share(k))}: ${topicName(k)}`));
+  });
+  watch(["topic", "names"], () => {
     const { near, near_distances: far } = report.topics;
     byId("near").replaceChildren(...near[state.topic].map((k, i) =>
       make("button", { type: "button", class: "chip", title: topicName(k), onclick: () => choose({ topic: k }) },
-        swatch(k), said(label(k, 2), "cut"), make("span", { class: "hint" }, far[state.topic][i].toFixed(2)))));
+        swatch(k), said(givenName(k) || label(k, 2), "cut"), make("span", { class: "hint" }, far[state.topic][i].toFixed(2)))));
     byId("best").replaceChildren(...report.samples.best[state.topic].map((sample, i) =>
       make("button", { type: "button", class: "chip", onclick: () => choose({ sample }) },
         said(nameOfSample(sample), "cut"), make("span", { class: "hint" }, percent(report.samples.best_proportions[state.topic][i])))));

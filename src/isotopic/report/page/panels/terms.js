@@ -36,8 +36,9 @@ panels.push(() => {
     if (state.term === null) list.removeAttribute("aria-activedescendant");
     else list.setAttribute("aria-activedescendant", `term-${state.term}`);
   });
-  watch(["topic"], () => {
-    byId("terms-title").replaceChildren(swatch(state.topic), `Topic ${state.topic}`, make("span", { class: "hint" }, ` ${percent(share(state.topic))} of all counts`));
+  watch(["topic", "names"], () => {
+    const given = givenName(state.topic);
+    byId("terms-title").replaceChildren(swatch(state.topic), `Topic ${state.topic}`, ...(given ? [": ", said(given)] : []), make("span", { class: "hint" }, ` ${percent(share(state.topic))} of all counts`));
     document.documentElement.style.setProperty("--topic", colour(state.topic));
   });
 });

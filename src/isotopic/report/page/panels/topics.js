@@ -20,8 +20,8 @@ panels.push(() => {
     { value: "share", label: "Share" }, { value: "number", label: "Number" }, { value: "terms", label: "Terms" },
   ], state.sort, (sort) => choose({ sort }));
   listKeys(list, () => ORDERS[state.sort](), () => state.topic, (topic) => choose({ topic }));
-  watch(["sort"], () => list.replaceChildren(...ORDERS[state.sort]().map(topicRow)));
-  watch(["topic", "sort"], () => {
+  watch(["sort", "names"], () => list.replaceChildren(...ORDERS[state.sort]().map(topicRow)));
+  watch(["topic", "sort", "names"], () => {
     list.setAttribute("aria-activedescendant", `topic-${state.topic}`);
     for (const row of list.children) row.setAttribute("aria-selected", row.id === `topic-${state.topic}`);
     reveal(list, byId(`topic-${state.topic}`));

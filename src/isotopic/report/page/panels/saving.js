@@ -1,0 +1,32 @@
+"use strict";
+// The menu of what can be saved.
+
+/** The weights of samples, as the page shows them: a column for each topic. */
+function weightRows(samples) {
+  const reading = report.readings[state.reading];
+  return samples.map((sample) => [report.samples.rows[sample], nameOfSample(sample), report.samples.totals[sample], ...weights(sample, reading)]);
+}
+const weightHeader = () => ["row", words.sample, "counts", ...range(nTopics).map((k) => `topic ${k}${givenName(k) ? `: ${givenName(k)}` : ""}`)];
+
+panels.push(() => {
+  offerTable("Topics", "topics", () => ["topic", "name", "share", words.terms],
+    () => byShare.map((k) => [k, givenName(k), share(k), label(k, 20)]));
+  offerTable(`${words.terms[0].toUpperCase()}${words.terms.slice(1)} of all topics`, "terms", () => ["topic", "name", words.term, "counts in topic", "counts overall", "relevance"],
+    () => byShare.flatMap((k) => relevantTerms(k, state.lambda).map(({ term, inTopic, overall, relevance }) => [k, givenName(k), termName(term), inTopic, overall, relevance])));
+  offerTable(`Weights of all ${words.samples}`, "weights", weightHeader, () => weightRows(range(nSamples).filter(isShown)));
+  offerTable("Matches of the search", "matches", weightHeader,
+    async () => weightRows((await findSamples(state.query)).samples.filter(isShown)));
+  offerDrawing("Map", "map", () => byId("map").querySelector("svg"));
+  offerCanvas("Structure", "structure", () => byId("structure"));
+  offerCanvas("Convergence", "convergence", () => byId("objective").querySelector("canvas"));
+  offerCanvas("Optimality", "optimality", () => byId("residual").querySelector("canvas"));
+  const menu = byId("save-menu");
+  const close = (event) => { if (menu.open && !menu.contains(event.target)) menu.open = false; };
+  document.addEventListener("click", close);
+  menu.addEventListener("keydown", (event) => { if (event.key === "Escape") { menu.open = false; menu.querySelector("summary").focus(); } });
+  menu.addEventListener("toggle", () => {
+    byId("save-list").replaceChildren(...saves.map(({ label: text, file, type, content }) => make("button", {
+      type: "button", "data-file": file, onclick: async () => { saveFile(file, type, await content()); menu.open = false; },
+    }, text, make("span", { class: "hint" }, ` ${file}`))));
+  });
+});
