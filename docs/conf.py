@@ -16,6 +16,7 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "home_example",
+    "public_names",
     "site_links",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -25,7 +26,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx-mathjax-offline",  # pages need no network
 ]
-exclude_patterns = ["_build", "tutorials/*", "gallery/*", "_extensions/*"]
+exclude_patterns = ["_build", "tutorials/*", "gallery/*", "_extensions/*", "auto/names.rst"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
@@ -34,7 +35,6 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 
 # The reference. Types are in the text of the docstrings, in words.
-autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
