@@ -56,7 +56,7 @@ coverage: $(VENV)/.test
 wheel: $(VENV)/.dist
 	rm -rf build/dist
 	$(BIN)/python -m build --outdir build/dist .
-	$(if $(filter Linux,$(shell uname)),$(BIN)/auditwheel repair --wheel-dir build/dist build/dist/*-linux_*.whl && rm build/dist/*-linux_*.whl)
+	$(if $(filter Linux,$(shell uname)),PATH=$(abspath $(BIN)):$$PATH auditwheel repair --wheel-dir build/dist build/dist/*-linux_*.whl && rm build/dist/*-linux_*.whl)
 	$(BIN)/twine check --strict build/dist/*
 	$(PYTHON) -m venv build/dist/fresh
 	CXX=/bin/false build/dist/fresh/bin/python -m pip install --quiet --disable-pip-version-check build/dist/*.whl \
