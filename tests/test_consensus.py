@@ -199,6 +199,7 @@ def test_what_cannot_be_used_is_refused(changes, message):
 @pytest.mark.parametrize(
     "X", [[[5, 3, 2, 1, 0]], [[1.5, 2, 0.5], [3, 4, 1], [0.2, 1, 5]], [[4, 0], [0, 3]]]
 )
+@pytest.mark.filterwarnings("ignore:X has 1 samples with counts")
 def test_too_few_samples_or_counts_that_are_not_whole_have_no_held_out_score(X):
     found = consensus(quick(), X, [1, 2], n_runs=2, random_state=0, choose=1)
     assert "score" not in found.table
@@ -269,3 +270,32 @@ def test_the_rule_uses_stability_and_score_together():
     assert "none of which is stable" in unstable.reason
     assert choose_number(numbers, mean, mean, np.empty((5, 0))).number == 4
     assert choose_number(np.array([1, 2]), high[:2], high[:2], scores[::-1][:2]).is_edge is False
+
+
+@pytest.mark.parametrize("n_samples", [1, 3])
+def test_fewer_samples_than_components_are_said(four_topics, n_samples):
+    X = sparse.csr_array(four_topics)[:n_samples].toarray()
+    X = np.vstack([X, np.zeros_like(X[:1])])  # a sample of zeros has no say
+    with pytest.warns(UserWarning, match=f"X has {n_samples} samples with counts, fewer than n_co"):
+        found = consensus(quick(), X, n_samples + 1, n_runs=3, random_state=0)
+    assert found.model.weights_.shape == (n_samples + 1, n_samples + 1)
+    assert np.all(found.model.weights_[-1] == 0)
+
+
+def test_a_component_that_few_runs_find_is_named(four_topics):
+    """Eight components are too many for four topics: runs do not agree on all of them."""
+    found = consensus(quick(), four_topics, 8, n_runs=6, random_state=0)
+    rare = np.flatnonzero(2 * found.components["found"] < 6)
+    assert len(rare) > 0
+    number = found.components["found"][rare[0]]
+    assert "Fewer than half of the 6 runs found these" in found.reason
+    assert f"component {rare[0]} by {number}" in found.reason
+    assert len(found.model.components_) == 8  # it is not lost
+    assert "half of the" not in consensus(quick(), four_topics, 4, n_runs=6, random_state=0).reason
+
+
+def test_missing_entries_are_refused(four_topics):
+    X = sparse.csr_array(four_topics).toarray().astype(float)
+    X[3, 2] = np.nan
+    with pytest.raises(ValueError, match=r"X has missing entries \(NaN\), which resampled data"):
+        consensus(quick(), X, 2, n_runs=2, random_state=0)

@@ -254,3 +254,11 @@ def test_decompose_uses_at_most_so_many_reference_topics(rng):
         decompose(mix, reference, threshold=0)
     with pytest.raises(ValueError, match="Topic '1' of topics is zero"):
         decompose([[1.0] * 40, [0.0] * 40], reference)
+
+
+def test_topics_of_a_reference_have_names_of_their_own(rng):
+    topics = reference_topics(rng)
+    names = [f"S{k}" for k in range(len(topics))]
+    names[-1] = "S0"
+    with pytest.raises(ValueError, match=r"reference has 2 topics with the name 'S0'. Give each"):
+        refit(np.ones((1, topics.shape[1])), pd.DataFrame(topics, names))

@@ -1,6 +1,7 @@
 """Reference topics, such as a table of known signatures, aligned with data by feature names."""
 
 import os
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,6 +67,11 @@ def read_reference(
     table = _oriented(read_named(reference, "reference"), feature_names, n_features)
     table = table.with_features(feature_names, what="reference", than="the data")
     known = as_reference("reference", table)
+    name, times = Counter(known.names.tolist()).most_common(1)[0]
+    if times > 1:
+        raise ValueError(
+            f"reference has {times} topics with the name {name!r}. Give each a name of its own."
+        )
     topics = known.topics
     if topics.shape[1] != n_features:
         raise ValueError(

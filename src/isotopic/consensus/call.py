@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -108,6 +109,7 @@ def consensus(
     _check(model, n_runs, resampling, choose, numbers, checkpoint, random_state)
     given = read_container(X)
     counts = _read(given.matrix, numbers)
+    _warn_of_few_samples(counts, numbers)
     seed = int(generator(random_state).integers(2**62))
     splits = _splits(counts, test_size, seed, numbers)
     plan = Plan(model, counts, given.feature_names, resampling, splits, seed)
@@ -134,12 +136,35 @@ def consensus(
             f"{numbers[0]} to {numbers[-1]}. Try a wider range.",
             stacklevel=2,
         )
+    choice = replace(choice, reason=choice.reason + _rarely_found(clusters[choice.number]))
 
     def fit(number: int) -> Any:
         topics = _explain_all(clusters[number].topics, counts)
         return _consensus_model(model, X, topics, seed, n_jobs)
 
     return Consensus(choice.number, choice.reason, fit(choice.number), table, clusters, fit)
+
+
+def _rarely_found(clusters: Clusters) -> str:
+    """Return a sentence about components that fewer than half of the runs found, if any."""
+    n_runs, found = len(clusters.order), clusters.found
+    rare = np.flatnonzero(2 * found < n_runs)
+    if not len(rare):
+        return ""
+    listed = ", ".join(f"component {k} by {found[k]}" for k in rare[:5])
+    more = f" and {len(rare) - 5} more" if len(rare) > 5 else ""
+    return f" Fewer than half of the {n_runs} runs found these: {listed}{more}."
+
+
+def _warn_of_few_samples(counts: Any, numbers: list[int]) -> None:
+    """Warn if there are fewer samples with counts than components: any such split fits."""
+    n_samples = int(np.count_nonzero(np.diff(counts.indptr)))
+    if numbers[-1] > n_samples:
+        warnings.warn(
+            f"X has {n_samples} samples with counts, fewer than n_components={numbers[-1]}. So "
+            "many components cannot be told apart: the samples themselves would fit exactly.",
+            stacklevel=3,
+        )
 
 
 def _explain_all(topics: Array, counts: Any) -> Array:
@@ -201,6 +226,11 @@ def _splits(counts: Any, test_size: float, seed: int, numbers: list[int]) -> lis
 
 def _read(X: Any, numbers: list[int]) -> Any:
     """Return whole or other counts as a sparse matrix by rows."""
+    if _has_missing(X):
+        raise ValueError(
+            "X has missing entries (NaN), which resampled data and held-out scores cannot have. "
+            "Fill them in, or leave these samples out."
+        )
     counts = sparse.csr_array(check_array(X, accept_sparse="csr", input_name="X"), dtype=float)
     counts.sum_duplicates()
     counts.eliminate_zeros()
@@ -214,6 +244,11 @@ def _read(X: Any, numbers: list[int]) -> Any:
             f"and {counts.shape[1]} features."
         )
     return counts
+
+
+def _has_missing(X: Any) -> bool:
+    values = X.data if sparse.issparse(X) else np.asarray(X)
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def _numbers(given: Any) -> list[int]:
