@@ -105,6 +105,8 @@ $(VENV)/.built: $(VENV)/.created $(CORE)
 $(FUZZ)/.built: $(FUZZ)/.created $(CORE)
 	$(call install,$(FUZZ),test) --config-settings=cmake.build-type=Debug \
 		--config-settings=cmake.define.ISOTOPIC_SANITIZE=ON
+	$(FUZZ)/bin/python -m pip install --quiet --disable-pip-version-check atheris || \
+		echo "atheris has no wheel for this machine: the coverage-guided fuzzer will be skipped"
 	touch $@
 
 $(MINIMUM)/.built: $(MINIMUM)/.created $(CORE)

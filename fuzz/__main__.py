@@ -42,7 +42,7 @@ def main() -> int:
     arguments = _arguments()
     targets = list(arguments.only)
     if "guided" in targets and find_spec("atheris") is None:
-        print("guided is skipped: it needs atheris (pip install atheris)")
+        print("guided is skipped: atheris is not installed, or has no wheel for this machine")
         targets.remove("guided")
     found = 0
     for target in targets:
