@@ -247,7 +247,7 @@ def _read(X: Any, numbers: list[int]) -> Any:
 
 
 def _has_missing(X: Any) -> bool:
-    values = X.data if sparse.issparse(X) else np.asarray(X)
+    values = sparse.csr_array(X).data if sparse.issparse(X) else np.asarray(X)
     return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
