@@ -19,6 +19,7 @@ from benchmarks import (
     coverage,
     dense,
     differential,
+    dispersion,
     estimates,
     foldin,
     imports,
@@ -67,7 +68,10 @@ MODULES = (
 )
 ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 # Those that take minutes and gigabytes, and are measured only when asked for.
-SCALE = {module.SECTION.name: module.SECTION for module in (outofcore, cluster, online, consensus)}
+SCALE = {
+    module.SECTION.name: module.SECTION
+    for module in (outofcore, cluster, online, consensus, dispersion)
+}
 SOLUTION = "solution"
 NAMES = (*ENGINE, *SCALE, SOLUTION)
 RESULTS = Path(__file__).parent / "results"

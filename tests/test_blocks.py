@@ -30,6 +30,7 @@ from isotopic import (
     Gamma,
     GammaPoisson,
     Lasso,
+    NegativeBinomialNMF,
     Simplex,
     SparseNMF,
     TopicModel,
@@ -126,6 +127,7 @@ LEARNING = [
     TopicModel(3, weights=Gamma(learn="asymmetric"), topics=Gamma(learn="symmetric")),
     TopicModel(3, weights=Gamma(learn="symmetric"), topics=Dirichlet(0.4, learn="symmetric")),
     ARDNMF(3),
+    NegativeBinomialNMF(3),
 ]
 
 

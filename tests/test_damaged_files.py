@@ -24,6 +24,7 @@ from isotopic import (
     BetaNMF,
     Gamma,
     GammaPoisson,
+    NegativeBinomialNMF,
     OnlineEM,
     Simplex,
     SparseNMF,
@@ -54,6 +55,7 @@ MODELS = {
     "SparseNMF": few(SparseNMF(3, 0.5, forbidden={2: [3]})),
     "BetaNMF": few(BetaNMF(3, beta=0.5)),
     "BetaNMF, squares": few(BetaNMF(3, beta=2)),
+    "NegativeBinomialNMF": few(NegativeBinomialNMF(3)),
 }
 
 

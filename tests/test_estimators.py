@@ -28,6 +28,7 @@ from isotopic import (
     JointEM,
     Lasso,
     LogPenalty,
+    NegativeBinomialNMF,
     PoissonFactorization,
     SparseNMF,
     TopicModel,
@@ -55,6 +56,8 @@ MODELS = [
     BetaNMF(3),
     BetaNMF(3, beta=0.5, normalize=False),
     BetaNMF(3, beta=1.5, penalty="log", strength=0.1),
+    NegativeBinomialNMF(3),
+    NegativeBinomialNMF(3, dispersion=0.2, normalize=False),
 ]
 
 # At least one of each class. What scikit-learn checks depends on priors and estimates very little.
@@ -65,6 +68,7 @@ CHECKED = [
     PoissonFactorization(3),
     ARDNMF(3),
     BetaNMF(3),
+    NegativeBinomialNMF(3),
 ]
 DEFAULTS = [NMF(), PLSA(), LDA(), GammaPoisson(), SparseNMF(), TopicModel()]
 

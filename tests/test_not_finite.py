@@ -16,6 +16,7 @@ from isotopic import (
     Dirichlet,
     GammaPoisson,
     Lasso,
+    NegativeBinomialNMF,
     PoissonFactorization,
     SparseNMF,
     TopicModel,
@@ -101,6 +102,7 @@ EXTREME_MODELS = {
     "lasso": lambda a, b: TopicModel(3, weights=Lasso(a), topics=Lasso(b)),
     "relevance": lambda a, b: ARDNMF(3, shape=1.5 + a / 10, scale=b),
     "beta": lambda a, b: BetaNMF(3, penalty="lasso", strength=a),
+    "dispersion": lambda a, b: NegativeBinomialNMF(3, dispersion=a),
     "seeds": lambda a, b: NMF(3, seeds={0: {0: a}, 1: {1: b}}),
     **{
         estimate: lambda a, b, e=estimate: LDA(3, alpha=a, eta=b, estimate=e)
@@ -140,6 +142,7 @@ PARAMETERS = {
     SparseNMF: ["strength", "norm", "power", "offset"],
     ARDNMF: ["shape", "scale"],
     BetaNMF: ["beta", "strength"],
+    NegativeBinomialNMF: ["dispersion"],
 }
 
 

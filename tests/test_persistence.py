@@ -31,6 +31,7 @@ from isotopic import (
     JointEM,
     Lasso,
     LogPenalty,
+    NegativeBinomialNMF,
     SparseNMF,
     TopicModel,
 )
@@ -53,6 +54,7 @@ MODELS = [
     BetaNMF(3, beta="frobenius", penalty=LogPenalty(0.1, 0.5)),
     BetaNMF(3, beta=0.5, normalize=False, solver="joint"),
     BetaNMF(3, beta=1.5, solver=Alternating(), fixed_topics=np.full((1, 9), 1 / 9)),
+    NegativeBinomialNMF(3),
 ]
 
 

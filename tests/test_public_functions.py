@@ -124,6 +124,7 @@ OF_COUNTS = {
     "evaluate.completion_scorer": lambda X: evaluate.completion_scorer(fitted(), X),
     "evaluate.differential": lambda X: evaluate.differential(fitted(), X).rates,
     "evaluate.distinctive_terms": lambda X: evaluate.distinctive_terms(fitted(), X)["lfc"],
+    "evaluate.held_out_likelihood": lambda X: evaluate.held_out_likelihood(NMF(2, **SETTINGS), X),
     "evaluate.split_counts": lambda X: evaluate.split_counts(X, random_state=0)[0].toarray(),
     "report.write_report": lambda X, folder: reported(write_report)(folder, X),
     "NMF.fit": lambda X: NMF(2, **SETTINGS).fit(X).components_,

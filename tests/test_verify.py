@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from isotopic import generative, kernels
-from isotopic.divergences import kullback_leibler
+from isotopic.divergences import NegativeBinomial, kullback_leibler
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex, UnitNorm
 from isotopic.problem import Pair
 from isotopic.solvers import Alternating, JointEM
@@ -265,6 +265,16 @@ def unit_norm_forgets_the_pull(patch):
     patch.setattr(UnitNorm, "next_to", lambda self, pull: self)
 
 
+def dispersion_does_not_vanish(patch):
+    right = NegativeBinomial.gradient
+
+    def wrong(self, x, product):
+        numerator, denominator = right(self, x, product)
+        return numerator, denominator * (1 + 1e-3 * x / x.max())
+
+    patch.setattr(NegativeBinomial, "gradient", wrong)
+
+
 def norm_is_another(patch):
     def wrong(self, weights, topics):
         norms = (topics ** (self.p + 0.01)).sum(axis=1) ** (1 / (self.p + 0.01))
@@ -281,6 +291,7 @@ LOCAL = {
     gamma_forgets_the_totals: "gamma_poisson gamma_poisson_and_lda_fixed_points",
     penalty_is_not_counted: "lasso_solutions products_of_norms sparse_nmf_without_constraint",
     unit_norm_forgets_the_pull: "sparse_nmf_without_constraint",
+    dispersion_does_not_vanish: "negative_binomial_limit",
     norm_is_another: "solutions_of_both sparse_nmf_without_constraint",
     alternating_does_not_look_again: "lee_and_seung",
     conversion_changes_the_topics: "free_and_normalized lasso_solutions",
@@ -294,7 +305,8 @@ WIDE = {
     dirichlet_forgets_its_concentration: "blei dirichlet_poisson "
     "gamma_poisson_and_lda_iterates gamma_poisson_and_lda_fixed_points",
     free_is_generous: "lee_and_seung joint_nmf nmf_and_plsa_iterates totals_are_kept",
-    simplex_smooths: "hofmann joint_plsa fixed_points_of_nmf nmf_and_plsa_fixed_points",
+    simplex_smooths: "hofmann joint_plsa fixed_points_of_nmf nmf_and_plsa_fixed_points "
+    "exposures_of_samples",
     kernel_prefers_a_component: "lee_and_seung hofmann blei joint_nmf gamma_poisson one_count "
     "sums_of_counts",
     kernel_misjudges_the_likelihood: "divergence_and_likelihood normalized_and_plsa "

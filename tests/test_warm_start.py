@@ -23,6 +23,7 @@ from isotopic import (
     IncrementalEM,
     Lasso,
     LogPenalty,
+    NegativeBinomialNMF,
     OnlineEM,
     PoissonFactorization,
     PowerPenalty,
@@ -56,6 +57,8 @@ NAMED = [
     BetaNMF(3, beta=0.5),
     BetaNMF(3, beta=1.5, penalty="log"),
     BetaNMF(3, penalty="lasso"),
+    NegativeBinomialNMF(3),
+    NegativeBinomialNMF(3, dispersion=0.5),
 ]
 WEIGHTS = [Free(), Lasso(0.5), Gamma(0.5, 0.5), LogPenalty(1.0), PowerPenalty(1.0), Relevance()]
 TOPICS = [Free(), Lasso(0.5), Gamma(0.5, 0.5), LogPenalty(1.0), UnitNorm(2.0)]

@@ -143,7 +143,7 @@ def _likelihood_gain(fitted: Fitted, weights: Posterior, topics: Posterior) -> f
 
 def _why_not_exact(fitted: Fitted, target: Pair, divergence: Divergence) -> str:
     """Return the reason why another model is not equivalent; empty if it is."""
-    if fitted.divergence != divergence:
+    if fitted.divergence != divergence.continuing(fitted.divergence):
         return f"it minimises {fitted.divergence!r}, the other one {divergence!r}"
     if not fitted.offsets.is_empty:
         return "the model has size_factors or fixed_weights, the other one has none"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import methodcaller
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -370,7 +371,10 @@ class Problem(Pair):
         topics = self.topics.with_updated_hyperparameters(
             Evidence(counts.topics, topic_squares, self.weights_totals(state.weights, missing))
         )
-        return replace(self, weights=weights, topics=topics)
+        divergence = self.divergence.with_updated_hyperparameters(
+            methodcaller("sufficient_statistics", self.X, state.weights, state.topics)
+        )
+        return replace(self, weights=weights, topics=topics, divergence=divergence)
 
     def collect_weights(self, weights: Posterior, finish: Finish) -> Posterior:
         """Return the weights of all samples as arrays; ``finish`` sees some rows at a time."""

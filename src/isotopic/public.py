@@ -8,7 +8,7 @@ from isotopic.consensus import Consensus, consensus
 from isotopic.convert import convert
 from isotopic.counts import CountMatrix
 from isotopic.decompose import Decomposition, decompose
-from isotopic.divergences import Beta, Divergence, KullbackLeibler, Majorized
+from isotopic.divergences import Beta, Divergence, KullbackLeibler, Majorized, NegativeBinomial
 from isotopic.estimators import (
     ARDNMF,
     LDA,
@@ -18,6 +18,7 @@ from isotopic.estimators import (
     Checkpoint,
     CountsWarning,
     GammaPoisson,
+    NegativeBinomialNMF,
     PoissonFactorization,
     SparseNMF,
     SparsityWarning,
@@ -97,6 +98,8 @@ __all__ = [
     "LeastSquares",
     "LogPenalty",
     "Majorized",
+    "NegativeBinomial",
+    "NegativeBinomialNMF",
     "OnlineEM",
     "PoissonFactorization",
     "Posterior",

@@ -142,6 +142,20 @@ class SumStatistics:
 
 
 @dataclass(frozen=True)
+class SumEntries:
+    """The task that sums sufficient statistics of the divergence."""
+
+    divergence: Divergence
+    recipe: Recipe
+    topics: Posterior
+
+    def __call__(self, piece: PlacedBlock, X: CountMatrix) -> Added:
+        """Return the sufficient statistics of one block."""
+        weights = self.recipe.of(piece, X.sample_totals)
+        return Added(self.divergence.sufficient_statistics(X, weights, self.topics))
+
+
+@dataclass(frozen=True)
 class SumHistograms:
     """The task that sums histograms of the weights' expected counts; it reads no counts."""
 

@@ -1,6 +1,7 @@
 """Problems whose data is in row blocks: the same sums, and weights that are made when needed."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,11 +15,13 @@ from isotopic.blocks.passes import (
     Recipe,
     RecipeRows,
     Squares,
+    SumEntries,
     SumHistograms,
     Sums,
     SumStatistics,
 )
 from isotopic.blocks.row_store import Extrapolated, RowsByNumber, RowsInMemory, StoredRows
+from isotopic.divergences import Divergence
 from isotopic.divergences.base import PassSums
 from isotopic.kernels import Counts
 from isotopic.priors import Evidence, Posterior, Prior, Totals
@@ -121,7 +124,14 @@ class BlockedProblem(Problem):
         )
         prior = self._update_weights_prior(prior, evidence)
         weights = prior.with_self_contribution(table) if prior.needs_squares else prior
-        return replace(self, weights=weights, topics=topics)
+        divergence = self.divergence.with_updated_hyperparameters(partial(self._entries, state))
+        return replace(self, weights=weights, topics=topics, divergence=divergence)
+
+    def _entries(self, state: Any, divergence: Divergence) -> Array:
+        """Return the sufficient statistics of a divergence, summed over all blocks."""
+        task = SumEntries(divergence, self._shareable(state.weights.recipe), state.topics)
+        statistics: Array = self.X.engine.total(task, self.X.pieces).values
+        return statistics
 
     def _update_weights_prior(self, prior: Any, evidence: BlockedEvidence) -> Any:
         """Return the weights' prior with hyperparameters updated by sums over all blocks."""

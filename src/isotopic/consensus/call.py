@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array
 from isotopic.arrays import Array
 from isotopic.consensus.choice import Choice, choose_number
 from isotopic.consensus.clusters import Clusters, cluster_components
-from isotopic.consensus.held_out import HeldOut
+from isotopic.consensus.held_out import HeldOut, HiddenEntries
 from isotopic.consensus.result import Consensus
 from isotopic.consensus.runs import RESAMPLING, Plan, run_all, topics_of
 from isotopic.containers import read_container
@@ -49,7 +49,9 @@ def consensus(
     The stability of a component is the mean silhouette of its cluster (cosine distance): near 1 if
     every run finds the same, near 0 or below if runs disagree. Each number also gets a held-out
     score by document completion: the weights of held-out samples are inferred from one half of
-    their counts and predict the other half.
+    their counts and predict the other half. Where all counts of an entry share its noise
+    (:class:`~isotopic.NegativeBinomialNMF`), whole entries are hidden instead, and scored as
+    :func:`isotopic.evaluate.held_out_likelihood` does.
 
     The chosen number is the smallest stable one whose held-out score is within one standard error
     of the best stable one. A number is stable if its mean stability is at least 0.8 and each
@@ -71,7 +73,7 @@ def consensus(
     choose : int or None, default=None
         The number to use, whatever the rule says. ``result.at(number)`` does the same later.
     test_size : float, default=0.1
-        The share of samples that is held out for the score.
+        The share of samples, or of entries, that is held out for the score.
     random_state : int, Generator, RandomState or None, default=None
     n_jobs : int or None, default=None
         Fits at a time, each in a thread; ``None`` uses every core. The result is the same for any
@@ -111,7 +113,10 @@ def consensus(
     counts = _read(given.matrix, numbers)
     _warn_of_few_samples(counts, numbers)
     seed = int(generator(random_state).integers(2**62))
-    splits = _splits(counts, test_size, seed, numbers)
+    has_entry_noise = model._divergence.has_entry_noise
+    splits = _splits(
+        HiddenEntries if has_entry_noise else HeldOut, counts, test_size, seed, numbers
+    )
     plan = Plan(model, counts, given.feature_names, resampling, splits, seed)
     done = run_all(
         plan, numbers, int(n_runs), n_jobs=n_jobs, checkpoint=checkpoint, verbose=verbose
@@ -125,7 +130,7 @@ def consensus(
     scores = np.array(
         [[done[f"score {k} {s}"]["score"] for s in range(len(splits))] for k in numbers]
     ).reshape(len(numbers), len(splits))
-    table = _table(numbers, clusters, scores, np.array(objectives))
+    table = _table(numbers, clusters, scores, np.array(objectives), not has_entry_noise)
     stability = np.asarray(table["stability"]), np.asarray(table["min_stability"])
     choice = choose_number(np.array(numbers), *stability, scores)
     if choose is not None:
@@ -192,7 +197,11 @@ def _consensus_model(model: Any, X: Any, topics: Array, seed: int, n_jobs: int |
 
 
 def _table(
-    numbers: list[int], clusters: dict[int, Clusters], scores: Any, objectives: Any
+    numbers: list[int],
+    clusters: dict[int, Clusters],
+    scores: Any,
+    objectives: Any,
+    has_perplexity: bool,
 ) -> Table:
     stability = [clusters[number].stability for number in numbers]
     columns: dict[str, Any] = {
@@ -204,12 +213,13 @@ def _table(
         means = scores.mean(axis=1)
         columns["score"] = means
         columns["score_error"] = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-        columns["perplexity"] = np.exp(-means)
+        if has_perplexity:
+            columns["perplexity"] = np.exp(-means)
     return Table(**columns, objective=objectives)
 
 
-def _splits(counts: Any, test_size: float, seed: int, numbers: list[int]) -> list[HeldOut]:
-    """Return splits into samples to fit and samples to score; none if one number is enough."""
+def _splits(kind: Any, counts: Any, test_size: float, seed: int, numbers: list[int]) -> list[Any]:
+    """Return splits into counts to fit and counts to score; none if there are too few samples."""
     n_samples = counts.shape[0]
     n_test = int(np.ceil(test_size * n_samples)) if 0 < test_size < 1 else 0
     if n_test == 0:
@@ -219,7 +229,7 @@ def _splits(counts: Any, test_size: float, seed: int, numbers: list[int]) -> lis
     if n_samples - n_test < 2 or numbers[-1] > largest or not is_whole:
         return []
     return [
-        HeldOut.draw(counts, test_size, np.random.default_rng([seed, 2, split]))
+        kind.draw(counts, test_size, np.random.default_rng([seed, 2, split]))
         for split in range(_SPLITS)
     ]
 

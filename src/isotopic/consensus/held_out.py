@@ -1,14 +1,16 @@
-"""Score a model on held-out samples by document completion."""
+"""Score a model on held-out counts: of whole samples by document completion, or of entries."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
+from isotopic.arrays import Array
 from isotopic.containers import NamedMatrix
 from isotopic.estimators import LDA
 from isotopic.evaluate import completion_score, split_counts
+from isotopic.evaluate.entries import hide_entries, score_entries
 from isotopic.kernels import normalized
 from isotopic.threads import use_threads
 
@@ -38,7 +40,11 @@ class HeldOut:
             )
         return cls(train, seen, hidden)
 
-    def score(self, model: Any) -> float:
+    def fit_and_score(self, model: Any, feature_names: Array | None) -> float:
+        """Fit the model to the samples that are not held out, and score the others."""
+        return self._score(model.fit(NamedMatrix(self.train, feature_names)))
+
+    def _score(self, model: Any) -> float:
         """Return the mean log-likelihood of a count of the hidden half.
 
         Weights without a prior get that of LDA, Dir(1 / K): a point estimate may exclude what the
@@ -60,3 +66,21 @@ class HeldOut:
         with use_threads(model.n_jobs):
             names = getattr(model, "feature_names_in_", None)
             return completion_score(model, NamedMatrix(self.seen, names), self.hidden)
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenEntries:
+    """The counts, and entries of them to hide: for noise that all counts of an entry share."""
+
+    counts: Any
+    hidden: Any
+
+    @classmethod
+    def draw(cls, counts: Any, test_size: float, rng: np.random.Generator) -> Self:
+        """Hide a part of the entries."""
+        return cls(counts, hide_entries(counts.shape, test_size, rng))
+
+    def fit_and_score(self, model: Any, feature_names: Array | None) -> float:
+        """Fit the model without the hidden entries; return the mean log-likelihood of these."""
+        with use_threads(model.n_jobs):
+            return score_entries(model, self.counts, self.hidden, feature_names)

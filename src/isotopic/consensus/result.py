@@ -25,7 +25,8 @@ class Consensus:
         Fitted, with the consensus topics and the weights of the samples next to them.
     table : Table
         A row for each number: the mean and the lowest stability of its components, the held-out
-        score with its standard error, the perplexity, and the objective of the best run.
+        score with its standard error, the perplexity (unless entries are held out), and the
+        objective of the best run.
     clusters : dict of int to Clusters
         The components of all runs in clusters, for each number.
     """

@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from isotopic import archive
 from isotopic.arrays import Array
-from isotopic.consensus.held_out import HeldOut
+from isotopic.consensus.held_out import HeldOut, HiddenEntries
 from isotopic.containers import NamedMatrix
 from isotopic.estimators.digest import digest
 from isotopic.terminal import LiveLine, can_show_live_lines
@@ -45,7 +45,7 @@ class Plan:
     counts : csr_array
     feature_names : ndarray of objects or None
     resampling : {"bootstrap", "subsample", "none"}
-    splits : list of HeldOut
+    splits : list of HeldOut or HiddenEntries
         For the held-out scores; none of them if there are too few samples.
     seed : int
         Each run has a generator of its own, made of this, its kind and its numbers. So the result
@@ -56,7 +56,7 @@ class Plan:
     counts: Any
     feature_names: Array | None
     resampling: str
-    splits: list[HeldOut]
+    splits: list[HeldOut] | list[HiddenEntries]
     seed: int
 
     def fit(self, number: int, run: int) -> dict[str, Any]:
@@ -72,12 +72,10 @@ class Plan:
         return {"topics": topics, "objective": float(model.objective_)}
 
     def score(self, number: int, split: int) -> dict[str, Any]:
-        """Fit the samples of a split as the model would, and score those that are held out."""
+        """Fit what a split shows as the model would, and score what it hides."""
         rng = np.random.default_rng([self.seed, 1, number, split])
-        held_out = self.splits[split]
         model = self._model(number, rng)
-        model.fit(NamedMatrix(held_out.train, self.feature_names))
-        return {"score": held_out.score(model)}
+        return {"score": self.splits[split].fit_and_score(model, self.feature_names)}
 
     def _model(self, number: int, rng: np.random.Generator) -> Any:
         seed = int(rng.integers(2**31))

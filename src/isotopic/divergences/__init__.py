@@ -5,6 +5,8 @@
                              the priors absorb the expected counts (EM)
 :class:`Beta`                Itakura-Saito, squared distances and all between; a pass sums the
                              gradient, and multiplicative updates follow from it (MM)
+:class:`NegativeBinomial`    for counts that vary more than Poisson counts; also by MM, and the
+                             dispersion is learned
 ============================ ==================================================================
 
 A new divergence subclasses :class:`Majorized` and writes its value and the two parts of its
@@ -16,6 +18,7 @@ from isotopic.divergences.beta import BETA_NAMES, Beta, exact_values
 from isotopic.divergences.gradient_pass import GradientPass, dense_row_blocks
 from isotopic.divergences.kullback_leibler import KullbackLeibler
 from isotopic.divergences.majorized import Majorized
+from isotopic.divergences.negative_binomial import NegativeBinomial
 
 __all__ = [
     "BETA_NAMES",
@@ -24,6 +27,7 @@ __all__ = [
     "GradientPass",
     "KullbackLeibler",
     "Majorized",
+    "NegativeBinomial",
     "RowSums",
     "dense_row_blocks",
     "exact_values",

@@ -1,7 +1,7 @@
 """Divergence, the base class of all divergences, and what its passes over the data return."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
@@ -54,6 +54,10 @@ class Divergence:
     #: Whether data are counts with a likelihood: perplexity, draws and responsibilities exist.
     is_likelihood: ClassVar[bool] = False
 
+    #: Whether the noise of an entry is common to all its counts, so that held-out counts must be
+    #: those of whole entries.
+    has_entry_noise: ClassVar[bool] = False
+
     #: Whether a pass proposes the next values of both sides. Otherwise it finds expected counts,
     #: which the priors absorb.
     proposes_values: ClassVar[bool] = False
@@ -71,6 +75,32 @@ class Divergence:
     def is_joint(self) -> bool:
         """Whether one pass serves the update of both sides."""
         return True
+
+    @property
+    def needs_positive_product(self) -> bool:
+        """Whether a product of zero is infinitely far from positive data."""
+        return True
+
+    @property
+    def learns(self) -> bool:
+        """Whether a parameter of the divergence is learned during the fit."""
+        return False
+
+    def sufficient_statistics(self, X: CountMatrix, weights: Posterior, topics: Posterior) -> Array:
+        """Return the sums over some samples that an update of the parameters needs."""
+        raise NotImplementedError
+
+    def with_updated_hyperparameters(self, statistics: Callable[[Any], Array]) -> Self:
+        """Return the divergence with parameters that fit better.
+
+        ``statistics`` returns the :meth:`sufficient_statistics` of such a divergence, summed over
+        all samples.
+        """
+        return self
+
+    def continuing(self, learned: Any) -> Self:
+        """Return this divergence, which goes on learning, with the parameters of ``learned``."""
+        return self
 
     def check(self, weights: Prior, topics: Prior, X: Any) -> None:
         """Raise ValueError if priors or data do not suit the divergence."""
@@ -126,6 +156,13 @@ class Divergence:
     def row_scores(self, X: CountMatrix, weights: Array, topics: Array) -> Array:
         """Return the score of each sample next to given factors; higher is better."""
         raise NotImplementedError
+
+    def log_likelihoods(self, x: Array, product: Array) -> Array:
+        """Return the log-probability of each count, next to its mean."""
+        raise ValueError(
+            f"{self!r} is not a likelihood of counts: its entries have no probabilities. Use the "
+            "Kullback-Leibler divergence (NMF) or the negative binomial one (NegativeBinomialNMF)."
+        )
 
     def row_units(self, X: Any) -> Array:
         """Return how many units, counts or entries, each sample's score is divided by."""

@@ -4,7 +4,8 @@ Both kinds of rows have ``sums``, the numerator and denominator multiplied by th
 ``values`` of the divergence of each row.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -130,7 +131,6 @@ class GradientPass:
         self.blocks = _row_slices(X, self.rows)
         self.copies = None if X.copies is None else X.copies[:, np.newaxis].astype(X.dtype)
         self.csr = _as_csr(X) if X.is_sparse else None
-        self.saturated = self._saturated()
 
     def __call__(
         self,
@@ -220,6 +220,30 @@ class GradientPass:
                     total[number] += part
         return Gradients(of_weights, total, values, proposal)
 
+    def sum_entries(
+        self, terms: Callable[[Array, Array], Array], weights: Array, topics: Array
+    ) -> Array:
+        """Return the sums over all entries of functions of the data and the product.
+
+        ``terms`` returns several arrays of the shape of its two arguments, stacked. Each sample is
+        counted as often as its sample weight says, and missing entries count nothing.
+        """
+        topics = np.ascontiguousarray(topics)
+        floor = self.divergence.smallest_product(topics.dtype)
+
+        def work(rows: slice) -> Array:
+            found = terms(self._data(rows), np.maximum(weights[rows] @ topics, floor))
+            missing = self._missing(rows)
+            if missing is not None:
+                found[:, *missing] = 0
+            by_sample = found.sum(axis=2, dtype=np.float64)
+            if self.X.copies is not None:
+                by_sample = by_sample * self.X.copies[rows]
+            return np.asarray(by_sample.sum(axis=1))
+
+        with one_blas_thread:
+            return np.asarray(sum(in_waves(work, self.blocks)))
+
     def multiply_topics(self, topics: Array) -> Array:
         """Return the data times the topics: the weights' numerator of squared distances."""
         found = np.empty((self.X.shape[0], len(topics)), topics.dtype)
@@ -297,8 +321,20 @@ class GradientPass:
     def _times_copies(self, weights: Array, rows: slice) -> Array:
         return weights if self.copies is None else weights * self.copies[rows]
 
+    @cached_property
+    def saturated(self) -> Array:
+        """The part of each row's divergence that depends on the data alone.
+
+        The data remembers that of the last divergence: problems that differ in their priors only
+        share it.
+        """
+        divergence, known = vars(self.X).get("_saturated", (None, None))
+        if divergence != self.divergence:
+            known = self._saturated()
+            vars(self.X)["_saturated"] = self.divergence, known
+        return np.asarray(known)
+
     def _saturated(self) -> Array:
-        """Return the part of each row's divergence that depends on the data alone."""
         parts = [np.empty(0)]
         for rows in self.blocks:
             x: Any = self._data(rows)

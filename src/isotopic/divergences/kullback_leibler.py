@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import gammaln, xlogy
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix, RowView
@@ -76,6 +77,10 @@ class KullbackLeibler(Divergence):
         """Return the log-likelihood of each sample's counts."""
         shares = normalized(np.ascontiguousarray(weights * topics.sum(axis=1)))
         return row_pass(X, shares, normalized(topics), proportions=True)[1]
+
+    def log_likelihoods(self, x: Array, product: Array) -> Array:
+        """Return the log-probability of each count under a Poisson distribution."""
+        return np.asarray(xlogy(x, product) - product - gammaln(x + 1))
 
     def row_units(self, X: Any) -> Array:
         """Return the number of counts of each sample."""

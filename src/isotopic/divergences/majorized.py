@@ -86,11 +86,6 @@ class Majorized(Divergence):
         return None
 
     @property
-    def needs_positive_product(self) -> bool:
-        """Whether a product of zero is infinitely far from positive data."""
-        return True
-
-    @property
     def is_squared_distance(self) -> bool:
         """Whether it is half the squared distance, for which Gram matrices are enough."""
         return False

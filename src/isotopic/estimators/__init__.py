@@ -5,6 +5,7 @@ from isotopic.estimators.beta import BetaNMF
 from isotopic.estimators.checkpoint import Checkpoint
 from isotopic.estimators.count_hints import CountsWarning
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson, PoissonFactorization
+from isotopic.estimators.negative_binomial import NegativeBinomialNMF
 from isotopic.estimators.persistence import load
 from isotopic.estimators.relevance import ARDNMF
 from isotopic.estimators.sparse import SparseNMF, SparsityWarning
@@ -21,6 +22,7 @@ __all__ = [
     "Checkpoint",
     "CountsWarning",
     "GammaPoisson",
+    "NegativeBinomialNMF",
     "PoissonFactorization",
     "SparseNMF",
     "SparsityWarning",
@@ -39,6 +41,7 @@ MODELS: dict[str, type[BaseTopicModel]] = {
         PoissonFactorization,
         SparseNMF,
         BetaNMF,
+        NegativeBinomialNMF,
         ARDNMF,
         TopicModel,
     )

@@ -28,6 +28,11 @@ class ARDNMF(BaseTopicModel):
     Components that explain less than about a count in a sample shrink to nothing, so
     ``n_components`` is an upper limit.
 
+    The number that is left follows the depth of the data, not its structure alone: shallow data
+    loses components that are there, and deep data that varies more than Poisson counts keeps
+    components that follow its noise. Choose the number by :func:`~isotopic.consensus`; for
+    overdispersed counts by that of :class:`~isotopic.NegativeBinomialNMF`.
+
     Parameters
     ----------
     n_components : int, default=10

@@ -6,6 +6,7 @@ The functions take a fitted model, or topics as an array (components x features)
 from isotopic.evaluate.coherence import coherence
 from isotopic.evaluate.completion import completion_perplexity, completion_score, split_counts
 from isotopic.evaluate.differential import Differential, differential, distinctive_terms
+from isotopic.evaluate.entries import held_out_likelihood
 from isotopic.evaluate.groups import compare_groups
 from isotopic.evaluate.scoring import completion_scorer
 from isotopic.evaluate.topics import diversity, exclusivity, prevalence, proportions
@@ -21,6 +22,7 @@ __all__ = [
     "distinctive_terms",
     "diversity",
     "exclusivity",
+    "held_out_likelihood",
     "prevalence",
     "proportions",
     "split_counts",

@@ -106,12 +106,14 @@ class Fit:
         """Return the fitted value of a solver's state; ``topics`` by default those of the state."""
         data, problem = self.data, self.problem
         weights_prior, topics_prior = self.weights_prior, problem.topics
+        divergence = problem.divergence
         if isinstance(state, HyperparameterState):
             learned: Any = state.weights_prior
             while isinstance(learned, (SampleWeighted, WithSizeFactors, WithFixedWeights)):
                 learned = learned.prior
             weights_prior = weights_prior.with_learned(learned)
             topics_prior = topics_prior.with_learned(state.topics_prior)
+            divergence = state.divergence
         rows = data.used_rows
         used_offsets = data.offsets if rows is None else data.offsets.rows(rows)
         weights = problem.collect_weights(state.weights, used_offsets.for_size_one)
@@ -125,7 +127,7 @@ class Fit:
             sample_totals=data.counts.sample_totals,
             feature_totals=problem.X.feature_totals,
             has_missing=data.counts.missing is not None,
-            divergence=problem.divergence,
+            divergence=divergence,
             objective=state.objective,
             log_likelihood=state.counts.log_likelihood,
             saturated_divergence=problem.X.saturated_divergence,

@@ -22,13 +22,14 @@ _SELF_CONTRIBUTION_ESTIMATES = 5
 def problem_from_fitted(problem: Problem, fitted: Fitted, rows: Array | None = None) -> Problem:
     """Return the problem with the hyperparameters that a fitted model has learned.
 
-    The problem goes on learning them. Priors of another kind keep their own. ``rows`` is as for
-    :func:`start_from_fitted`.
+    The problem goes on learning them. Priors and divergences of another kind keep their
+    own. ``rows`` is as for :func:`start_from_fitted`.
     """
     _check_shape(problem, fitted)
     weights = problem.weights.continuing(fitted.weights_prior)
     topics = problem.topics.continuing(innermost(fitted.topics_prior))
-    problem = replace(problem, weights=weights, topics=topics)
+    divergence = problem.divergence.continuing(fitted.divergence)
+    problem = replace(problem, weights=weights, topics=topics, divergence=divergence)
     # A fitted value does not hold the self-contribution of counts, which new samples do not have.
     has_some = not np.array_equal(fitted.weights.effective, fitted.weights.mean)
     if has_some and (weights.needs_squares or topics.needs_squares):
@@ -148,6 +149,7 @@ class _Source:
         problem, fitted, X = self.problem, self.fitted, self.problem.X
         if (
             np.isfinite(fitted.objective)
+            and fitted.divergence.needs_positive_product
             and np.array_equal(X.feature_totals, fitted.feature_totals)
             and np.array_equal(X.sample_totals, fitted.sample_totals)
         ):

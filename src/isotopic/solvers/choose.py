@@ -67,7 +67,7 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
         chosen = LeastSquares()
     else:
         chosen = SOLVERS[solver]
-    learns = problem.weights.learns or problem.topics.learns
+    learns = any(part.learns for part in (problem.weights, problem.topics, problem.divergence))
     if isinstance(chosen, HyperparameterUpdates) or not learns:
         return chosen
     return HyperparameterUpdates(chosen)

@@ -1,10 +1,11 @@
-"""HyperparameterUpdates: a solver whose priors learn their hyperparameters on the way."""
+"""HyperparameterUpdates: a solver whose priors and divergence learn their hyperparameters."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior, Prior
 from isotopic.problem import Problem, State
@@ -15,7 +16,7 @@ from isotopic.solvers.base import Solver
 @register
 @dataclass(frozen=True)
 class HyperparameterState:
-    """The state of the inner solver, and the priors as they are now.
+    """The state of the inner solver, and the priors and the divergence as they are now.
 
     Attributes
     ----------
@@ -25,6 +26,7 @@ class HyperparameterState:
         The number of passes after which the priors learn again.
     residual_after_update : float
         How far the last update of the hyperparameters moved the optimum.
+    divergence : Divergence
     """
 
     inner: State
@@ -32,6 +34,7 @@ class HyperparameterState:
     topics_prior: Prior
     next_update: int
     residual_after_update: float
+    divergence: Divergence = field(default_factory=KullbackLeibler)
 
     # Those of the inner state, but for the residual: the larger one, of now or of the last update.
     weights: Posterior = field(init=False)
@@ -73,20 +76,44 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> HyperparameterState:
         """Return the state at the starting point."""
         start = self.inner.init(problem, weights, topics)
-        return HyperparameterState(start, problem.weights, problem.topics, self.first, np.inf)
+        parts = problem.weights, problem.topics, self.first, np.inf, problem.divergence
+        return HyperparameterState(start, *parts)
 
     def step(self, problem: Problem, state: HyperparameterState) -> HyperparameterState:
         """Return the state after a step of the inner solver, or after an update if it is due."""
-        problem = replace(problem, weights=state.weights_prior, topics=state.topics_prior)
-        before = state.inner
+        problem, before = _with_learned(problem, state), state.inner
         if before.passes < state.next_update:
             return replace(state, inner=self.inner.step(problem, before))
         updated = problem.in_precision_of(before.topics).with_updated_hyperparameters(before)
-        problem = replace(problem, weights=updated.weights, topics=updated.topics)
+        is_same = updated.divergence == problem.divergence
+        problem = replace(
+            problem,
+            weights=updated.weights,
+            topics=updated.topics,
+            divergence=updated.divergence,
+        )
+        if not is_same:  # what both sides absorb next depends on it
+            before = self._evaluated(problem, before)
         after = self.inner.plain_step(problem, before)
         next_update = after.passes + self.interval
         return HyperparameterState(
-            after, problem.weights, problem.topics, next_update, after.residual
+            after,
+            problem.weights,
+            problem.topics,
+            next_update,
+            after.residual,
+            problem.divergence,
+        )
+
+    def _evaluated(self, problem: Problem, state: Any) -> Any:
+        """Return the state with the pass at its point made again, under another divergence."""
+        found: Any = self.inner.init(problem, state.weights, state.topics)
+        return replace(
+            state,
+            counts=found.counts,
+            objective=found.objective,
+            residual=found.residual,
+            passes=state.passes + 1,
         )
 
     def continued(self, passes: int) -> "HyperparameterUpdates":
@@ -100,5 +127,15 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
 
     def finish(self, problem: Problem, state: HyperparameterState) -> HyperparameterState:
         """Return the state with the inner solver's finished."""
-        problem = replace(problem, weights=state.weights_prior, topics=state.topics_prior)
+        problem = _with_learned(problem, state)
         return replace(state, inner=self.inner.finish(problem, state.inner))
+
+
+def _with_learned(problem: Problem, state: HyperparameterState) -> Problem:
+    """Return the problem with the hyperparameters that were learned so far."""
+    return replace(
+        problem,
+        weights=state.weights_prior,
+        topics=state.topics_prior,
+        divergence=state.divergence,
+    )

@@ -4,14 +4,19 @@ from typing import Any
 
 from isotopic.datasets import load_kjv
 from isotopic.random import Seed
-from isotopic.verify import appendices_a_to_c, appendices_d_to_f, main_text
+from isotopic.verify import appendices_a_to_c, appendices_d_to_f, extensions, main_text
 from isotopic.verify.evidence import Evidence
 from isotopic.verify.table import Claim, VerificationTable
 
 __all__ = ["Claim", "VerificationTable", "verify"]
 
-# In the paper's order.
-CHECKS = (*main_text.checks, *appendices_a_to_c.checks, *appendices_d_to_f.checks)
+# In the paper's order, and then what goes beyond it.
+CHECKS = (
+    *main_text.checks,
+    *appendices_a_to_c.checks,
+    *appendices_d_to_f.checks,
+    *extensions.checks,
+)
 
 
 def verify(
