@@ -14,6 +14,10 @@ from isotopic.evaluate.entries import hide_entries, score_entries
 from isotopic.kernels import normalized
 from isotopic.threads import use_threads
 
+# Starts of a fit whose hidden entries are scored: overdispersed counts have poor local optima, and
+# one of them would decide the score of a number.
+_STARTS = 4
+
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
@@ -82,5 +86,7 @@ class HiddenEntries:
 
     def fit_and_score(self, model: Any, feature_names: Array | None) -> float:
         """Fit the model without the hidden entries; return the mean log-likelihood of these."""
+        if isinstance(model.init, str):
+            model.set_params(n_init=max(model.n_init, _STARTS))
         with use_threads(model.n_jobs):
             return score_entries(model, self.counts, self.hidden, feature_names)
