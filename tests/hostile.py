@@ -265,7 +265,7 @@ BAD_DATA = BAD_VALUES | BAD_SHAPES | BAD_TYPES
 
 
 def _damaged(fmt: str, part: str, place: int, value: int, dtype: Any = np.int32) -> Any:
-    """Give a sparse array whose index arrays were written to after it was made."""
+    """Return a sparse array whose index arrays were written to after it was made."""
     X = sparse.csr_array(counts()).asformat(fmt)
     if fmt == "coo":
         X.coords = tuple(c.astype(dtype) for c in X.coords)
@@ -552,7 +552,7 @@ BAD_PRIORS: dict[str, tuple[str, dict[str, Any], str]] = {
     "unit-norm-beside-gamma": (
         "lasso-simplex",
         {"weights": Gamma(1.0), "topics": UnitNorm()},
-        "need weights that are a factor",
+        "need weights that are point estimates",
     ),
     "unit-norm-beside-simplex": (
         "lasso-simplex",
@@ -798,7 +798,7 @@ def _unsorted() -> Any:
 
 
 def duplicated(X: Any = None) -> Any:
-    """Give every count in two parts."""
+    """Return every count in two parts."""
     coo = sparse.coo_array(counts() if X is None else X)
     parts = np.concatenate([coo.data * 0.25, coo.data * 0.75])
     return sparse.coo_array((parts, tuple(np.tile(c, 2) for c in coo.coords)), shape=coo.shape)
@@ -1015,7 +1015,7 @@ UNUSUAL_DATA: dict[str, Callable[[], Good]] = {
 
 
 def _side(prior: Any, mean: Any, parameters: Any, rates: Any, copies: Any) -> tuple[Any, float]:
-    """Give a side's effective factor and its term of the objective (to be minimised)."""
+    """Return a side's effective factor and its term of the objective (to be minimised)."""
     if isinstance(prior, Lasso):
         return mean, prior.strength * float((copies * mean).sum())
     if isinstance(prior, LogPenalty):

@@ -397,7 +397,7 @@ def test_message_names_the_place():
 def test_names_of_fields_are_str(tmp_path):
     model = Model()
     model.parts = {1: 2}
-    with pytest.raises(TypeError, match="model: the name of a field must be a str, but is 1"):
+    with pytest.raises(TypeError, match="model: the name of a field must be a str, not 1"):
         archive.write(tmp_path / "x", "model", model)
 
 

@@ -51,7 +51,7 @@ def problem_of(X, beta, weights=None, topics=None, n_components=3):
 
 
 def run(problem, solver, weights, topics, n_iter):
-    """Give the state after some iterations, and all objectives."""
+    """Return the state after some iterations, and all objectives."""
     state = solver.init(problem, problem.weights.at(weights, 1.0), problem.topics.at(topics, 1.0))
     objectives = [state.objective]
     for _ in range(n_iter):
@@ -482,7 +482,7 @@ def test_zeros_that_are_missing_are_no_zeros(rng):
 
 @pytest.mark.parametrize(("beta", "scale"), [(0, 1e-170), (3, 1e110), (2, 1e-200), (-2, 1e100)])
 def test_powers_beyond_the_precision_are_refused(rng, beta, scale):
-    with pytest.raises(ValueError, match=r"range of X is too wide .* Multiply X by a number"):
+    with pytest.raises(ValueError, match=r"range of X is too wide .* Multiply X by a constant"):
         BetaNMF(2, beta=beta).fit(scale * positive_data(rng))
 
 

@@ -125,7 +125,7 @@ def test_unusual_data_is_fitted_right_or_refused(model, case):
         try:
             Beta(model.beta).check_data(good.plain[good.plain > 0], has_zeros=True)
         except ValueError:
-            refused(fitted, model, good, good.X, message="[Mm]ultiply (it|X) by a number")
+            refused(fitted, model, good, good.X, message="[Mm]ultiply (it|X) by a constant")
             return
     found = fitted(model, good, good.X)
     assert_sound(found, good)

@@ -18,7 +18,7 @@ from isotopic import (
     TopicModel,
     bootstrap,
 )
-from isotopic.bootstrap import refit
+from isotopic.bootstrap import refit_model
 from isotopic.fitted.generation import draw_counts, draw_factors, spread_evenly
 from isotopic.fitted.reordering import reorder
 
@@ -119,7 +119,7 @@ def test_topics_keep_their_order(X):
     """A refit that swaps the topics is put right before it is looked at."""
     model = NMF(2, random_state=0, tol=1e-3).fit(X)
     turned = reorder(spread_evenly(model.fitted_), np.array([1, 0]))
-    again = refit(model, resample(model, 0), turned)
+    again = refit_model(model, resample(model, 0), turned)
     for topics in (again.components_, again.fitted_.topics.effective):
         assert np.argmax(topics[0]) // 4 == np.argmax(model.components_[0]) // 4
     assert np.corrcoef(again.weights_[:, 0], model.weights_[:, 0])[0, 1] > 0.9
@@ -139,7 +139,7 @@ def test_resamples_have_what_the_data_had(rng, X):
     plsa = PLSA(2, random_state=0, tol=1e-3).fit(X, sample_weight=np.arange(12))
     drawn = resample(plsa, 0)
     np.testing.assert_array_equal(drawn.sum(axis=1), X.sum(axis=1))
-    again = refit(plsa, drawn, spread_evenly(plsa.fitted_))
+    again = refit_model(plsa, drawn, spread_evenly(plsa.fitted_))
     np.testing.assert_array_equal(again.fitted_.copies, np.arange(12))
 
 
@@ -147,7 +147,7 @@ def test_resamples_have_what_the_data_had(rng, X):
 def test_missing_entries_are_missing_again(rng, X, kind):
     mask = rng.random(X.shape) < 0.2
     model = clone(kind).set_params(random_state=0, tol=1e-3).fit(X, missing_mask=mask)
-    with pytest.raises(ValueError, match="Give the same X"):
+    with pytest.raises(ValueError, match="Pass the same X"):
         bootstrap(model)
     found = bootstrap(model, X, missing_mask=mask, n_resamples=10, random_state=0)
     assert np.all(np.isfinite(found["weights"].upper))
@@ -196,11 +196,11 @@ def test_any_statistic(X):
         ({"n_resamples": 1}, ValueError, "n_resamples must be an integer of at least 2"),
         ({"n_resamples": 2.5}, ValueError, "n_resamples"),
         ({"n_resamples": True}, ValueError, "n_resamples"),
-        ({"level": 0}, ValueError, "level must lie between 0 and 1"),
-        ({"level": 1.5}, ValueError, "level must lie between 0 and 1"),
+        ({"level": 0}, ValueError, "level must be between 0 and 1"),
+        ({"level": 1.5}, ValueError, "level must be between 0 and 1"),
         ({"statistic": "weights"}, TypeError, "statistic must be a function"),
         ({"statistic": {}}, TypeError, "statistic must be a function"),
-        ({"statistic": lambda m: "text"}, TypeError, "statistic must hold numbers"),
+        ({"statistic": lambda m: "text"}, TypeError, "statistic must contain numbers"),
         ({"statistic": lambda m: np.nan}, ValueError, "must be finite"),
         ({"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
         ({"random_state": -1}, ValueError, "random_state"),

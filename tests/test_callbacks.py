@@ -48,7 +48,7 @@ def test_a_terminal_gets_a_live_line():
     seen = run_on_a_terminal(CODE)
     assert "iteration 25" in seen
     assert "residual" in seen
-    assert "at most 0 s left" in seen
+    assert "about 0 s left" in seen
     assert "passes" not in seen  # as a line has it
 
 
@@ -162,9 +162,9 @@ def test_the_pace_tells_of_an_end_that_comes_nearer():
         left, text = pace.update(at)
         assert text.endswith(" left, 5e+02 tokens/s")
     assert left == pytest.approx(2.0)  # the residual falls tenfold each time
-    assert text.startswith("at most 4 s left")
+    assert text.startswith("about 4 s left")
     slow, at = Pace(1.0, 100, 0.0), Iteration(1, 1, 60.0, 1.0, 1.0, None)
-    assert slow.update(at)[1].startswith("at most 1:39:00 left")
+    assert slow.update(at)[1].startswith("about 1:39:00 left")
 
 
 def test_a_residual_that_is_not_yet_known_is_not_shown_as_a_number(rng, capsys):

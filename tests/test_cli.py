@@ -398,7 +398,7 @@ def test_checkpoints_of_other_fits_are_refused(counts, tmp_path, capsys):
     assert main([*fit, "-k", "2", "--no-report"]) == 0
     capsys.readouterr()
     assert main([*fit, "-k", "3"]) == 2
-    assert "another n_components" in capsys.readouterr().err
+    assert "other values of n_components" in capsys.readouterr().err
 
 
 def test_live_display_on_a_terminal(counts, tmp_path):

@@ -76,7 +76,7 @@ def test_a_killed_consensus_goes_on(four_topics, tmp_path):
     np.testing.assert_array_equal(resumed.model.components_, whole.model.components_)
     for name, column in whole.table.items():
         np.testing.assert_array_equal(resumed.table[name], column)
-    with pytest.raises(ValueError, match="that of another consensus"):
+    with pytest.raises(ValueError, match="belongs to another consensus"):
         consensus(quick(), four_topics, **settings | {"random_state": 1}, checkpoint=file)
     with pytest.raises(ValueError, match="checkpoint needs an integer random_state"):
         consensus(quick(), four_topics, 4, n_runs=2, checkpoint=file)
@@ -181,7 +181,7 @@ def test_other_resampling_finds_the_same_topics(resampling, four_topics):
         ({"n_components": 7}, "n_components=7 is larger than the data"),
         ({"n_runs": 1}, "n_runs must be an integer of at least 2"),
         ({"resampling": "jackknife"}, "resampling must be one of"),
-        ({"test_size": 1.0}, "test_size must lie between 0 and 1"),
+        ({"test_size": 1.0}, "test_size must be between 0 and 1"),
         ({"choose": 3}, "choose=3 is not among the numbers to try"),
         ({"X": [[-1, 2], [3, 4]]}, "negative"),
         ({"X": np.zeros((4, 3))}, "X has no counts"),

@@ -297,7 +297,7 @@ def test_known_signatures_explain_what_they_made(rng):
 
 
 def refuses_seeds(model):
-    """Topics that carry a scale run away with the seeds if nothing holds the weights."""
+    """Topics without a norm grow without limit under seeds, if nothing limits the weights."""
     weights, topics = model._priors()
     return topics.norm is None and not (topics.is_bayesian or weights.is_bayesian)
 
@@ -358,7 +358,7 @@ def test_priors_with_a_mask_of_their_own_keep_it(rng):
     assert topics[1, 2] == topics[2, 5] == 0
     with pytest.raises(TypeError, match="forbidden must be a boolean"):
         Dirichlet(0.1, forbidden=own.astype(int))
-    with pytest.raises(ValueError, match="forbidden has shape"):
+    with pytest.raises(ValueError, match="forbidden has the shape"):
         TopicModel(3, topics=Dirichlet(0.1, forbidden=own[0])).fit(X)
 
 

@@ -153,8 +153,12 @@ def test_a_converted_model_infers_as_if_it_had_been_fitted(X):
         (paper_lda(**SETTINGS), PLSA, "prior on the weights"),
         (paper_lda(**SETTINGS, eta=0.1), GammaPoisson, "topics have different priors"),
         (paper_lda(**SETTINGS, alpha=0.1), GammaPoisson(shape=0.2), "concentrations"),
-        (GammaPoisson(**SETTINGS, rate=[1.0, 2.0, 3.0]), LDA, "common to all components"),
-        (paper_lda(**SETTINGS, alpha=1.0), GammaPoisson(rate=[1.0, 2.0, 3.0]), "common to all"),
+        (GammaPoisson(**SETTINGS, rate=[1.0, 2.0, 3.0]), LDA, "all components have the same rate"),
+        (
+            paper_lda(**SETTINGS, alpha=1.0),
+            GammaPoisson(rate=[1.0, 2.0, 3.0]),
+            "have the same rate",
+        ),
     ],
 )
 def test_what_is_not_exact_is_refused_and_the_warm_start_named(X, source, target, reason):
@@ -209,8 +213,12 @@ def test_the_scale_of_topics_moves_to_free_weights_under_any_divergence(X, beta)
         (SQUARES, NMF, r"minimises Beta\(.*the other one KullbackLeibler"),
         (SQUARES, BetaNMF(beta=0.5), "the other one Beta"),
         (NMF(**SETTINGS), BetaNMF, "the other one Beta"),
-        (PENALISED, BetaNMF(beta=0.5), "only free weights are equivalent under another"),
-        (SQUARES, TopicModel(weights=Lasso(0.5), divergence=Beta(2)), "only free weights"),
+        (PENALISED, BetaNMF(beta=0.5), "under this divergence, only models with free"),
+        (
+            SQUARES,
+            TopicModel(weights=Lasso(0.5), divergence=Beta(2)),
+            "only models with free weights",
+        ),
     ],
 )
 def test_other_divergences_are_refused_where_the_product_would_change(X, source, target, reason):

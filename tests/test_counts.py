@@ -127,9 +127,9 @@ def test_a_bad_value_is_named_with_its_place(rng, form, value, message):
 def test_what_is_not_a_matrix_of_numbers_is_refused():
     with pytest.raises(ValueError, match="two dimensions"):
         CountMatrix([1.0, 2.0])
-    with pytest.raises(TypeError, match="must hold numbers"):
+    with pytest.raises(TypeError, match="must contain numbers"):
         CountMatrix([["a", "b"]])
-    with pytest.raises(TypeError, match="must hold numbers"):
+    with pytest.raises(TypeError, match="must contain numbers"):
         CountMatrix([[1j]])
     with pytest.raises(TypeError, match="float32 or float64"):
         CountMatrix([[1.0]], dtype=np.int32)

@@ -364,5 +364,5 @@ def test_a_volcano_says_what_a_topic_is_compared_with(rng, versus, words):
     found = evaluate.differential(known_model(X, weights, rates), X, versus=versus)
     ax = plot.volcano(found, 0)
     assert ax.get_xlabel().endswith(f"against {words}")
-    with pytest.raises(ValueError, match="topics must be between 0 and 2, but is 3"):
+    with pytest.raises(ValueError, match="topics must be indices between 0 and 2, not 3"):
         plot.volcano(found, 3)

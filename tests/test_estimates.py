@@ -651,7 +651,7 @@ def test_what_is_given_is_not_learned(corpus):
 
 
 def test_the_mode_cannot_learn():
-    with pytest.raises(ValueError, match="the mode of a posterior tells nothing"):
+    with pytest.raises(ValueError, match="cannot be learned with estimate='map'"):
         LDA(3, estimate="map").fit(np.ones((4, 5)))
     with pytest.raises(ValueError, match="learn must be"):
         Dirichlet(0.1, learn="both")

@@ -430,8 +430,11 @@ def test_a_failed_refit_leaves_the_earlier_model(rng):
         ({"solver": "newton"}, "solver must be one of 'auto', 'accelerated', 'joint'"),
         ({"init": "clever"}, "init"),
         ({"init": (np.ones((12, 3)),)}, "pair"),
-        ({"init": (np.ones((12, 2)), np.ones((3, 9)))}, r"init weights have shape \(12, 2\)"),
-        ({"init": (np.ones((12, 3)), -np.ones((3, 9)))}, "init topics must be finite and non-neg"),
+        (
+            {"init": (np.ones((12, 2)), np.ones((3, 9)))},
+            r"init: weights must have the shape \(12, 3\), not \(12, 2\)",
+        ),
+        ({"init": (np.ones((12, 3)), -np.ones((3, 9)))}, "init: topics must be finite and non-neg"),
         ({"init": NMF(3)}, "not fitted"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
     ],

@@ -214,21 +214,21 @@ def test_completion_knows_too_many_components(rng):
 
 
 def test_what_cannot_be_evaluated_is_refused(model, corpus):
-    with pytest.raises(ValueError, match="'npmi' or 'umass', but is 'cv'"):
+    with pytest.raises(ValueError, match="'npmi' or 'umass', not 'cv'"):
         evaluate.coherence(model, corpus, measure="cv")
     with pytest.raises(ValueError, match="X has 7 features, but the topics have 120"):
         evaluate.coherence(model, corpus[:, :7])
     with pytest.raises(ValueError, match="a mean over pairs"):
         evaluate.coherence(model, corpus, n=1)
-    with pytest.raises(ValueError, match="n must be an integer of at least 1, but is 0"):
+    with pytest.raises(ValueError, match="n must be an integer of at least 1, not 0"):
         evaluate.diversity(model, n=0)
-    with pytest.raises(ValueError, match=r"n must be an integer of at least 1, but is 1\.5"):
+    with pytest.raises(ValueError, match=r"n must be an integer of at least 1, not 1\.5"):
         evaluate.distinctive_terms(model, corpus, 1.5)
     with pytest.raises(ValueError, match=r"same shape, but have \(1, 2\)"):
         evaluate.completion_score(model, [[1, 2]], corpus)
     with pytest.raises(ValueError, match="topic 0, feature 1 is nan"):
         evaluate.exclusivity([[1, np.nan]])
-    with pytest.raises(ValueError, match="pseudo_count must be a positive number, but is 0"):
+    with pytest.raises(ValueError, match="pseudo_count must be a positive number, not 0"):
         evaluate.differential(model, corpus, pseudo_count=0)
     with pytest.raises(ValueError, match="single topic"):
         evaluate.differential(NMF(1, **SETTINGS).fit(corpus), corpus)

@@ -63,7 +63,7 @@ def test_functions_take_the_value_or_its_estimator(X):
 def test_transform_is_infer(X):
     model = LDA(3, **SETTINGS).fit(X)
     again = pickle.loads(pickle.dumps(model.fitted_))
-    weights = infer(again, model.read_counts(X))
+    weights = infer(again, model.validate_counts(X))
     np.testing.assert_array_equal(weights.mean, model.transform(X))
     assert model.with_fitted(again).fitted_ is again
 

@@ -282,18 +282,18 @@ def test_checkpoints_of_other_fits_are_refused_and_kept(tmp_path, name):
     model = model_of(name).fit(counts(), checkpoint=path)
     before, files = fitted_bits(model), _files(tmp_path)
     other_model = PLSA(2) if name != "plsa" else NMF(2)
-    refuses(other_model.fit, counts(), checkpoint=path, message="checkpoint of a")
+    refuses(other_model.fit, counts(), checkpoint=path, message="belongs to a fit of")
     refuses(
         clone(model).set_params(n_components=3).fit,
         counts(),
         checkpoint=path,
-        message="another n_components",
+        message="other values of n_components",
     )
     refuses(
         clone(model).set_params(seeds={0: [1]}).fit,
         counts(),
         checkpoint=path,
-        message="another seeds",
+        message="other values of seeds",
     )
     start = (np.ones((6, 2)), np.ones((2, 5)))
     refuses(
@@ -577,7 +577,7 @@ MASKS = {
 
 
 def forms_of_missing(X, mask):
-    """Give the ways of saying the same: data, mask, and parameters."""
+    """Return the ways of saying the same: data, mask, and parameters."""
     holes = np.where(mask, np.nan, X)
     nan = {"missing": "nan"}
     junk = np.where(mask, -7.0, X)
@@ -756,7 +756,7 @@ ALL_METHODS = ("fit", "fit_transform", "transform", "score", "perplexity", "post
 
 
 def parts_of(X):
-    """Give the arrays and flags of a matrix."""
+    """Return the arrays and flags of a matrix."""
     if not sparse.issparse(X):
         return {"values": X}
     if X.format == "dok":

@@ -91,7 +91,7 @@ def test_the_posterior_shares_out_every_count(rng, model):
     X = sparse_counts(rng, 15, 20, 0.5)
     posterior = model.posterior(X)
     assert len(posterior) == len(list(posterior)) == 15
-    weights = infer(model.fitted_, model.read_counts(X)).effective
+    weights = infer(model.fitted_, model.validate_counts(X)).effective
     counts = expected_counts(X, weights, model.fitted_.topics.effective)
     for row, (features, values, probabilities) in enumerate(posterior):
         np.testing.assert_array_equal(features, X[[row]].indices)

@@ -484,7 +484,7 @@ def test_garbage_is_refused_or_read_but_never_breaks(tmp_path_factory, content, 
 
 @pytest.fixture(scope="module")
 def whole_files(tmp_path_factory):
-    """Give a file of each kind, as bytes."""
+    """Return a file of each kind, as bytes."""
     folder = tmp_path_factory.mktemp("whole")
     scipy_io.mmwrite(folder / "x.mtx", sparse.coo_array(COUNTS))
     sparse.save_npz(folder / "x.npz", sparse.csr_array(COUNTS), compressed=False)

@@ -439,10 +439,10 @@ def test_dense_temporaries_are_bounded(rng):
 @pytest.mark.parametrize(
     ("weights", "topics", "message"),
     [
-        (np.ones((12, 3)), np.ones((2, 9)), "do not fit"),
-        (np.ones((11, 3)), np.ones((3, 9)), "do not fit"),
-        (-np.ones((12, 3)), np.ones((3, 9)), "weights must be non-negative"),
-        (np.ones((12, 3)), np.full((3, 9), np.nan), "topics must be non-negative"),
+        (np.ones((12, 3)), np.ones((2, 9)), "do not match"),
+        (np.ones((11, 3)), np.ones((3, 9)), "do not match"),
+        (-np.ones((12, 3)), np.ones((3, 9)), "weights must be finite and non-negative"),
+        (np.ones((12, 3)), np.full((3, 9), np.nan), "topics must be finite and non-negative"),
     ],
 )
 def test_bad_factors_are_named(rng, weights, topics, message):

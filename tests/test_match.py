@@ -97,7 +97,7 @@ def test_what_cannot_be_matched_is_refused(rng):
         match(good, [[1, 1, 1, 1], [1, 1, -1, 1]])
     with pytest.raises(ValueError, match=r"a must be .* not of shape \(4,\)"):
         match(good[0], good)
-    with pytest.raises(TypeError, match="b must hold numbers"):
+    with pytest.raises(TypeError, match="b must contain numbers"):
         match(good, [["x", "y"]])
     with pytest.raises(ValueError, match="not fitted"):
         match(NMF(3), good)

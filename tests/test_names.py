@@ -160,7 +160,7 @@ METHODS = {
     "score": lambda model, X: model.score(X),
     "perplexity": lambda model, X: model.perplexity(X),
     "posterior": lambda model, X: np.sort(model.posterior(X)[0].probabilities, axis=0),
-    "read_counts": lambda model, X: model.read_counts(X).feature_totals,
+    "validate_counts": lambda model, X: model.validate_counts(X).feature_totals,
     "document_info": lambda model, X: model.document_info(X)["share"],
     "topic_info": lambda model, X: model.topic_info(X)["coherence"],
     "distinctive_terms": lambda model, X: model.distinctive_terms(X)["rate"],
@@ -169,7 +169,9 @@ METHODS = {
     "differential": lambda model, X: evaluate.differential(model, X).rates,
     "completion_perplexity": evaluate.completion_perplexity,
     "completion_scorer": evaluate.completion_scorer,
-    "completion_score": lambda model, X: evaluate.completion_score(model, model.read_counts(X), X),
+    "completion_score": lambda model, X: evaluate.completion_score(
+        model, model.validate_counts(X), X
+    ),
 }
 OF_BLOCKS = ("transform", "score", "perplexity")
 CASES = [(k, m) for m in METHODS for k in NAMED if k in IN_MEMORY or m in OF_BLOCKS]
@@ -533,7 +535,7 @@ OUTCOMES = {
     NMF: "Their weights are zero.",
     PLSA: "Their weights are equal.",
     LDA: "Their weights are the mean of the prior.",
-    GammaPoisson: "Their weights are zero, but for what the prior adds.",
+    GammaPoisson: "Their weights are those of the prior alone.",
 }
 
 

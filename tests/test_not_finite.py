@@ -86,7 +86,7 @@ def test_modes_that_exclude_counts_are_said(X):
 
 
 def test_too_few_iterations_to_learn_are_not_an_infinite_residual(X):
-    with pytest.warns(ConvergenceWarning, match="hyperparameters have not been learned") as caught:
+    with pytest.warns(ConvergenceWarning, match="hyperparameters have not been updated") as caught:
         LDA(3, max_iter=3).fit(X)
     assert "inf" not in str(caught[0].message)
 

@@ -323,7 +323,7 @@ def test_files_keep_what_was_known(model, data, tmp_path):
     model.fit(X, **known).save(tmp_path / "model")
     loaded = isotopic.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.transform(X, **known), model.transform(X, **known))
-    with pytest.raises(ValueError, match=r"was fitted with size_factors\. Give"):
+    with pytest.raises(ValueError, match=r"was fitted with size_factors\. Pass"):
         loaded.transform(X)
     drawn = loaded.sample(50, random_state=0)
     assert (drawn != model.sample(50, random_state=0)).nnz == 0
@@ -409,10 +409,10 @@ def test_proportions_have_no_size(rng, kind, name):
         (np.r_[np.ones(11), -1.0], "sample 11 has -1.0"),
         (np.r_[np.ones(5), np.nan, np.ones(6)], "sample 5 has nan"),
         (np.full(12, np.inf), "sample 0 has inf"),
-        (np.ones(11), "X has 12 samples"),
-        (np.ones((12, 1)), "X has 12 samples"),
-        (np.full(12, 1e-320), "too extreme for float64"),
-        (np.full(12, 1e-308), "too extreme for float64"),
+        (np.ones(11), r"the shape \(12,\), one value for each sample"),
+        (np.ones((12, 1)), r"the shape \(12,\), one value for each sample"),
+        (np.full(12, 1e-320), "outside the range of float64"),
+        (np.full(12, 1e-308), "outside the range of float64"),
     ],
 )
 def test_bad_sizes_are_refused(rng, sizes, message):
@@ -429,12 +429,12 @@ def test_bad_sizes_are_refused(rng, sizes, message):
 @pytest.mark.parametrize(
     ("fixed", "message"),
     [
-        (np.ones((11, 1)), "must have 12 rows"),
+        (np.ones((11, 1)), "one row for each of the 12 samples"),
         (np.ones((12, 3)), "between 1 and n_components=2 columns"),
         (np.ones((12, 0)), "between 1 and n_components=2 columns"),
         (-np.ones(12), "sample 0 has -1.0"),
         (np.r_[np.ones(11), np.nan], "sample 11 has nan"),
-        (np.ones((12, 1, 1)), "must have 12 rows"),
+        (np.ones((12, 1, 1)), "one row for each of the 12 samples"),
     ],
 )
 def test_bad_given_weights_are_refused(rng, fixed, message):
@@ -452,7 +452,7 @@ def test_what_is_no_number_is_refused(rng, name):
 def test_new_samples_need_as_many_given_weights(rng):
     X = random_counts(rng)
     model = NMF(3, max_iter=5, tol=0).fit(X, fixed_weights=np.ones((12, 2)))
-    with pytest.raises(ValueError, match=r"fitted with fixed_weights\. Give"):
+    with pytest.raises(ValueError, match=r"fitted with fixed_weights\. Pass"):
         model.transform(X)
     with pytest.raises(ValueError, match="has 1 columns; this model was fitted with 2"):
         model.transform(X, fixed_weights=np.ones(12))

@@ -154,7 +154,7 @@ def test_labels_of_a_parameter_are_put_into_the_order_of_the_features(X, tmp_pat
 
 
 def test_an_iterator_is_refused_because_it_is_empty_the_second_time(X):
-    with pytest.raises(TypeError, match=r"seeds\[0\] is an iterator.*Give a list"):
+    with pytest.raises(TypeError, match=r"seeds\[0\] is an iterator.*Pass a list"):
         NMF(3, seeds={0: iter([1, 2])}).fit(X)
 
 

@@ -134,7 +134,9 @@ def test_arrays_that_do_not_fit_are_refused(rng, tmp_path):
         with zipfile.ZipFile(other, "w") as new:
             for member, content in members.items():
                 new.writestr(member, small.getvalue() if member == name else content)
-        with pytest.raises(ValueError, match=r"do not match|do not fit|does not fit|has shape"):
+        with pytest.raises(
+            ValueError, match=r"do not match|do not fit|does not fit|has( the)? shape"
+        ):
             isotopic.load(other)
 
 
@@ -250,9 +252,9 @@ def test_a_checkpoint_of_another_fit_is_refused(rng, tmp_path):
     paper_lda(3, max_iter=2, tol=0).fit(X, checkpoint=path)
     before = path.read_bytes()
     for model, data, what in (
-        (NMF(3), X, "of a LDA"),
-        (paper_lda(2), X, "another n_components"),
-        (paper_lda(3, alpha=0.7), X, "another alpha"),
+        (NMF(3), X, "a fit of LDA"),
+        (paper_lda(2), X, "other values of n_components"),
+        (paper_lda(3, alpha=0.7), X, "other values of alpha"),
         (paper_lda(3, init="nndsvd"), X, "another start"),
         (paper_lda(3), X + 1, "other data"),
         (paper_lda(3), X.astype(np.float32), "other data"),
@@ -285,7 +287,7 @@ def test_settings_are_compared_by_what_they_say(rng, tmp_path):
         settings = {"max_iter": 2, "tol": 0, "random_state": 0}
         TopicModel(3, **(settings | first)).fit(X, checkpoint=path)
         TopicModel(3, **(settings | first)).fit(X, checkpoint=path)
-        with pytest.raises(ValueError, match="another"):
+        with pytest.raises(ValueError, match="belongs to a fit"):
             TopicModel(3, **(settings | second)).fit(X, checkpoint=path)
         path.unlink()
     sparse_X = sparse.csr_array(X)
@@ -296,7 +298,7 @@ def test_settings_are_compared_by_what_they_say(rng, tmp_path):
 
 
 def large_seeds(changed=0):
-    """Give pseudo-counts of which NumPy prints only a part."""
+    """Return pseudo-counts of which NumPy prints only a part."""
     seeds = np.full((3, 2000), 0.5)
     seeds[1, 1000] += changed
     return seeds
@@ -343,7 +345,7 @@ def test_a_checkpoint_of_other_settings_is_refused(rng, tmp_path, name):
     settings = {"alpha": 0.1, "eta": 0.1, "max_iter": 2, "tol": 0, "random_state": 0}
     fresh = copy.deepcopy(first)
     LDA(3, **(settings | first)).fit(X, checkpoint=path)
-    with pytest.raises(ValueError, match=f"another {name.split()[0].rstrip(':')}"):
+    with pytest.raises(ValueError, match=f"other values of {name.split()[0].rstrip(':')}"):
         LDA(3, **(settings | second)).fit(X, checkpoint=path)
     again = LDA(3, **(settings | fresh | {"max_iter": 3})).fit(X, checkpoint=path)
     assert again.n_iter_ == 3
@@ -400,7 +402,7 @@ def test_fewer_iterations_than_were_made_are_refused(rng, tmp_path):
 def test_several_starts_are_compared_at_the_same_length(rng, tmp_path):
     X, path = random_counts(rng), tmp_path / "fit"
     NMF(3, n_init=2, max_iter=3, tol=0).fit(X, checkpoint=path)
-    with pytest.raises(ValueError, match="another max_iter"):
+    with pytest.raises(ValueError, match="other values of max_iter"):
         NMF(3, n_init=2, max_iter=9, tol=0).fit(X, checkpoint=path)
 
 

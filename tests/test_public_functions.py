@@ -140,7 +140,7 @@ OF_COUNTS = {
     "NMF.credible_interval": lambda X: (
         isotopic.LDA(2, **SETTINGS).fit(as_frame(TOPICS * 50)).credible_interval(X=X)[0]
     ),
-    "NMF.read_counts": lambda X: fitted().read_counts(X).feature_totals,
+    "NMF.validate_counts": lambda X: fitted().validate_counts(X).feature_totals,
     "NMF.merge": lambda X: fitted().merge([[0, 1]], X).objective_,
     "NMF.report": lambda X, folder: reported(lambda m, X, path: m.report(path, X))(folder, X),
 }

@@ -154,7 +154,7 @@ def test_a_reference_that_does_not_fit_is_refused(rng, change, message):
     ("given", "message"),
     [
         ({"penalty": -1}, "penalty must be"),
-        ({"level": 1}, "level must lie between 0 and 1"),
+        ({"level": 1}, "level must be between 0 and 1"),
         ({"dispersion": 0.5}, "dispersion must be a finite number of at least 1"),
         ({"dispersion": "many"}, "dispersion must be"),
         ({"max_total": 0}, "max_total must be"),

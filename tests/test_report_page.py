@@ -29,7 +29,7 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def fitted(corpus, tmp_path_factory):
-    """Give a fit of the bundled corpus that the page can be compared with, and its report."""
+    """Return a fit of the bundled corpus that the page can be compared with, and its report."""
     model = LDA(
         8, alpha=0.2, eta=None, estimate="variational", max_iter=60, tol=0, random_state=1
     ).fit(corpus.data)
@@ -120,7 +120,7 @@ def test_pointing_at_a_term_shows_where_it_occurs(fitted, corpus, open_page):
 
 
 def shown_weights(page):
-    """Give what the page says of the chosen sample's weights, by topic."""
+    """Return what the page says of the chosen sample's weights, by topic."""
     topics, values = page.texts("#weights .swatch"), page.texts("#weights .amount")
     said = [float(value.rstrip("%").replace(",", "")) for value in values]
     assert said

@@ -1,12 +1,12 @@
-"""isotopic: the parts in count data.
+"""Decompose count data into parts: NMF, PLSA, LDA and Gamma-Poisson factorization.
 
 NMF under the Kullback-Leibler divergence, PLSA, LDA and Gamma-Poisson factorization are one model
 under different normalizations and priors, with one joint update (Geiger & Park):
 
 - a model is a **divergence** and a pair of **priors**, one for the weights and one for the topics;
-- a pass shares each count out over the components (:func:`expected_counts`, the E step);
+- a pass distributes each count over the components (:func:`expected_counts`, the E step);
 - each prior absorbs the counts of its side (the M step), and a **solver** repeats both;
-- what a fit found is one value (:class:`Fitted`), and everything else is a function of it.
+- the result of a fit is one value (:class:`Fitted`), and everything else is a function of it.
 
 :class:`TopicModel` takes any priors, divergence and solver. :class:`NMF`, :class:`PLSA`,
 :class:`LDA`, :class:`GammaPoisson` and the others are choices of these parts. The public names are
@@ -38,7 +38,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names, too."""
+    """Return the module's own names and the public names."""
     return sorted({*globals(), *import_module("isotopic.public").__all__})
 
 

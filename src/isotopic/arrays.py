@@ -1,4 +1,4 @@
-"""Arrays of numbers that users give, with errors that name the parameter."""
+"""Arrays of numbers that users pass, with errors that name the parameter."""
 
 from typing import Any, TypeAlias
 
@@ -17,20 +17,22 @@ def as_numbers(name: str, given: Any, *, copy: bool = True) -> Array:
         For text, complex numbers, ragged lists and masked arrays; the message names the parameter.
     """
     if isinstance(given, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array, whose mask would be lost")
+        raise TypeError(
+            f"{name} is a masked array, and its mask would be lost. Pass {name}.filled(...)."
+        )
     try:
         array = np.asarray(given)
     except ValueError:
-        raise ValueError(f"{name} must be an array; its rows differ in length") from None
+        raise ValueError(f"{name} must be an array, but its rows differ in length.") from None
     if array.dtype.kind == "O":
         if any(isinstance(value, (str, bytes)) for value in array.flat):
-            raise TypeError(f"{name} must hold numbers, not text")
+            raise TypeError(f"{name} must contain numbers, not text.")
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise TypeError(f"{name} must hold numbers, not {given!r:.100}") from None
+            raise TypeError(f"{name} must contain numbers, not {given!r:.100}.") from None
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold numbers; its dtype is {array.dtype}")
+        raise TypeError(f"{name} must contain numbers, but its dtype is {array.dtype}.")
     with np.errstate(over="ignore"):  # longdouble: callers look for infinity
         return array.astype(np.float64, copy=copy)
 
@@ -63,7 +65,7 @@ def check_numbers(name: str, array: Any, least: float = 0.0) -> None:
     where = [int(i) for i in np.unravel_index(int(np.argmax(bad)), array.shape)]
     wanted = "finite" if least == -np.inf else f"finite and at least {least:g}"
     if bad.any():
-        raise ValueError(f"{name}{where} is {array[tuple(where)]}; it must be {wanted}.")
+        raise ValueError(f"{name}{where} must be {wanted}, not {array[tuple(where)]}.")
 
 
 def _look_right(array: Array, least: float) -> bool:

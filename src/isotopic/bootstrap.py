@@ -10,7 +10,7 @@ Two things matter for calibration (``python -m benchmarks --only coverage`` meas
 - *Shrinkage.* Posterior means vary less than the values themselves, and resamples drawn from
   them would make refits look better than they are. So a Bayesian side is drawn from its posterior.
 - *Zeros.* From a point estimate of zero only zeros would be drawn, and its interval would be a
-  point. So a side without a posterior is drawn as if it had one: expected counts :math:`c` out of
+  point. So a point estimate is drawn as if it had a posterior: expected counts :math:`c` out of
   the :math:`n` counts of a sample, or of a feature, become
   :math:`\operatorname{Gamma}((c + 1/K) \, n / (n + 1))`, as if one more count had been seen and
   shared equally by the :math:`K` components.
@@ -91,10 +91,10 @@ def bootstrap(
 ) -> Any:
     """Return intervals for statistics of a fitted model, by a parametric bootstrap.
 
-    Each resample has as many samples as were fitted, with the totals (of proportions), size
-    factors, sample weights and missing entries that these had. It is refitted from near the model,
-    with the model's own settings (but to a residual of 0.001 at least), and its topics are put into
-    the order of the model's.
+    Each resample has the same number of samples as the fitted data, with the same totals (for
+    proportions), size factors, sample weights and missing entries. The model is fitted to it from a
+    start near the model, with the model's settings (and ``tol`` at most 0.001), and its topics are
+    put into the order of the model's.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def bootstrap(
         """Draw a resample and fit it; return each statistic of both, and whether it converged."""
         rng = np.random.default_rng(seed)
         drawn = draw_factors(model.fitted_, rng)
-        again = refit(model, draw_counts(drawn, missing, rng), start, missing)
+        again = refit_model(model, draw_counts(drawn, missing, rng), start, missing)
         truth = model.with_fitted(drawn)
         values = {
             name: (_value(name, of(truth)), _value(name, of(again)))
@@ -213,7 +213,7 @@ class _Errors:
         return Intervals(self.estimate, lower, upper, self.errors, level)
 
 
-def refit(model: BaseTopicModel, X: Any, start: Fitted, missing_mask: Any = None) -> Any:
+def refit_model(model: BaseTopicModel, X: Any, start: Fitted, missing_mask: Any = None) -> Any:
     """Return a model of the same parameters, sizes and order of components for other counts."""
     parameters = model.get_params(deep=False) | {
         "init": start,
@@ -263,7 +263,7 @@ def _check(model: Any, n_resamples: Any, level: Any) -> None:
     if not whole or int(n_resamples) < 2:
         raise ValueError(f"n_resamples must be an integer of at least 2, not {n_resamples!r}.")
     if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ValueError(f"level must lie between 0 and 1, not {level!r}.")
+        raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r}.")
 
 
 def _missing_pattern(model: BaseTopicModel, X: Any, missing_mask: Any) -> Any:
@@ -272,10 +272,10 @@ def _missing_pattern(model: BaseTopicModel, X: Any, missing_mask: Any) -> Any:
         return None
     if X is None:
         raise ValueError(
-            "Entries were missing when this model was fitted. Give the same X (and missing_mask, if"
+            "Entries were missing when this model was fitted. Pass the same X (and missing_mask, if"
             " there was one), so that the same entries of the resamples are missing."
         )
-    counts = model.read_counts(X, missing_mask=missing_mask)
+    counts = model.validate_counts(X, missing_mask=missing_mask)
     if counts.shape[0] != len(model.weights_):
         raise ValueError(
             f"X has {counts.shape[0]} samples; the model was fitted to {len(model.weights_)}."

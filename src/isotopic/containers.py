@@ -78,8 +78,8 @@ def read_container(X: Any, what: str = "X") -> NamedMatrix:
         return _read_frame(X, what)
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(
-            f"{what} is a masked array, whose mask would be lost. If masked entries are missing, "
-            f"give {what}.filled(0) and missing_mask=np.ma.getmaskarray({what})."
+            f"{what} is a masked array, and its mask would be lost. If masked entries are missing, "
+            f"pass {what}.filled(0) and missing_mask=np.ma.getmaskarray({what})."
         )
     if isinstance(X, (str, bytes, os.PathLike)):
         raise TypeError(
@@ -181,13 +181,13 @@ def _read_frame(X: Any, what: str) -> NamedMatrix:
     from sklearn.utils import check_array  # noqa: PLC0415 - slow to load
 
     if hasattr(X, "collect"):
-        raise TypeError(f"{what} is a lazy data frame. Give {what}.collect().")
+        raise TypeError(f"{what} is a lazy data frame. Pass {what}.collect().")
     names = as_feature_names(X.columns)
     if names is not None and len(set(names)) < len(names):
         twice = next(name for name in names if np.count_nonzero(names == name) > 1)
         raise ValueError(
             f"Expected unique column names, but {what} has several columns called {twice!r:.100}. "
-            "Rename them, or give an array, whose columns are taken by position."
+            "Rename them, or pass an array; its columns are then matched by position."
         )
     _check_columns(X, what)
     index = as_sample_names(getattr(X, "index", None))
@@ -220,11 +220,11 @@ def _check_columns(X: Any, what: str) -> None:
         if example is not None:
             raise TypeError(
                 f"Column {name!r:.100} of {what} holds text, such as the string {example!r:.50}; "
-                "all columns must hold numbers. Leave it out, or count its words first, with "
+                "all columns must contain numbers. Leave it out, or count its words first, with "
                 "isotopic.read_counts or scikit-learn's CountVectorizer."
             )
         if str(dtype).lower().startswith(("date", "time", "duration")):
             raise TypeError(
-                f"Column {name!r:.100} of {what} holds {dtype}; all columns must hold numbers. "
+                f"Column {name!r:.100} of {what} holds {dtype}; all columns must contain numbers. "
                 "Leave it out."
             )

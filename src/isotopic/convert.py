@@ -155,15 +155,15 @@ def _why_not_exact(fitted: Fitted, target: Pair, divergence: Divergence) -> str:
 
 
 def _why_priors_differ(source: Pair, target: Pair, divergence: Divergence) -> str:
-    both_factors = source.topics.linear_penalty == target.topics.linear_penalty == 0
-    if not (both_factors or source.topics == target.topics):
+    have_free_topics = source.topics.linear_penalty == target.topics.linear_penalty == 0
+    if not (have_free_topics or source.topics == target.topics):
         return "their topics have different priors"
     pairs: tuple[Any, ...] = (source, target)
     bound = [p for p in pairs if p.weights.linear_penalty != 0 or p.weights.is_normalized]
     if not all(pair.topics.is_normalized for pair in bound):
-        return "only free weights are equivalent when the topics carry a scale"
+        return "without normalised topics, only models with free weights are equivalent"
     if bound and not divergence.is_likelihood:
-        return "only free weights are equivalent under another divergence than Kullback-Leibler"
+        return "under this divergence, only models with free weights are equivalent"
     if not all(p.weights.linear_penalty is not None or p.weights.is_bayesian for p in pairs):
         return "a concave penalty, or another prior, changes more than the scale of the weights"
     if source.weights.is_bayesian != target.weights.is_bayesian:

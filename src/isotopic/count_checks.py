@@ -22,14 +22,15 @@ def check_range(
     """Raise if a count, the sum of all, or a feature's share of it does not fit the precision."""
     limit = SMALLEST_COUNT[dtype]
     if not total < LARGEST_TOTAL[dtype]:
-        remedy = "Divide it by a number" + (", or use float64." if dtype == np.float32 else ".")
+        remedy = "Divide X by a constant" + (", or use float64." if dtype == np.float32 else ".")
         raise ValueError(f"X is too large for {dtype}: its counts sum to {total:.3g}. {remedy}")
     if values is not None:
         smallest = float(np.min(values, where=values > 0, initial=np.inf))
         if smallest < limit:
             raise ValueError(
                 f"X has a count of {smallest:.3g}, which is too small for {dtype}: the smallest "
-                f"positive count can be {limit}. Multiply X by a number."
+                f"positive count must be at least {limit}. Multiply X by a constant, or set tiny "
+                "counts to 0."
             )
     if feature_totals is not None:
         rarest = float(np.min(feature_totals, where=feature_totals > 0, initial=np.inf))
@@ -119,13 +120,14 @@ def read_mask(given: Any, shape: tuple[int, int]) -> Any:
     try:
         mask: Any = given if sparse.issparse(given) else np.asarray(given)
     except ValueError:
-        raise ValueError("missing_mask must be an array; its rows differ in length") from None
+        raise ValueError("missing_mask must be an array, but its rows differ in length.") from None
     if mask.dtype != np.bool_:
         raise TypeError(
-            f"missing_mask must be boolean, not {mask.dtype}; it is true where an entry is missing"
+            "missing_mask must be a boolean array that is True where an entry is missing; its "
+            f"dtype is {mask.dtype}."
         )
     if mask.shape != shape:
-        raise ValueError(f"missing_mask has shape {mask.shape}, X has {shape}")
+        raise ValueError(f"missing_mask has the shape {mask.shape}; it must be that of X, {shape}.")
     if sparse.issparse(mask):
         check_indices(mask, "missing_mask")
     return mask

@@ -119,7 +119,7 @@ class CountMatrix:
                 f"X must have two dimensions, samples x features; it has {given.ndim}."
             )
         if given.dtype.kind not in "biuf":
-            raise TypeError(f"X must hold numbers; its dtype is {given.dtype}.")
+            raise TypeError(f"X must contain numbers, but its dtype is {given.dtype}.")
         if dtype is None:
             dtype = np.float32 if given.dtype == np.float32 else np.float64
         self.dtype = np.dtype(dtype)
@@ -219,8 +219,8 @@ class CountMatrix:
         """Return the counts as an array or sparse matrix, with the names of the features."""
         if self.copies is not None:
             raise ValueError(
-                "X is a CountMatrix with repeated samples. Give the original counts, and how often "
-                "each sample counts as sample_weight."
+                "X is a CountMatrix with sample weights. Pass the original counts, and the weights "
+                "as sample_weight."
             )
         matrix: Any = self.stored
         if self.is_sparse:

@@ -12,8 +12,8 @@ from isotopic.references import Reference, as_reference, read_named, read_refere
 from isotopic.refit import refit
 from isotopic.table import Table
 
-# A topic is compared as if it were estimated from this many counts: a reference topic of a mix must
-# improve the fit of so many counts to be taken.
+# A topic is compared as if it were estimated from this many counts: a reference topic is added to a
+# mix only if it improves the fit to them.
 _COUNTS = 2000.0
 
 # A mix must have a cosine higher by this than the most similar reference topic alone.
@@ -121,7 +121,7 @@ def decompose(
 
 
 def _mixes(topics: Array, known: Reference, max_topics: int) -> Array:
-    """Return the shares of reference topics, at most so many of them in each topic."""
+    """Return the shares of reference topics in each topic, with at most ``max_topics`` of them."""
     penalty = 1 + np.log(len(known.topics))
     shares = np.zeros((len(topics), len(known.topics)))
     left = np.arange(len(topics))

@@ -75,23 +75,26 @@ def expected_counts(X: Any, weights: Any, topics: Any) -> Counts:
     -----
     The update of every algorithm of the paper: equation (6) and the sums over it in Algorithms 1
     to 7. A count that no component can explain makes the log-likelihood minus infinity and is
-    shared out to nobody.
+    not distributed.
     """
     X, weights, topics = read_factors(X, weights, topics)
     if weights.ndim != 2 or topics.ndim != 2 or weights.shape[1] == 0:
-        raise ValueError("weights and topics must be matrices with at least one component")
+        raise ValueError(
+            "weights and topics must have two dimensions and at least one component, but have the "
+            f"shapes {weights.shape} and {topics.shape}."
+        )
     single = weights.dtype == np.float32 and topics.dtype == np.float32
     dtype = np.float32 if single else np.float64
     X = CountMatrix.of(X, dtype)
     expected = (X.shape[0], weights.shape[-1]), (weights.shape[-1], X.shape[1])
     if (weights.shape, topics.shape) != expected:
         raise ValueError(
-            f"X {X.shape}, weights {weights.shape} and topics {topics.shape} do not fit: "
-            "weights are samples x components, topics components x features"
+            f"The shapes of X {X.shape}, weights {weights.shape} and topics {topics.shape} do not "
+            "match: weights must be samples x components, topics components x features."
         )
     for name, factor in (("weights", weights), ("topics", topics)):
         if not (np.all(factor >= 0) and np.all(np.isfinite(factor))):
-            raise ValueError(f"{name} must be non-negative and finite")
+            raise ValueError(f"{name} must be finite and non-negative.")
     return one_pass(X, weights.astype(dtype, copy=False), topics.astype(dtype, copy=False))
 
 
@@ -112,7 +115,7 @@ def one_pass(
     weights_only: bool = False,
     proportions: bool = False,
 ) -> Counts:
-    """Compute :func:`expected_counts` of factors that are known to be good.
+    """Compute :func:`expected_counts` without validating the factors.
 
     With ``weights_only`` the topics' counts are left out (empty), at about half the cost. Whether
     the weights are ``proportions`` matters to missing entries only: these are filled in then.
@@ -166,10 +169,8 @@ def _pass(
     A :class:`RowView` needs ``padded`` topics, and cannot fill ``topic_counts``.
     """
     n_features = X.n_features if isinstance(X, RowView) else X.shape[1]
-    if n_features != len(by_feature):  # the core believes the features of the counts
-        raise ValueError(
-            f"topics of {len(by_feature)} features do not fit X, which has {n_features}"
-        )
+    if n_features != len(by_feature):  # the core does not check feature indices
+        raise ValueError(f"The topics have {len(by_feature)} features, but X has {n_features}.")
     weights = np.ascontiguousarray(weights)
     weight_counts, log_likelihoods = np.empty_like(weights), np.empty(len(weights))
     scale = None
@@ -359,7 +360,7 @@ def gamma_functions(x: Array) -> tuple[Array, Array]:
 
 
 class Occurs(IntEnum):
-    """Whether expected counts are taken as observed, or how likely they are to be positive."""
+    """How a concentration is learned: from observed counts, or from sums of random draws."""
 
     ALWAYS = 0  # they are observed
     INDEPENDENTLY = 1  # sums of many small draws
@@ -371,8 +372,8 @@ def count_histogram(
 ) -> Array:
     """Return the histograms of positive counts and their shares, as flat rows of sums.
 
-    There is one for each column if ``by_column``, else one for all. ``copies`` says how often each
-    row counts. Histograms of parts of the rows can be added.
+    There is one for each column if ``by_column``, else one for all. ``copies`` are the
+    sample weights of the rows. Histograms of parts of the rows can be added.
     """
     needs_rows = by_column or copies is not None
     counts, turned = table(np.ascontiguousarray(counts) if needs_rows else counts)
@@ -387,7 +388,7 @@ def count_histogram(
 
 
 def concentration_rises(histogram: Array, concentration: Array, occurs: Occurs) -> Array:
-    r"""Return the sum over the counts :math:`n` of each histogram, given its concentration.
+    r"""Return the sum of digamma differences over the counts :math:`n` of each histogram.
 
     .. math:: \sum p\, (\psi(a + n / p) - \psi(a))
 

@@ -2,7 +2,7 @@
 
 Wherever two things with names meet, :func:`order_by_name` decides. Equal names in equal order need
 nothing. The same names in another order are aligned, with a warning. Other names are an error. If
-one side has no names, features and samples are taken by position.
+one side has no names, features and samples are matched by position.
 """
 
 import sys
@@ -45,14 +45,15 @@ def order_by_name(
     than: str | None = None,
     kind: str = "feature",
 ) -> Array | None:
-    """Return the columns of ``what`` in the order of the expected features.
+    """Return the indices that put the names of ``what`` into the expected order.
 
     Parameters
     ----------
     found, expected : ndarray of objects or None
         The names of the features: those of ``what``, and those in the order that is needed.
     what, than : str
-        Which two things meet, for the warning and the error; by default ``X`` and a fitted model.
+        What the names belong to, for the warning and the error; by default ``X`` and a fitted
+        model.
     kind : {"feature", "sample"}
         What the names are names of; samples are in rows.
 
@@ -175,7 +176,7 @@ def _places_of(names: Array, kind: str, what: str) -> dict[Any, int]:
         if name in places:
             raise ValueError(
                 f"Cannot align {what} by name: the {kind} {name!r:.100} occurs more than once. "
-                "Make the names unique, or give data without names, which is taken by position."
+                "Make the names unique, or pass data without names, which is matched by position."
             )
         places[name] = place
     return places
@@ -188,15 +189,15 @@ def _mismatch(unknown: set[Any], missing: set[Any], what: str, than: str | None,
             "The feature names should match those that were passed during fit.\n"
             + _listed("Feature names unseen at fit time:", unknown)
             + _listed("Feature names seen at fit time, yet now missing:", missing)
-            + f"Give {what} the features of the model, in any order: leave out the others, and add "
-            "columns of zeros for those that are missing. With pandas this is "
+            + f"{what} must have the features of the model, in any order. Leave out others, and "
+            "add columns of zeros for those that are missing. With pandas this is "
             "X.reindex(columns=model.feature_names_in_, fill_value=0)."
         )
     return (
         f"The {kind} names of {what} should match those of {than}.\n"
         + _listed(f"Not in {than}:", unknown)
         + _listed(f"Not in {what}:", missing)
-        + f"Both need the same {kind}s, in any order. Data without names is taken by position."
+        + f"Both need the same {kind}s, in any order. Data without names is matched by position."
     )
 
 

@@ -1,4 +1,4 @@
-"""Pair and Problem: two priors, and the problem that they pose with data and a divergence."""
+"""Pair, the priors of both sides; Problem, a Pair with data and a divergence, to be minimised."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from isotopic.missing import Missing
 from isotopic.priors import Evidence, Posterior, Prior, Totals
 from isotopic.registry import register
 
-# Prepares the weights of some samples for being kept.
+# Converts the weights of some samples into those that the fitted model keeps.
 Finish: TypeAlias = Callable[[Posterior, slice], Posterior]
 
 
@@ -74,13 +74,13 @@ class Pair:
             )
         if self.topics.norm not in (None, 1.0) and self.weights.is_bayesian:
             raise ValueError(
-                f"Topics of unit l_p norm, p > 1, need weights that are a factor (Free, Lasso, "
-                f"LogPenalty or PowerPenalty), not {type(self.weights).__name__}."
+                "Topics of unit l_p norm with p > 1 need weights that are point estimates: Free, "
+                f"Lasso, LogPenalty or PowerPenalty, not {type(self.weights).__name__}."
             )
 
     @property
     def is_divergence(self) -> bool:
-        """Whether the objective is a divergence: two points, and weights with a scale."""
+        """Whether the objective is a divergence: two point estimates, and weights with a scale."""
         sides = self.weights, self.topics
         return not (self.weights.is_normalized or any(side.is_bayesian for side in sides))
 
@@ -195,8 +195,8 @@ class Problem(Pair):
     ) -> State:
         """Make a pass over the data, and return the state at this point.
 
-        With ``jointly=False`` the topics' counts may be absorbed only next to the weights of this
-        point. (Under Kullback-Leibler they are valid next to new weights too.)
+        With ``jointly=False`` the topics' counts may be absorbed only with the weights of this
+        point. (Under Kullback-Leibler they are valid with new weights too.)
         """
         counts = self.expected_counts(
             weights, topics, weights_only=not self.topics.is_learned, jointly=jointly
@@ -217,8 +217,8 @@ class Problem(Pair):
     def residual(self, weights: Posterior, topics: Posterior, counts: Counts) -> float:
         r"""Return the share of the counts that an update would move.
 
-        For a point side the sum of :math:`|\text{factor} \cdot \text{gradient}|`, for a Bayesian
-        one the distance of its parameters from their fixed point; the larger of both sides,
+        For a point estimate the sum of :math:`|\text{factor} \cdot \text{gradient}|`, for a
+        Bayesian side the distance of its parameters from their fixed point; the larger of both,
         divided by the total of ``X``. Zero exactly where the Karush-Kuhn-Tucker conditions of all
         positive entries hold, and free of scale. Other divergences than Kullback-Leibler measure
         it during the pass.
@@ -251,7 +251,7 @@ class Problem(Pair):
 
     @cached_property
     def data_pass(self) -> Any:
-        """The pass over the data, prepared once."""
+        """The pass over the data. It is prepared once for each problem object."""
         return self.divergence.prepare(self.X)
 
     @cached_property
@@ -262,13 +262,13 @@ class Problem(Pair):
         return None if movable.all() else np.asarray(movable)
 
     def absorb_weights(self, counts: Array, topics: Posterior) -> Posterior:
-        """Return the weights made of their expected counts; these are handed over."""
+        """Return the weights' M step from their expected counts, whose memory may be reused."""
         if self.divergence.proposes_values:  # times the scale that the topics handed over
             return self.weights_from(scale_rows(counts, topics.scale), 1.0, is_value=True)
         return self.weights_from(counts, self.topics_totals(topics, self.X.missing))
 
     def absorb_topics(self, counts: Array, topics: Posterior, weights: Posterior) -> Posterior:
-        """Return topics made of the expected counts at ``topics``, next to new ``weights``.
+        """Return the topics' M step from the expected counts at ``topics``, given new ``weights``.
 
         With normalised topics the weights do not matter, unless entries are missing.
         """
@@ -289,16 +289,16 @@ class Problem(Pair):
         return self.weights.at(scaled, totals), replace(topics, scale=None)
 
     def weights_from(self, counts: Array, totals: Totals, *, is_value: bool = False) -> Posterior:
-        """Return the weights that their prior makes of counts, next to topics of these totals.
+        """Return the weights that their prior makes of counts, given the totals of the topics.
 
         With ``is_value`` the array holds values of the factor, or its posterior's parameters.
         """
         return self.weights.at(counts, totals) if is_value else self.weights.absorb(counts, totals)
 
     def topics_next_to(self, weights: Posterior) -> Prior:
-        """Return the topics' prior.
+        """Return the topics' prior given the weights.
 
-        That of a unit norm which is not their sum depends on the weights' penalty (Theorem F.1).
+        It depends on them only if the topics have unit l_p norm with p > 1 (Theorem F.1).
         """
         if self.topics.norm in (None, 1.0):
             return self.topics

@@ -42,7 +42,7 @@ def show_progress(
     lines_to: TextIO | None = None,
     keep: bool = True,
 ) -> Iterator[Display]:
-    """Return a callback that shows each iteration of a fit.
+    """Yield a callback that shows each iteration of a fit.
 
     Where standard error is a terminal, the display is a live line there. Otherwise it is a
     sequence of lines.
@@ -54,7 +54,7 @@ def show_progress(
     max_iter, tol : int, float
         When the fit ends.
     every : int or None, default=None
-        Print a line after so many iterations; by default after 1, 2, 5, 10, 20, ....
+        Print a line every ``every`` iterations; by default after 1, 2, 5, 10, 20, ....
     lines_to : file or None, default=None
         Where lines are printed; by default to standard output.
     keep : bool, default=True
@@ -101,7 +101,7 @@ class Pace:
             left = min(left, max(0.0, math.log(last / self.tol) / rate))
         seconds = round(left * at.seconds / at.iteration)
         clock = f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-        text = f"at most {clock if seconds >= 100 else f'{seconds} s'} left"
+        text = f"about {clock if seconds >= 100 else f'{seconds} s'} left"
         if self.total is not None:
             text += f", {self.total * at.passes / max(at.seconds, 1e-9):.2g} tokens/s"
         return left, text

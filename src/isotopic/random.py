@@ -19,7 +19,7 @@ def generator(random_state: Seed) -> np.random.Generator:
     is_seed = isinstance(random_state, Integral) and int(random_state) >= 0
     if not (random_state is None or is_seed or isinstance(random_state, np.random.Generator)):
         raise ValueError(
-            f"random_state={random_state!r} cannot be used as a seed. Accepted: None, an integer "
-            "of at least 0, a numpy.random.Generator or a numpy.random.RandomState."
+            "random_state must be None, an integer of at least 0, a numpy.random.Generator or a "
+            f"numpy.random.RandomState, not {random_state!r:.100}."
         )
     return np.random.default_rng(random_state)

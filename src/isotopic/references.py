@@ -36,7 +36,7 @@ class Reference:
 
 
 def read_named(given: Any, what: str) -> NamedMatrix:
-    """Return a table with its names, of whatever holds one; ``what`` is for errors."""
+    """Return the table of a model, data frame, array or file; ``what`` names it in errors."""
     if isinstance(given, (str, os.PathLike)):
         given = read_counts(given)
     if isinstance(given, Fitted) or hasattr(given, "get_params"):
@@ -84,7 +84,7 @@ def read_reference(
 
 
 def as_reference(what: str, table: NamedMatrix) -> Reference:
-    """Return a table of topics x features as topics that sum to one; ``what`` is for errors."""
+    """Return a table of topics x features, normalised; ``what`` names it in errors."""
     topics = as_numbers(what, as_dense(table).matrix)
     if topics.ndim != 2 or 0 in topics.shape:
         raise ValueError(
@@ -126,7 +126,7 @@ def read_opportunity(opportunity: Any, n_features: int) -> Array:
 
 
 def _oriented(table: NamedMatrix, feature_names: Array | None, n_features: int) -> NamedMatrix:
-    """Turn a table of features x topics."""
+    """Return a table as topics x features, transposed if it is features x topics."""
     if len(table.shape) != 2:
         raise ValueError(
             "reference must be a table of topics x features, but has "

@@ -126,10 +126,10 @@ def refit(
         Counts.
     reference : fitted model, data frame, array or path
         Topics x features. If both sides have names of features, they are aligned by name. A table
-        of features x topics, as COSMIC publishes signatures, is recognised and turned.
+        of features x topics, as COSMIC publishes signatures, is recognised and transposed.
     penalty : float or None, default=None
         The log-likelihood that a topic must gain to be chosen. ``None`` is ``1 + log(n_topics)``:
-        1 for a weight (as in AIC), and the logarithm for the choice among so many topics.
+        1 for a weight (as in AIC), and the logarithm for the choice among that many topics.
     dispersion : {"estimate"} or float, default="estimate"
         The factor :math:`\phi` by which counts vary more than Poisson counts do. The default
         estimates it for each sample (Pearson's statistic by degree of freedom, at least 1), so that
@@ -170,7 +170,7 @@ def refit(
     strength = 1 + np.log(n_topics) if penalty is None else _number("penalty", penalty)
     fixed = None if dispersion == "estimate" else _number("dispersion", dispersion, 1.0)
     if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ValueError(f"level must lie between 0 and 1, not {level!r}.")
+        raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r}.")
     values, scale = counts.values, np.ones(n_samples)
     if max_total is not None:
         most = _number("max_total", max_total)
@@ -244,6 +244,6 @@ def _reconstruction(counts: CountMatrix, weights: Array, topics: Array) -> tuple
 def _number(name: str, given: Any, least: float = 0.0) -> float:
     is_number = isinstance(given, Real) and not isinstance(given, bool)
     if not is_number or not least <= float(given) < np.inf or float(given) == 0 == least:
-        wanted = "positive" if least == 0 else f"of at least {least:g}"
-        raise ValueError(f"{name} must be a finite number {wanted}, not {given!r}.")
+        wanted = "positive finite number" if least == 0 else f"finite number of at least {least:g}"
+        raise ValueError(f"{name} must be a {wanted}, not {given!r}.")
     return float(given)

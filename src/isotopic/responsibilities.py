@@ -56,7 +56,7 @@ class Responsibilities(Sequence[Explained]):
         if isinstance(sample, slice):
             return [self[row] for row in range(*sample.indices(len(self)))]
         if not -len(self) <= sample < len(self):
-            raise IndexError(f"There is no sample {sample}; there are {len(self)} samples.")
+            raise IndexError(f"There is no sample {sample}: X has {len(self)} samples.")
         row = range(len(self))[sample]
         entries = slice(self._X.row_starts[row], self._X.row_starts[row + 1])
         features = self._X.features[entries]

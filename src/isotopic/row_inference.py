@@ -1,4 +1,4 @@
-"""Weights of single samples next to known topics, inferred in the core."""
+"""Weights of single samples, inferred in the core with the topics fixed."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -18,7 +18,7 @@ if TYPE_CHECKING or os.environ.get("ISOTOPIC_PURE_PYTHON", "0") == "0":
 
         warnings.warn(
             "isotopic was installed without its compiled core (ISOTOPIC_PURE_PYTHON=1) and runs on "
-            "NumPy, tens of times slower. To run without this warning, set ISOTOPIC_PURE_PYTHON=1. "
+            "NumPy, tens of times slower. Set ISOTOPIC_PURE_PYTHON=1 to hide this warning. "
             "To install the core: pip install --force-reinstall --no-binary isotopic isotopic",
             RuntimeWarning,
             stacklevel=2,

@@ -193,7 +193,7 @@ def _read_manifest(members: _Members, kind: str) -> dict[str, Any]:
         raise ValueError("This is not an isotopic file.")
     version = manifest.get("format_version")
     if type(version) is not int or version < 1:
-        raise ValueError(f"format_version must be a positive integer, but is {version!r}.")
+        raise ValueError(f"format_version must be a positive integer, not {version!r}.")
     if version > _FORMAT_VERSION:
         raise ValueError(
             f"The file was written by a newer isotopic (file format {version}). Upgrade isotopic "

@@ -29,7 +29,7 @@ def is_json(value: Any) -> bool:
 def encode_text(text: Any, place: Place) -> str:
     """Return the text; raise unless it is a str of valid Unicode."""
     if type(text) is not str:
-        raise TypeError(f"{show(place)}: the name of a field must be a str, but is {text!r}.")
+        raise TypeError(f"{show(place)}: the name of a field must be a str, not {text!r}.")
     try:
         text.encode()
     except UnicodeEncodeError:  # lone surrogates, which Python allows

@@ -66,13 +66,13 @@ def check_replaceable(path: str | os.PathLike[str]) -> str:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "It is a folder, not a file", os.fspath(path))
     if not stat.S_ISREG(mode):
-        what = "It is a device, a pipe or a socket. Give the path of a file"
+        what = "It is a device, a pipe or a socket. Pass the path of a file"
         raise OSError(errno.EINVAL, what, os.fspath(path))
     return target
 
 
 def copy_permissions(source: str, target: int | str) -> None:
-    """Give an open file, or a path, the owner and the permissions of another file, if it exists."""
+    """Set the owner and the permissions of a file to those of another one, if it exists."""
     try:
         status = os.stat(source)
     except FileNotFoundError:

@@ -17,7 +17,7 @@ from isotopic.consensus.choice import Choice, choose_number
 from isotopic.consensus.clusters import Clusters, cluster_components
 from isotopic.consensus.held_out import HeldOut, HiddenEntries
 from isotopic.consensus.result import Consensus
-from isotopic.consensus.runs import RESAMPLING, Plan, run_all, topics_of
+from isotopic.consensus.runs import RESAMPLING, Plan, run_all, topics_of_runs
 from isotopic.containers import read_container
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.random import Seed, generator
@@ -40,11 +40,11 @@ def consensus(
     checkpoint: str | os.PathLike[str] | None = None,
     verbose: int = 0,
 ) -> Consensus:
-    """Fit a model many times, and keep what the fits agree on; choose the number of components.
+    """Fit a model many times, choose the number of components and compute consensus topics.
 
     Each run starts at random and sees resampled data. The components of all runs are clustered so
     that each cluster has one component of each run. The consensus topics are the medians of the
-    clusters, without outliers, and the weights of the samples are inferred next to them.
+    clusters, without outliers. The weights of the samples are inferred with these topics fixed.
 
     The stability of a component is the mean silhouette of its cluster (cosine distance): near 1 if
     every run finds the same, near 0 or below if runs disagree. Each number also gets a held-out
@@ -71,7 +71,7 @@ def consensus(
         The data of a run: counts drawn from Poisson distributions around those of ``X``, 80 % of
         its samples, or ``X`` itself (so that runs differ by their random starts only).
     choose : int or None, default=None
-        The number to use, whatever the rule says. ``result.at(number)`` does the same later.
+        The number to use instead of the chosen one. ``result.at(number)`` does the same later.
     test_size : float, default=0.1
         The share of samples, or of entries, that is held out for the score.
     random_state : int, Generator, RandomState or None, default=None
@@ -124,7 +124,7 @@ def consensus(
     clusters: dict[int, Clusters] = {}
     objectives = []
     for number in numbers:
-        topics, values = topics_of(done, number, int(n_runs))
+        topics, values = topics_of_runs(done, number, int(n_runs))
         clusters[number] = cluster_components(topics, int(np.argmin(values)))
         objectives.append(values.min())
     scores = np.array(
@@ -173,7 +173,10 @@ def _warn_of_few_samples(counts: Any, numbers: list[int]) -> None:
 
 
 def _explain_all(topics: Array, counts: Any) -> Array:
-    """Give features that occur in the data, but in no median, their share of all counts."""
+    """Return the topics with every feature of the data.
+
+    Features that no median contains get their share of all counts.
+    """
     totals = np.asarray(counts.sum(axis=0)).ravel()
     is_lost = (totals > 0) & (topics.max(axis=0) == 0)
     if not is_lost.any():
@@ -183,7 +186,7 @@ def _explain_all(topics: Array, counts: Any) -> Array:
 
 
 def _consensus_model(model: Any, X: Any, topics: Array, seed: int, n_jobs: int | None) -> Any:
-    """Return a model with the consensus topics, and the weights of the samples next to them."""
+    """Return a model with the consensus topics, and the weights of the samples given them."""
     made = clone(model).set_params(
         n_components=len(topics),
         fixed_topics=topics,
@@ -223,7 +226,7 @@ def _splits(kind: Any, counts: Any, test_size: float, seed: int, numbers: list[i
     n_samples = counts.shape[0]
     n_test = int(np.ceil(test_size * n_samples)) if 0 < test_size < 1 else 0
     if n_test == 0:
-        raise ValueError(f"test_size must lie between 0 and 1, not {test_size!r}.")
+        raise ValueError(f"test_size must be between 0 and 1 (exclusive), not {test_size!r}.")
     largest = max(n_samples - n_test, counts.shape[1])
     is_whole = np.array_equal(np.rint(counts.data), counts.data)
     if n_samples - n_test < 2 or numbers[-1] > largest or not is_whole:

@@ -20,9 +20,9 @@ class Consensus:
     n_components : int
         The number that was chosen.
     reason : str
-        Why, in a sentence.
+        Why it was chosen, in a sentence.
     model : estimator
-        Fitted, with the consensus topics and the weights of the samples next to them.
+        Fitted, with the consensus topics and the weights of the samples given them.
     table : Table
         A row for each number: the mean and the lowest stability of its components, the held-out
         score with its standard error, the perplexity (unless entries are held out), and the

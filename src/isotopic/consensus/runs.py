@@ -141,7 +141,7 @@ def run_all(
                 done[name] = found
                 show()
                 if store is not None:
-                    store.write_sometimes(done)
+                    store.write_if_due(done)
         finally:
             if store is not None:
                 store.write(done)
@@ -182,8 +182,8 @@ class Store:
         saved = archive.read(self.path, "consensus", {})
         if saved["digest"] != self.digest:
             raise ValueError(
-                f"The checkpoint {self.path} is that of another consensus: the model, the data, "
-                "resampling or random_state differ. Give another path, or delete the file."
+                f"The checkpoint {self.path} belongs to another consensus: the model, the data, "
+                "resampling or random_state differ. Pass another path, or delete the file."
             )
         return dict(saved["done"])
 
@@ -192,15 +192,15 @@ class Store:
         archive.write(self.path, "consensus", {"digest": self.digest, "done": done})
         self.written = time.monotonic()
 
-    def write_sometimes(self, done: dict[str, dict[str, Any]]) -> None:
-        """Replace the file if it is some time old."""
+    def write_if_due(self, done: dict[str, dict[str, Any]]) -> None:
+        """Write the file if the last write was more than ``_SECONDS_TO_WRITE`` ago."""
         if time.monotonic() - self.written > _SECONDS_TO_WRITE:
             self.write(done)
 
 
 @contextmanager
 def _progress(total: int, verbose: int) -> Iterator[Any]:
-    """Return a function that shows one more fit and the time left."""
+    """Yield a function that shows one more fit and the time left."""
     began = printed = time.monotonic()
     done = 0
     live = LiveLine(sys.stderr) if verbose and can_show_live_lines(sys.stderr) else None
@@ -227,7 +227,9 @@ def _progress(total: int, verbose: int) -> Iterator[Any]:
             yield show
 
 
-def topics_of(done: dict[str, dict[str, Any]], number: int, n_runs: int) -> tuple[Array, Array]:
+def topics_of_runs(
+    done: dict[str, dict[str, Any]], number: int, n_runs: int
+) -> tuple[Array, Array]:
     """Return the topics (runs x components x features) and objectives of a number's runs."""
     found = [done[f"fit {number} {run}"] for run in range(n_runs)]
     return np.array([f["topics"] for f in found]), np.array([f["objective"] for f in found])

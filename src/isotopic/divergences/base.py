@@ -30,7 +30,7 @@ class RowSums(NamedTuple):
 
 
 class RowsPass(Protocol):
-    """A pass over some samples on their own, next to known topics."""
+    """A pass over some samples, with the topics fixed."""
 
     def absorb(self, counts: Array) -> Posterior:
         """Return the weights made of counts that are handed over."""
@@ -45,8 +45,8 @@ class RowsPass(Protocol):
 class Divergence:
     """A measure of distance between data and ``weights @ topics``.
 
-    A problem asks it for passes over the data and for what the priors absorb, and minimises its
-    value plus the priors' terms. There are two kinds:
+    It computes the passes over the data and what the priors absorb. A problem minimises its value
+    plus the priors' terms. There are two kinds:
     :class:`~isotopic.divergences.KullbackLeibler` works with expected counts,
     :class:`~isotopic.divergences.Majorized` with gradients.
     """
@@ -147,14 +147,14 @@ class Divergence:
     def prepare_rows(
         self, problem: Any, X: CountMatrix, topics: Posterior
     ) -> Callable[[Array], RowsPass]:
-        """Return the function that selects samples for passes next to known topics.
+        """Return the function that selects samples for passes with the topics fixed.
 
         It takes row numbers, and returns the pass over these samples on their own.
         """
         raise NotImplementedError
 
     def row_scores(self, X: CountMatrix, weights: Array, topics: Array) -> Array:
-        """Return the score of each sample next to given factors; higher is better."""
+        """Return the score of each sample, given both factors; higher is better."""
         raise NotImplementedError
 
     def log_likelihoods(self, x: Array, product: Array) -> Array:

@@ -115,7 +115,7 @@ class Beta(Majorized):
 
     @property
     def _is_near_limit(self) -> bool:
-        """Whether values must be computed entry by entry: at 0, and next to 0 and 1."""
+        """Whether values must be computed entry by entry: at 0, and close to 0 and 1."""
         return min(abs(self.beta), abs(self.beta - 1)) < _NEAR_LIMIT
 
     def saturated(self, x: Array, missing: tuple[Array, Array] | None) -> Array:
@@ -166,7 +166,7 @@ class Beta(Majorized):
         if is_too_small or high > np.log10(info.max) or low < np.log10(info.tiny):
             raise ValueError(
                 f"The range of X is too wide for {x.dtype} with beta={self.beta:g}: entries from "
-                f"{least:.3g} to {largest:.3g}. Multiply X by a number, or use float64."
+                f"{least:.3g} to {largest:.3g}. Multiply X by a constant, or use float64."
             )
 
 

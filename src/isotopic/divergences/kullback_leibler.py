@@ -33,9 +33,9 @@ class KullbackLeibler(Divergence):
 
     .. math:: \sum_{dv} x_{dv} \log\frac{x_{dv}}{\hat x_{dv}} - x_{dv} + \hat x_{dv}
 
-    A pass shares each count out over the components (:func:`~isotopic.expected_counts`), and
-    each side's prior absorbs the counts of its side. When the topics are normalised their totals
-    are one whatever they are, so both sides can be updated from one pass: the paper's theorem.
+    A pass distributes each count over the components (:func:`~isotopic.expected_counts`), and
+    each side's prior absorbs the counts of its side. Normalised topics always have totals of one,
+    so both sides can be updated from the same pass (the paper's theorem).
     """
 
     is_likelihood: ClassVar[bool] = True
@@ -47,7 +47,7 @@ class KullbackLeibler(Divergence):
     row_floor_to_residual: ClassVar[float] = 1.0
 
     def prepare(self, X: CountMatrix) -> Callable[..., PassSums]:
-        """Return the pass that shares out the counts of some samples."""
+        """Return the pass that distributes the counts of some samples over the components."""
         return partial(_share_out, X)
 
     def counts(self, sums: PassSums, prior: Prior, topics: Posterior) -> Counts:
@@ -59,7 +59,7 @@ class KullbackLeibler(Divergence):
     def prepare_rows(
         self, problem: Any, X: CountMatrix, topics: Posterior
     ) -> Callable[[Array], RowsPass]:
-        """Return the function that selects samples for passes next to known topics."""
+        """Return the function that selects samples for passes with the topics fixed."""
         table = topics.prepared
         topics = replace(topics, effective=table.topics)
         if X.missing is not None:  # computed once, for all passes over some rows

@@ -14,8 +14,8 @@ lies below its tangent, so its slope joins the denominator.
 objective in both sides at once. Next to weights that change by a ratio :math:`r`, the topics' sums
 have ``weights * r**power`` in the place of the weights, with a power for each part.
 
-**Topics that sum to one.** A penalty :math:`R` of the weights next to such topics is the same as
-the penalty :math:`R(w_{dk} s_k)` next to topics of any scale, with :math:`s_k = \sum_v t_{kv}`
+**Topics that sum to one.** A penalty :math:`R` of the weights with such topics is the same as
+the penalty :math:`R(w_{dk} s_k)` with topics of any scale, with :math:`s_k = \sum_v t_{kv}`
 (Theorem F.1). Its tangent is :math:`\text{slope}_{dk} \sum_v w_{dk} t_{kv}`, so the topics see the
 penalty too: :math:`\sum_d \text{slope}_{dk} w_{dk}` joins their denominator. Then the topics are
 divided by their sums and the weights multiplied, which changes neither product nor penalty.
@@ -67,7 +67,7 @@ class Proposal(NamedTuple):
 
 
 class Majorized(Divergence):
-    """A divergence that is known by its value and its gradient.
+    """A divergence that is defined by its values and its gradient.
 
     A subclass is a frozen dataclass that writes :meth:`values` and :meth:`gradient`. Its
     ``exponent`` must be one for which the update never raises the divergence.
@@ -161,8 +161,8 @@ class Majorized(Divergence):
             slope = np.asarray(weights.slope(np.zeros((1, 1))))
         if weights.learns or topics.learns or not np.all(np.isfinite(slope)):
             raise ValueError(
-                f"{self!r} needs penalties that are known and have a finite slope at zero; the "
-                f"weights are {type(weights).__name__}. Use Free, Lasso or LogPenalty weights, or "
+                f"{self!r} needs a fixed penalty with a finite slope at zero, but the prior of the "
+                f"weights is {type(weights).__name__}. Use Free, Lasso or LogPenalty weights, or "
                 "the Kullback-Leibler divergence."
             )
         for prior in (weights, topics):
@@ -229,7 +229,7 @@ class Majorized(Divergence):
     def prepare_rows(
         self, problem: Any, X: CountMatrix, topics: Posterior
     ) -> Callable[[Array], RowsPass]:
-        """Return the function that selects samples for passes next to known topics."""
+        """Return the function that selects samples for passes with the topics fixed."""
         factor = np.ascontiguousarray(topics.mean)
 
         def select(which: Array) -> GradientRows:

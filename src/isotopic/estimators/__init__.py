@@ -1,4 +1,4 @@
-"""The scikit-learn face: the general model and the named ones. No numerics."""
+"""The scikit-learn estimators: the general model and the named ones. They contain no numerics."""
 
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.beta import BetaNMF

@@ -35,7 +35,7 @@ def watchers(
     metadata: dict[str, Any],
     fitted: Callable[[State], dict[str, Any]],
 ) -> Iterator[list[Watcher]]:
-    """Return the callbacks of a fit, and end their display and tasks afterwards.
+    """Yield the callbacks of a fit; close the progress display and scikit-learn's task afterwards.
 
     ``X`` and ``metadata`` are what scikit-learn's callbacks receive, and ``counts`` the data as
     the solvers use them; ``fitted`` returns the fitted attributes that belong to a state.

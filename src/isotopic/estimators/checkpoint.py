@@ -92,7 +92,7 @@ class CheckpointWriter:
     def resume(
         self, seeds: Array
     ) -> tuple[Array, int, Solution[State] | None, Solution[State] | None]:
-        """Return the seeds, the number of the start, the best solution so far, and that start's."""
+        """Return the seeds, the number of the start, and the best and the current solution."""
         self.seeds = seeds
         if not self.path.exists():
             return seeds, 0, None, None
@@ -107,7 +107,8 @@ class CheckpointWriter:
         if n_iter > self.max_iter:
             raise ValueError(
                 f"max_iter={self.max_iter}, but the fit of {self.path} has made {n_iter} "
-                "iterations already."
+                f"iterations already. Raise max_iter to at least {n_iter}, or delete the file to "
+                "start again."
             )
         self.seeds = saved["seeds"]
         return saved["seeds"], saved["number"], saved["best"], saved["here"]
@@ -130,7 +131,7 @@ class CheckpointWriter:
             self._write(Solution(at.state, history, converged=False, interrupted=False))
 
     def check_continued(self, resumed: Solution[State] | None, ended: Solution[State]) -> None:
-        """Raise if a fit went astray after it was resumed: no update makes a finite point NaN."""
+        """Raise ValueError if a resumed fit becomes infinite or NaN: the file is damaged."""
         if resumed is None or not np.isfinite(resumed.state.objective):
             return
         if not np.isfinite(ended.state.objective):
@@ -169,19 +170,19 @@ class CheckpointWriter:
         before = {name: ours["settings"].get(name) for name in settings}
         changed = [name for name, value in settings.items() if before[name] != value]
         differences = (
-            (theirs["model"] != ours["model"], f"of a {theirs['model']}"),
-            (bool(changed), f"of a fit with another {', '.join(changed)}"),
-            (theirs["data"] != ours["data"], "of a fit to other data"),
-            (theirs["start"] != ours["start"], "of a fit from another start"),
+            (theirs["model"] != ours["model"], f"a fit of {theirs['model']}"),
+            (bool(changed), f"a fit with other values of {', '.join(changed)}"),
+            (theirs["data"] != ours["data"], "a fit to other data"),
+            (theirs["start"] != ours["start"], "a fit from another start"),
             (
                 theirs["priors"] != ours["priors"],
-                "of a fit with other priors, size factors, fixed weights or sample weights",
+                "a fit with other priors, size factors, fixed weights or sample weights",
             ),
         )
         for differs, what in differences:
             if differs:
                 raise ValueError(
-                    f"This is the checkpoint {what}. Give another path, or delete the file to "
+                    f"The checkpoint belongs to {what}. Pass another path, or delete the file to "
                     "start again."
                 )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array, as_numbers
+from isotopic.arrays import Array, as_numbers, check_numbers
 from isotopic.containers import align_table, is_named
 from isotopic.count_checks import LARGEST_TOTAL
 from isotopic.fitted.fitting import SampleNames
@@ -79,15 +79,16 @@ def _read_fixed_topics(given: Any, shape: tuple[int, int], dtype: Any, norm: flo
     fixed = as_numbers("fixed_topics", given)
     if fixed.ndim != 2 or fixed.shape[1] != shape[1] or not 0 < len(fixed) <= shape[0]:
         raise ValueError(
-            f"fixed_topics has shape {fixed.shape}; it must have {shape[1]} columns, as X has "
-            f"features, and between 1 and n_components={shape[0]} rows."
+            f"fixed_topics has the shape {fixed.shape}; it must have one column for each of the "
+            f"{shape[1]} features and between 1 and n_components={shape[0]} rows."
         )
-    if not np.all((fixed >= 0) & (fixed < np.inf)):
-        raise ValueError("fixed_topics must be finite and non-negative.")
+    check_numbers("fixed_topics", fixed)
     with np.errstate(over="ignore"):
         sums = fixed.sum(axis=1, keepdims=True)
     if not np.all(sums > 0):
-        raise ValueError(f"Topic {int(np.argmin(sums))} of fixed_topics is zero everywhere.")
+        raise ValueError(
+            f"fixed_topics: topic {int(np.argmin(sums))} is zero in all features. Leave it out."
+        )
     if not np.all(sums < np.inf):
         raise ValueError("fixed_topics are too large: their sums are infinite.")
     scale = 1.0 if norm is None else row_norms(fixed, norm)[:, np.newaxis]
@@ -119,11 +120,14 @@ def _check_possible(forbidden: Array, fixed: Array, feature_totals: Array) -> No
     if nowhere.any():
         raise ValueError(
             f"forbidden: feature {int(np.argmax(nowhere))} is forbidden in every topic, but X has "
-            "counts of it."
+            "counts of it. Allow it in at least one topic, or remove the feature from X."
         )
     empty = forbidden.all(axis=1)
     if empty.any():
-        raise ValueError(f"forbidden: every feature of topic {int(np.argmax(empty))} is forbidden.")
+        raise ValueError(
+            f"forbidden: every feature of topic {int(np.argmax(empty))} is forbidden. Allow at "
+            "least one."
+        )
 
 
 def constraint_table(
@@ -137,9 +141,8 @@ def constraint_table(
         return table
     table = as_numbers(name, align_table(name, given, features=names))
     if table.shape != shape:
-        raise ValueError(f"{name} has shape {table.shape}; it must be {shape}.")
-    if not np.all((table >= 0) & (table < np.inf)):
-        raise ValueError(f"{name} must be finite and non-negative.")
+        raise ValueError(f"{name} must have the shape {shape}, not {table.shape}.")
+    check_numbers(name, table)
     with np.errstate(over="ignore"):
         if not table.sum() < np.inf:
             raise ValueError(f"{name} are too large: their sum is infinite.")
@@ -167,7 +170,10 @@ def _fill(
         elif isinstance(value, Real) and 0 <= float(value) < np.inf:
             table[int(topic), column] = value
         else:
-            raise ValueError(f"{name}[{topic}][{feature!r}] must be a finite number >= 0.")
+            raise ValueError(
+                f"{name}[{topic}][{feature!r}] must be a finite number of at least 0, not "
+                f"{value!r:.100}."
+            )
 
 
 def _column_of(name: str, feature: Any, names: Any, n_features: int) -> int:
@@ -177,14 +183,15 @@ def _column_of(name: str, feature: Any, names: Any, n_features: int) -> int:
         raise ValueError(f"{name}: there is no feature {feature}; X has {n_features} features.")
     if names is None:
         raise ValueError(
-            f"{name}: feature {feature!r} is given by name, but X has no column names. Give a data "
-            "frame, or the feature's number."
+            f"{name}: feature {feature!r} is given by name, but X has no column names. Pass X as a "
+            "data frame, or use the feature's column number."
         )
     found = np.flatnonzero(names == feature)
     if len(found) == 0:
         raise ValueError(f"{name}: no feature is called {feature!r}.")
     if len(found) > 1:
         raise ValueError(
-            f"{name}: {len(found)} features are called {feature!r}. Give the feature's number."
+            f"{name}: {len(found)} features are called {feature!r}. Use the feature's column "
+            "number."
         )
     return int(found[0])

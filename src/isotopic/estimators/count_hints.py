@@ -1,4 +1,4 @@
-"""Say it if data that a Bayesian model takes for counts was evidently transformed before.
+"""Warn if the data of a Bayesian model looks like transformed counts.
 
 Every rule below has almost no false alarms: it looks for a pattern that continuous data does not
 have by chance. Whole numbers are always counts.
@@ -15,7 +15,7 @@ from isotopic.blocks import BlockedCounts
 from isotopic.counts import CountMatrix
 from isotopic.names import stacklevel_of_caller
 
-# So many samples and entries are looked at, and so many are needed to recognise a pattern.
+# The most samples and entries that are examined, and the fewest that show a pattern.
 _MOST_SAMPLES = 500
 _FEWEST_SAMPLES, _FEWEST_ENTRIES, _FEWEST_UNITS = 8, 20, 5
 
@@ -39,11 +39,11 @@ _INVERSES: dict[str, Callable[[Array], Array]] = {
 
 
 class CountsWarning(UserWarning):
-    """Warns of data that is not counts in a model whose prior is measured in counts."""
+    """Warns that data is not counts, in a model whose priors are measured in counts."""
 
 
 def warn_unless_counts(model: Any, X: CountMatrix | BlockedCounts) -> None:
-    """Warn if a model with priors is given data that can be recognised as transformed counts.
+    """Warn if the data of a model with priors can be recognised as transformed counts.
 
     Priors are compared with the counts of a sample, so their strength depends on the unit of X.
     Point estimates do not: NMF and PLSA of such data are fits with other weights of the entries.
@@ -56,9 +56,10 @@ def warn_unless_counts(model: Any, X: CountMatrix | BlockedCounts) -> None:
     if found:
         warnings.warn(
             f"X does not look like counts, but like {found}. {type(model).__name__} measures its "
-            "priors in counts, so their strength, what is learned of them and the uncertainty "
-            "depend on that scale. Give the counts themselves; a Poisson model takes the depth of "
-            "the samples as size_factors. NMF and PLSA have no prior that could be misled.",
+            "priors in counts, so the strength of the priors, the learned hyperparameters and the "
+            "credible intervals depend on the scale of X. Pass the counts themselves; a Poisson "
+            "model takes the depth of the samples as size_factors. NMF and PLSA have no prior and "
+            "are not affected.",
             CountsWarning,
             stacklevel=stacklevel_of_caller(),
         )
@@ -70,7 +71,7 @@ def transformation_of(X: CountMatrix) -> str:
     if len(values) < _FEWEST_ENTRIES or np.array_equal(np.rint(values), values):
         return ""
     sparse = X.as_sparse()
-    # A single entry has the sum that it was scaled to, whatever it was.
+    # A single entry has the sum that it was scaled to, for any original value.
     present = np.flatnonzero(np.diff(sparse.row_starts) > 1)
     if len(present) < _FEWEST_SAMPLES:
         return ""

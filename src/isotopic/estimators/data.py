@@ -45,7 +45,7 @@ def read_data(
     memory_limit: Any = None,
     client: Any = None,
 ) -> Data:
-    """Read and check samples, and what was given with them, as for ``fit``.
+    """Return the samples passed to an estimator's method, validated, with weights and offsets.
 
     ``X`` must have the features of the ``known`` fit; ``None``: any features.
     """
@@ -56,7 +56,8 @@ def read_data(
     if is_blocks(X) or (is_limited and is_anndata(X)):
         if nan_is_missing or missing_mask is not None:
             raise ValueError(
-                "Missing entries need the whole matrix in memory, but X is in row blocks."
+                "Missing entries need the whole matrix in memory, but X is in row blocks. Read X "
+                "with isotopic.read_counts, or leave missing and missing_mask out."
             )
         counts, samples = _read_blocks(estimator, X, known, memory_limit, client)
     elif is_limited:
@@ -91,7 +92,7 @@ def read_new(estimator: Any, X: Any, **given: Any) -> Data:
     for name in ("size_factors", "fixed_weights"):
         if getattr(fitted, name) is not None and getattr(data.offsets, name) is None:
             raise ValueError(
-                f"This model was fitted with {name}. Give the {name} of these samples, too."
+                f"This model was fitted with {name}. Pass the {name} of these samples, too."
             )
     if fitted.fixed_weights is not None:
         expected, found = fitted.n_fixed_weights, data.offsets.n_fixed_weights
@@ -126,7 +127,7 @@ def _what_empty_samples_get(prior: Prior | None) -> str:
     if prior.is_normalized:
         what = "the mean of the prior" if prior.is_bayesian else "equal"
     else:
-        what = "zero, but for what the prior adds" if prior.is_bayesian else "zero"
+        what = "those of the prior alone" if prior.is_bayesian else "zero"
     return f"Their weights are {what}."
 
 
@@ -144,7 +145,7 @@ def _read_counts(
         and X.dtype.kind == "O"
         and any(isinstance(value, (str, bytes)) for value in X.flat)
     ):
-        raise TypeError("X must hold numbers, not text.")
+        raise TypeError("X must contain numbers, not text.")
     given = read_container(X)
     # A mask has the order of X, whether it has names or not.
     mask = align_table(
@@ -217,7 +218,7 @@ def _read_blocks(
             order_by_name(error.names, None if known is None else known.feature_names)
             raise
     elif memory_limit is not None or client is not None:
-        raise ValueError("Give memory_limit and client to open_blocks, which made this X.")
+        raise ValueError("Pass memory_limit and client to open_blocks, which made this X.")
     blocks: Blocks = X
     blocks = blocks.with_features(_check_names(estimator, blocks.feature_names, known))
     _check_n_features(estimator, blocks.shape[1], known)
@@ -253,8 +254,8 @@ def _one_for_each_sample(name: str, given: Any, n_samples: int) -> Array:
         values = np.full(n_samples, values)
     if values.shape != (n_samples,):
         raise ValueError(
-            f"{name} has shape {values.shape}; X has {n_samples} samples, so it must be "
-            f"({n_samples},)."
+            f"{name} must have the shape ({n_samples},), one value for each sample of X, not "
+            f"{values.shape}."
         )
     return values
 
@@ -267,8 +268,8 @@ def _read_offsets(
         if given is not None and prior.is_normalized:
             raise ValueError(
                 f"{name} are for Poisson models, whose weights have a scale (NMF, GammaPoisson, "
-                "PoissonFactorization). The weights of this model are proportions, whatever the "
-                "size of a sample."
+                "PoissonFactorization). The weights of this model are proportions, which do not "
+                f"depend on the size of a sample. Leave {name} out, or use one of these models."
             )
     return Offsets(
         None if size_factors is None else _read_size_factors(size_factors, X),
@@ -292,8 +293,8 @@ def _read_size_factors(given: Any, X: Any) -> Array:
     if bad.any():
         first = int(np.argmax(bad))
         raise ValueError(
-            f"size_factors: {sizes[first]} of sample {first} is too extreme for {X.dtype}. Divide "
-            "all of them by their mean."
+            f"size_factors: the value {sizes[first]} of sample {first} is outside the range of "
+            f"{X.dtype}. Divide all size factors by their mean."
         )
     return sizes
 
@@ -304,8 +305,8 @@ def _read_fixed_weights(given: Any, X: Any, n_components: int) -> Array:
         fixed = fixed[:, np.newaxis]
     if fixed.ndim != 2 or len(fixed) != X.shape[0] or not 0 < fixed.shape[1] <= n_components:
         raise ValueError(
-            f"fixed_weights has shape {np.shape(given)}; it must have {X.shape[0]} rows, as X has "
-            f"samples, and between 1 and n_components={n_components} columns."
+            f"fixed_weights has the shape {np.shape(given)}; it must have one row for each of the "
+            f"{X.shape[0]} samples and between 1 and n_components={n_components} columns."
         )
     bad = first_not_finite(fixed)
     if bad is not None:

@@ -10,20 +10,19 @@ solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online",
     Or a solver object. ``"joint"`` is the paper's update of both sides from one pass over the data,
     for normalised topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"``
     extrapolates the joint update. ``"coordinate"`` makes Newton steps, one entry of a factor at a
-    time, for sides without a posterior. ``"auto"``, the default, is the accelerated solver. For
-    sides without a posterior it ends with coordinate descent and begins in single precision, if
-    the data is large enough for each. ``"online"`` and ``"incremental"`` update the topics after
-    each mini-batch.
+    time, for point estimates. ``"auto"``, the default, is the accelerated solver. For point
+    estimates it ends with coordinate descent and begins in single precision, if the data is large
+    enough for each. ``"online"`` and ``"incremental"`` update the topics after each mini-batch.
 init : {"auto", "random", "nndsvd", "spectral", "kmeans"}, pair of arrays, or fitted model
-    Where the fit starts. ``"auto"`` is ``"random"`` for factors. For Bayesian sides it is
+    Where the fit starts. ``"auto"`` is ``"random"`` for point estimates. For Bayesian sides it is
     ``"nndsvd"`` followed by some passes with posterior means, which keep variational updates from
     getting stuck; for several ``"online"`` mini-batches it is ``"random"``. ``"spectral"`` looks
     for anchor words. For row blocks these strategies see as many samples as fit into memory. A
     pair ``(weights, topics)`` is taken as the factors, or for a Bayesian side as the parameters of
     the posterior. A fitted model (or its ``fitted_``) with priors of the same kinds is continued
-    exactly: its factors, posteriors and learned hyperparameters. One of another kind hands over
-    the counts that it explains. If it was fitted to another number of samples, only its topics
-    are used.
+    exactly: its factors, posteriors and learned hyperparameters. From a model of another kind, the
+    expected counts are taken as the start. If it was fitted to another number of samples, only
+    its topics are used.
 max_iter : int, default=1000
     The largest number of iterations.
 tol : float, default=1e-4 (LDA: 3e-3)
@@ -39,38 +38,38 @@ warm_start : bool, default=False
     Whether another ``fit`` continues from where the last one ended, with the hyperparameters
     that were learned.
 fixed_topics : array-like of shape (n_fixed, n_features) or None, default=None
-    The first topics, which stay as they are given; the others are learned. They are normalised
+    The first topics, which are not changed by the fit; the others are learned. They are normalised
     like the others.
 seeds : dict or array-like of shape (n_components, n_features) or None, default=None
-    Counts that the topics have beforehand. ``{0: ["sea", "ship"]}`` seeds topic 0 with two
-    features, each with as many counts as it has in ``X``; ``{0: {"sea": 50.0}}`` says how many.
-    Features are column names or numbers.
+    Pseudo-counts that are added to the topics' expected counts. ``{0: ["sea", "ship"]}`` seeds
+    topic 0 with two features, each with as many counts as it has in ``X``; ``{0: {"sea": 50.0}}``
+    says how many. Features are column names or numbers.
 forbidden : dict or array-like of shape (n_components, n_features) or None, default=None
     Features that must not occur in a topic, as ``{0: ["sea"]}`` or as a mask.
 missing : {"nan"} or None, default=None
     Whether NaN in ``X`` is a missing entry rather than an error.
 n_jobs : int or None, default=None
-    Threads. ``None`` uses every core: the result has the same bits for any number.
+    The number of threads; ``None`` uses every core. The result has the same bits for any number.
 random_state : int, Generator, RandomState or None, default=None
-    For the random start.
+    The seed of the random start.
 callbacks : callable, list of callables or None, default=None
     Each is called with an :class:`~isotopic.solvers.Iteration` after every iteration; one that
     returns ``True`` stops the fit. Set those of scikit-learn with ``set_callbacks``.
 verbose : int, default=0
-    Show progress: a live line on a terminal, elsewhere a line every so many
+    Show progress: a live line on a terminal; otherwise one line every ``verbose``
     iterations."""
 
 _ATTRIBUTES = """\
 fitted_ : Fitted
-    What the fit found. The other attributes are views of it.
+    The result of the fit. The other attributes are views of it.
 components_ : ndarray of shape (n_components, n_features)
     The topics (the mean of a Bayesian side).
 weights_ : ndarray of shape (n_samples, n_components)
     The weights of the fitted samples (the mean of a Bayesian side); with size factors, for size
     one.
 weights_posterior_, components_posterior_ : ndarray
-    Parameters of a Bayesian side's posterior, of the same shape; ``None`` for a point, NaN for
-    fixed topics.
+    Parameters of a Bayesian side's posterior, of the same shape; ``None`` for a point estimate, NaN
+    for fixed topics.
 weights_posterior_rate_, components_posterior_rate_ : ndarray
     Rates of a side with Gamma posteriors, whose shapes are above; ``None`` otherwise.
 objective_ : float
@@ -96,16 +95,16 @@ blocks.X : array-like, sparse matrix or data frame of shape (n_samples, n_featur
     else that :func:`~isotopic.open_blocks` takes.
 y : ignored
 sample_weight : array-like of shape (n_samples,) or None, default=None
-    How often each sample counts. One that counts twice has the same weights, and the topics see it
-    twice; one that counts zero times does not change the topics.
+    How often each sample counts. A sample weight of 2 is the same as having the sample twice in
+    ``X``; a sample with weight 0 does not change the topics.
 missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
     True where an entry of ``X`` is missing.
 size_factors : float, array-like of shape (n_samples,) or None, default=None
     For Poisson models: the known factor by which a sample's counts are multiplied, such as its
     depth or exposure. The weights are those of a sample of size one.
 fixed_weights : array-like of shape (n_samples, n_fixed) or None, default=None
-    For Poisson models: the weights of the first components, which stay as they are given. Together
-    with ``fixed_topics`` they are a known background. A model that was fitted with size factors or
+    For Poisson models: the weights of the first components, which are not changed. Together with
+    ``fixed_topics`` they are a known background. A model that was fitted with size factors or
     fixed weights needs them for new samples, too.
 memory_limit : int, str or None, default=None
     For row blocks: the memory that may be used, such as ``"2 GB"``.
@@ -117,7 +116,7 @@ checkpoint : path or :class:`~isotopic.Checkpoint`, default=None
 feature_names : array-like of str of shape (n_features,) or None, default=None
     By default those of the ``X`` that was fitted, else ``x0``, ``x1``, ...
 n : int, default=10
-    The number of features that stand for a topic.
+    The number of features listed for each topic.
 path : str or path-like
 partial_fit.\
 X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or row blocks
@@ -130,16 +129,16 @@ credible_interval.level : float, default=0.9
     The probability of the interval; the rest is split equally between both sides of it.
 credible_interval.\
 X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
-    The samples whose weights are meant; by default those that were fitted.
+    The samples whose weights get intervals; by default the fitted samples.
 sample.n_samples : int, default=1
 sample.random_state : int, Generator, RandomState or None, default=None
 topic_info.X : array-like or sparse matrix of shape (n_samples, n_features) or None, default=None
     The counts from which the coherence is computed, since the model does not keep its data;
     without ``X`` there is no coherence.
 topic_info.measure : {"npmi", "umass"}, default="npmi"
-    Of the coherence.
+    The measure of coherence.
 document_info.X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
-    Other samples, whose weights are inferred; by default those that were fitted.
+    Other samples, whose weights are inferred; by default the fitted samples.
 document_info.sample_names : array-like of shape (n_samples,) or None, default=None
     By default their numbers.
 distinctive_terms.X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -147,7 +146,7 @@ distinctive_terms.X : array-like or sparse matrix of shape (n_samples, n_feature
 distinctive_terms.versus : {"nearest", "mean"} or int, default="nearest"
     What a topic is compared with: the topic with the nearest rate, the mean topic, or one topic.
 distinctive_terms.level : float, default=0.95
-    Of the confidence interval.
+    The level of the confidence interval.
 reorder.order : "prevalence" or array-like of int of shape (n_components,), default="prevalence"
     ``order[i]`` is the topic that becomes topic ``i``, as in ``isotopic.match(a, b).order``; or
     the most prevalent first.

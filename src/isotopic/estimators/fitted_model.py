@@ -1,4 +1,4 @@
-"""What a fitted estimator offers that needs nothing but ``fitted_``: views of it, and methods.
+"""Attributes and methods of estimators that need only ``fitted_``.
 
 Each method calls a function of :mod:`isotopic.fitted` or of a module that is named after what it
 does. Their parameters are described in :mod:`isotopic.estimators.documentation`.
@@ -48,7 +48,7 @@ def _view(path: str) -> Any:
 
 @documented
 class FittedModel:
-    """Base of all estimators: what they tell about ``fitted_``."""
+    """Base class of the estimators: attributes and methods that need only ``fitted_``."""
 
     n_jobs: int | None
     fitted_: Fitted
@@ -146,7 +146,7 @@ class FittedModel:
         check_is_fitted(self)
         if X is None:
             return summaries.document_info(self.fitted_, sample_names=sample_names)
-        counts = self.read_counts(X)
+        counts = self.validate_counts(X)
         with use_threads(self.n_jobs):
             weights = inference.infer(self.fitted_, counts).mean
         names = sample_names_of(X) if sample_names is None else sample_names
@@ -229,13 +229,15 @@ class FittedModel:
         weights = None
         if X is not None:
             if side == "components":
-                raise ValueError("X is for intervals of weights. Leave it out for the components.")
+                raise ValueError(
+                    "X applies only to intervals of weights. Leave it out for the components."
+                )
             offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
             weights = self._infer_new(X, missing_mask=missing_mask, **offsets)[1]
         return intervals.credible_interval(self.fitted_, side, level, weights)
 
-    def read_counts(self, X: Any, *, missing_mask: Any = None) -> CountMatrix:
-        """Return samples as counts, read and checked as ``transform`` does.
+    def validate_counts(self, X: Any, *, missing_mask: Any = None) -> CountMatrix:
+        """Return samples as validated counts, with the features of the model.
 
         %(arguments)s
 
@@ -339,7 +341,7 @@ class FittedModel:
         archive.write(path, "model", self, registered_types())
 
     def report(self, path: str | os.PathLike[str], X: Any, **options: Any) -> Path:
-        """Write an interactive HTML report, one file that needs no network.
+        """Write an interactive HTML report: one self-contained file.
 
         %(arguments)s
 
@@ -360,7 +362,7 @@ class FittedModel:
         return diagram + summaries.topics_as_html(self.fitted_) if is_fitted else diagram
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """Return the same for notebooks that ask for all forms at once."""
+        """Return the HTML and text representations for notebooks."""
         bundle: dict[str, str] = super()._repr_mimebundle_(  # type: ignore[misc]
             **kwargs
         )
@@ -388,11 +390,14 @@ class FittedModel:
         parameters, fitted = content["parameters"], content["fitted"]
         unknown = set(parameters) - {item.name for item in fields(cls)}  # type: ignore[arg-type]
         if unknown:
-            raise ValueError(f"{cls.__name__} has no {', '.join(sorted(map(str, unknown)))}")
+            names = ", ".join(sorted(map(str, unknown)))
+            raise ValueError(f"{cls.__name__} has no parameter {names}.")
         if isinstance(fitted, dict):
             fitted = persistence.fitted_of_version_1(fitted)
         if not isinstance(fitted, (Fitted, type(None))):
-            raise ValueError(f"fitted must be a Fitted, not a {type(fitted).__name__}")
+            raise ValueError(
+                f'The file\'s entry "fitted" must be a Fitted, not a {type(fitted).__name__}.'
+            )
         model = cls(**parameters)
         return model if fitted is None else model.with_fitted(fitted)
 

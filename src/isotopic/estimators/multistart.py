@@ -150,15 +150,15 @@ def read_init(model: Any, names: Array | None, samples: SampleNames | None = Non
             return with_features(init.fitted_, names, what="init", than="X")
         if hasattr(init, "components_"):
             raise TypeError(
-                f"init={init!r} is not a model of this package. Give its factors as "
+                f"init={init!r} is not a model of this package. Pass its factors as "
                 "init=(weights, topics)."
             )
         raise ValueError(
-            f"init={init!r} is not fitted. Fit it first. If it was: clone, which GridSearchCV and "
-            "others call, leaves fits behind. Give init=model.fitted_, which stays."
+            f"init={init!r} is not fitted. Fit it first. If you did, scikit-learn's clone (called "
+            "by GridSearchCV) has removed the fit; pass init=model.fitted_, which clone keeps."
         )
     if len(init) != 2:
-        raise ValueError(f"init must be a pair (weights, topics), not {len(init)} things.")
+        raise ValueError(f"init must be a pair (weights, topics), but has {len(init)} items.")
     weights, topics = init
     if samples is not None and is_named(weights):
         weights = align_table("init weights", weights, samples=samples())
@@ -176,7 +176,9 @@ def warn_unless_converged(model: Any, solution: Solution[State], feature_totals:
             stacklevel=stacklevel_of_caller(),
         )
         return
-    is_exact = model.tol == model.min_gain == 0 or model.max_iter == 0  # so many were asked for
+    is_exact = (
+        model.tol == model.min_gain == 0 or model.max_iter == 0
+    )  # max_iter iterations were wanted
     if solution.converged or is_exact or len(solution.history) < model.max_iter:
         return
     reason = (
@@ -184,7 +186,10 @@ def warn_unless_converged(model: Any, solution: Solution[State], feature_totals:
         f"tol={float(model.tol):.1e}"
     )
     if np.isinf(state.residual):
-        reason = "the hyperparameters have not been learned yet, which begins after some passes"
+        reason = (
+            "the hyperparameters have not been updated yet (by default the first update comes "
+            "after 20 passes)"
+        )
     warnings.warn(
         f"{name} stopped at max_iter={model.max_iter} before converging: {reason}. Raise max_iter "
         "or tol.",
@@ -197,15 +202,15 @@ def _why_not_finite(state: State, feature_totals: Array) -> str:
     """Return why the objective is not finite, as far as the state shows it, and what to do."""
     if np.isnan(state.objective):
         return (
-            "A number left the range of its precision. Give X as float64, scale it so that its "
-            "entries are not far from 1, or choose less extreme hyperparameters."
+            "A value overflowed or underflowed. Pass X as float64, rescale it so that its entries "
+            "are near 1, or choose less extreme hyperparameters."
         )
     nowhere = (feature_totals > 0) & ~np.any(state.topics.effective, axis=0)
     if nowhere.any():
         return (
             f"Some counts cannot be explained: X has counts of {np.count_nonzero(nowhere)} "
             f"features (the first is feature {int(np.argmax(nowhere))}) that are zero in every "
-            "topic. Give a start, or fixed topics, that are positive there; under a prior, raise "
+            "topic. Pass a start, or fixed topics, that are positive there; under a prior, raise "
             "the concentration of the topics (eta)."
         )
     return (

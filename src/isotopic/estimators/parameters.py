@@ -1,7 +1,7 @@
 """Parameters as plain values: what a fit computes with, and what files can hold.
 
-An estimator keeps what the user gave, as scikit-learn asks. A fit works on a copy of it whose
-numbers, arrays and lists are those of Python and NumPy, whatever type they were given as.
+An estimator keeps what the user passed, as scikit-learn demands. A fit works on a copy of it, in
+which numbers, arrays and lists are those of Python and NumPy.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -46,7 +46,7 @@ def plain_parameter(
         For an iterator, which can be read only once, and for a number beyond float64.
     """
     if isinstance(value, Iterator):
-        raise TypeError(f"{name} is an iterator, which can be read only once. Give a list.")
+        raise TypeError(f"{name} is an iterator, which can be read only once. Pass a list.")
     if isinstance(value, (Prior, Solver, Divergence)) and is_dataclass(value):
         return _plain_object(value, feature_names, keep_labels)
     if hasattr(value, "columns") or (hasattr(value, "index") and hasattr(value, "to_numpy")):

@@ -40,8 +40,8 @@ class ARDNMF(BaseTopicModel):
     shape : float, default=2.0
         Shape :math:`a > 1` of the inverse-Gamma prior of the means.
     scale : float, default=1.0
-        Its scale :math:`b`, as a multiple of where it would expect the data: :math:`a - 1` times
-        the mean total of a sample, divided by ``n_components``.
+        Its scale :math:`b`, relative to ``(shape - 1) * mean_sample_total / n_components``, for
+        which the prior mean matches the data.
     %(parameters)s
 
     Attributes
@@ -50,8 +50,8 @@ class ARDNMF(BaseTopicModel):
     relevance_ : ndarray of shape (n_components,)
         The mean :math:`\lambda_k` that was learned for each component.
     n_relevant_ : int
-        The number of components that were not pruned: they explain at least a thousandth of what
-        the largest does.
+        The number of components that were not pruned: they explain at least a thousandth of the
+        counts that the largest explains.
 
     Examples
     --------

@@ -10,10 +10,10 @@ from isotopic.priors import Free, Prior, Simplex
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TopicModel(BaseTopicModel):
-    r"""Parts of count data, with any prior on either side.
+    r"""Factorize counts with any prior for the weights and any prior for the topics.
 
-    Minimises the divergence of ``X`` from ``weights @ topics``; what each factor may be is up to
-    its prior. The named models are corners of this one.
+    Minimises the divergence of ``X`` from ``weights @ topics`` plus the terms of both priors. The
+    named models (:class:`NMF`, :class:`PLSA`, :class:`LDA`, ...) are special cases of it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class TopicModel(BaseTopicModel):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseTopicModel._parameter_constraints,
-        "weights": "no_validation",  # priors are known by what they do
+        "weights": "no_validation",  # checked when the problem is made
         "topics": "no_validation",
         "divergence": [Divergence, None],
     }

@@ -39,7 +39,7 @@ def coherence(topics: Any, X: Any, *, measure: str = "npmi", n: int = 10) -> Arr
         ``X``: they are left out, and the coherence is NaN if no pair is left.
     """
     if not (isinstance(measure, str) and measure in MEASURES):
-        raise ValueError(f"measure must be 'npmi' or 'umass', but is {measure!r}.")
+        raise ValueError(f"measure must be 'npmi' or 'umass', not {measure!r}.")
     shares, names = topics_of(topics), named_topics(topics).feature_names
     counts = CountMatrix.of(X, feature_names=names, than="the topics").as_sparse()
     occurs = sparse.csr_array(

@@ -106,7 +106,7 @@ def split_counts(X: Any, *, held_out: float = 0.5, random_state: Seed = None) ->
         They sum to ``X``.
     """
     if not (isinstance(held_out, Real) and 0 < held_out < 1):
-        raise ValueError(f"held_out must be between 0 and 1 (exclusive), but is {held_out!r}.")
+        raise ValueError(f"held_out must be between 0 and 1 (exclusive), not {held_out!r}.")
     counts = CountMatrix.of(X).as_sparse()
     whole = np.rint(counts.values)
     if not np.array_equal(whole, counts.values):

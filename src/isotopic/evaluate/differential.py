@@ -75,7 +75,7 @@ class Differential:
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the lower and upper ends of the confidence interval of ``lfc``."""
         if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1 (exclusive), but is {level!r}.")
+            raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r}.")
         half = special.ndtri((1 + level) / 2) * self.se
         return self.lfc - half, self.lfc + half
 
@@ -129,7 +129,7 @@ def differential(
     """
     fitted = fitted_of(model)
     if not (isinstance(pseudo_count, Real) and 0 < float(pseudo_count) < np.inf):
-        raise ValueError(f"pseudo_count must be a positive number, but is {pseudo_count!r}.")
+        raise ValueError(f"pseudo_count must be a positive number, not {pseudo_count!r}.")
     n_topics = fitted.n_components
     if n_topics < 2:
         raise ValueError(

@@ -54,12 +54,12 @@ def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: floa
     array([ 0.6, -0.6])
     """
     if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1 (exclusive), but is {level!r}.")
+        raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r}.")
     shares, labels = _read(weights, groups)
     found = list(dict.fromkeys(labels.tolist()))
     if len(found) < 2:
         raise ValueError(
-            f"groups has the single label {found[0]!r}, so there is nothing to compare. Give at "
+            f"groups has the single label {found[0]!r}, so there is nothing to compare. Pass at "
             "least two groups."
         )
     if versus is not None and versus not in found:

@@ -112,7 +112,7 @@ def named_topics(given: Any, what: str = "topics") -> NamedMatrix:
 
 
 def as_matrix(name: str, given: Any, form: str, row: str, column: str) -> Array:
-    """Return a matrix of finite numbers of at least 0; the words are for the errors."""
+    """Return a validated matrix of finite, non-negative numbers; the words name it in errors."""
     matrix = as_numbers(name, as_dense(read_container(given, name)).matrix)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(f"{name} must be {form}, but has the shape {matrix.shape}.")
@@ -133,5 +133,5 @@ def top_features(topics: Array, n: int) -> Array:
 def check_positive_integer(n: Any) -> int:
     """Return ``n`` as an int; raise if it is not an integer of at least 1."""
     if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
-        raise ValueError(f"n must be an integer of at least 1, but is {n!r}.")
+        raise ValueError(f"n must be an integer of at least 1, not {n!r}.")
     return int(n)

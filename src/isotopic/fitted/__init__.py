@@ -1,4 +1,4 @@
-"""What a fit found, as one frozen value, and what can be done with it.
+"""The result of a fit as one frozen value, and functions of it.
 
 :class:`Fitted` is the value. Everything else is a plain function of it, in a module that says what
 the function does:

@@ -28,7 +28,7 @@ _MOST_COUNTS = 50_000
 # The most entries of samples from which the topics are learned again; of more, some samples are.
 _MOST_ENTRIES = 2_000_000
 
-# Steps after which topics have forgotten the samples that were held out, almost.
+# The number of steps after which the held-out samples hardly affect the topics.
 _STEPS = 12
 
 # Factors that are tried one after the other, up or down from one, are this far apart.
@@ -71,7 +71,11 @@ def calibration_factor(problem: Problem, state: HyperparameterState) -> float:
     prior: Any = state.weights_prior
     concentration = np.ravel(np.asarray(prior.concentration, np.float64))
     rng = np.random.default_rng(0)
-    learned = replace(problem, weights=_forgetful(prior), topics=_forgetful(state.topics_prior))
+    learned = replace(
+        problem,
+        weights=_without_self_contribution(prior),
+        topics=_without_self_contribution(state.topics_prior),
+    )
     some = _some_samples(learned, state, rng)
     if some is None:
         return 1.0
@@ -147,15 +151,15 @@ def _topics_of(
     return normalized(found.state.topics.mean.astype(np.float64))
 
 
-def _forgetful(prior: Any) -> Any:
-    """Return the prior without self-contributions: these keep what the topics know for longer."""
+def _without_self_contribution(prior: Any) -> Any:
+    """Return the prior without self-contributions, which would slow down the forgetting."""
     return prior.with_self_contribution(None) if prior.needs_squares else prior
 
 
 def _halves(
     X: CountMatrix, order: Array, rng: np.random.Generator
 ) -> tuple[CountMatrix, CountMatrix]:
-    """Return two halves of the counts of some samples, which are as many as are needed."""
+    """Return two random halves of the counts of as many held-out samples as are needed."""
     totals = X.sample_totals[order] if X.copies is None else (X.sample_totals / X.copies)[order]
     enough = 1 + int(np.searchsorted(np.cumsum(totals), _MOST_COUNTS))
     some = X.rows(np.sort(order[:enough])).as_sparse()

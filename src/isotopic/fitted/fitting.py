@@ -36,7 +36,7 @@ class Data:
     ----------
     counts : CountMatrix or BlockedCounts
     copies : ndarray of shape (samples,) or None
-        The sample weights; ``None``: every sample counts once.
+        The sample weights; ``None``: all are one.
     offsets : Offsets
     feature_names : ndarray of str or None
     sample_names : callable
@@ -57,14 +57,14 @@ class Data:
             return None
         if isinstance(self.counts, BlockedCounts):
             raise ValueError(
-                "sample_weight must be positive for row blocks. Leave out the rows of weight zero."
+                "sample_weight must be positive for row blocks. Leave out samples with weight 0."
             )
         return np.flatnonzero(self.copies)
 
     def used(self, prior: Prior) -> tuple[Any, Prior]:
-        """Return the counts that a problem sees, and the prior of their weights.
+        """Return the counts with their sample weights, and the prior of the samples' weights.
 
-        A sample counts as often as its sample weight says; one of weight zero is left out.
+        Samples with a sample weight of zero are left out.
         """
         counts: Any = self.counts
         prior, copies, rows = self.offsets.wrap(prior), self.copies, self.used_rows
@@ -86,7 +86,7 @@ class Fit:
     ----------
     data : Data
     weights_prior : Prior
-        Of the weights of all samples, for size one.
+        The prior of all samples' weights, before size factors are applied.
     problem : Problem
     """
 

@@ -46,7 +46,8 @@ def draw_samples(fitted: Fitted, n_samples: int, random_state: Seed = None) -> A
 def draw_factors(fitted: Fitted, rng: np.random.Generator) -> Fitted:
     """Return the model with weights and topics drawn near its own.
 
-    A Bayesian side is drawn from its posterior, a point from one that its expected counts imply.
+    A Bayesian side is drawn from its posterior, a point estimate from the posterior that its
+    expected counts imply.
     """
     by_sample, by_topic = explained_counts(fitted)
     offsets, sizes = fitted.offsets, fitted.offsets.size_factors

@@ -20,7 +20,7 @@ from isotopic.solvers import choose_fold_in, solve
 
 
 class UnseenFeaturesWarning(UserWarning):
-    """Warns of counts that no topic explains, because their features were not fitted."""
+    """Warns that no topic explains some counts, because their features were not fitted."""
 
 
 # Weights are inferred until an update moves less than this share of a sample's total.
@@ -48,7 +48,7 @@ def infer(
     weights : Posterior
         For size one.
     """
-    X = X.as_sparse()  # dense products of a row depend on the rows around it
+    X = X.as_sparse()  # the last bits of dense products depend on other rows
     if not offsets.is_empty:
         check_likelihood(fitted, "size_factors and fixed_weights")
     prior = fitted.weights_prior if rows is None else fitted.weights_prior.rows(rows)

@@ -15,12 +15,12 @@ def check_interval(fitted: Fitted, side: Any, level: Any) -> None:
     if not (isinstance(side, str) and side in ("weights", "components")):
         raise ValueError(f"side must be 'weights' or 'components', not {side!r}.")
     if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ValueError(f"level must lie between 0 and 1, not {level!r}.")
+        raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r}.")
     prior = fitted.weights_prior if side == "weights" else fitted.topics_prior
     if not prior.is_bayesian:
         raise ValueError(
-            f"The {side} of this model are a point estimate and have no posterior. Give them a "
-            "Dirichlet or Gamma prior."
+            f"The {side} of this model are a point estimate and have no posterior. Use a model "
+            "with a Dirichlet or Gamma prior for them."
         )
 
 

@@ -144,7 +144,7 @@ def _next_topics(problem: Problem, progress: Progress, seeds: Array) -> Posterio
         topics = problem.topics.absorb(_expected_counts(memory, problem), 1.0)
     if not topics.effective.min() > 0:  # rarely, and quickly checked
         new = (totals > 0) & ~np.any(topics.effective, axis=0)
-        if new.any():  # share them out at random, as a random start does
+        if new.any():  # distribute them at random, as a random start does
             counts = _expected_counts(memory, problem)
             rng = np.random.default_rng([*seeds[0].tolist(), memory.n_batches])
             shares = rng.dirichlet(np.ones(len(counts)), size=np.count_nonzero(new))

@@ -47,7 +47,7 @@ class OnlineMemory:
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
-    """What a fit found.
+    """The result of a fit: priors, posteriors, objective and history.
 
     Estimators hold one as ``fitted_``; their other fitted attributes are views of it. Functions
     that take a fitted model take this value, too. It never changes, and neither should its arrays.
@@ -66,11 +66,11 @@ class Fitted:
     offsets : Offsets
         The size factors and fixed weights of the samples.
     copies : ndarray of shape (samples,) or None
-        The sample weights; ``None``: every sample counts once.
+        The sample weights; ``None``: all are one.
     sample_totals : ndarray of shape (samples,)
         The sum of each sample.
     feature_totals : ndarray of shape (features,)
-        The sum of each feature, every sample counted as often as its weight says.
+        The sum of each feature, with sample weights.
     has_missing : bool
         Whether entries were missing.
     divergence : Divergence
@@ -201,7 +201,7 @@ def read_feature_names(fitted: Fitted, feature_names: Any = None) -> Array:
 
 
 def map_arrays(posterior: Posterior, change: Callable[[Array], Array]) -> Posterior:
-    """Change every array of a posterior; arrays that are one object stay one object."""
+    """Return the posterior with a function applied to each array; shared arrays stay shared."""
     arrays = {item.name: getattr(posterior, item.name) for item in fields(Posterior)}
     changed = {id(array): change(array) for array in arrays.values() if array is not None}
     parts: dict[str, Any] = {name: changed.get(id(array)) for name, array in arrays.items()}
@@ -209,7 +209,7 @@ def map_arrays(posterior: Posterior, change: Callable[[Array], Array]) -> Poster
 
 
 def without_terms(posterior: Posterior) -> Posterior:
-    """Leave out what only the objective needs."""
+    """Return the posterior without the fields that only the objective needs."""
     return replace(posterior, terms=None, scale=None)
 
 
@@ -270,7 +270,7 @@ def _check(fitted: Fitted) -> None:
 
 
 def _check_values(fitted: Fitted) -> None:
-    """Raise if a file holds numbers that no fit finds."""
+    """Raise ValueError if a file holds impossible values."""
     offsets, online = fitted.offsets, fitted.online
     named = {
         "sample_totals": fitted.sample_totals,
@@ -288,13 +288,13 @@ def _check_values(fitted: Fitted) -> None:
             check_numbers(name, array)
     for name in ("objective", "log_likelihood", "saturated_divergence"):
         if np.isnan(getattr(fitted, name)):
-            raise ValueError(f"{name} is nan.")
+            raise ValueError(f"{name} must be a number, not NaN.")
     if fitted.feature_names is not None and fitted.feature_names.dtype.kind not in "OU":
         raise ValueError("feature_names must be text.")
     for side in (fitted.weights, fitted.topics):
         fixed = offsets.n_fixed_weights if side is fitted.weights else fitted.topics_prior.held_rows
         if side.parameters is not None and _count_unknown(side.parameters) > fixed:
-            raise ValueError("parameters are NaN of components that are not fixed.")
+            raise ValueError("Some components have NaN parameters although they are not fixed.")
     check_history(fitted.history)
     for name, prior in (("weights", fitted.weights_prior), ("topics", fitted.topics_prior)):
         if prior.is_normalized:

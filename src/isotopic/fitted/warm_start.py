@@ -68,7 +68,10 @@ def start_from_fitted(problem: Problem, fitted: Fitted, rows: Array | None = Non
 def _check_shape(problem: Problem, fitted: Fitted) -> None:
     given, needed = fitted.topics.mean.shape, (problem.n_components, problem.X.shape[1])
     if given != needed:
-        raise ValueError(f"init is a model with topics of shape {given}; this fit needs {needed}")
+        raise ValueError(
+            f"init: the model's topics have the shape {given}, but this fit needs {needed}. Fit "
+            "the model with the same n_components and features."
+        )
 
 
 class _Source:
@@ -131,7 +134,7 @@ class _Source:
     def absorbed_counts(self, *, spread: bool = False) -> Start:
         """Return what the problem's priors make of the counts that the model explains.
 
-        With ``spread`` a small part of them is shared out evenly, so that no factor is zero.
+        With ``spread`` a small part of them is distributed evenly, so that no factor is zero.
         """
         problem, X = self.problem, self.problem.X
         by_sample, by_topic = explained_counts(self.fitted)
@@ -166,7 +169,7 @@ class _Source:
         return np.array(counts * copies, self.problem.X.dtype)
 
     def _without_empty(self, counts: Array) -> Array:
-        """Give equal shares to samples of which the model explains nothing."""
+        """Return the counts, with equal shares for samples of which the model explains nothing."""
         totals = self.problem.X.sample_totals
         empty = (counts.sum(axis=1) <= 0) & (totals > 0)
         counts[empty] = totals[empty, np.newaxis] / self.problem.n_components

@@ -54,8 +54,11 @@ def check_totals(totals: ArrayLike, weights: Floats, topics: Floats) -> Integers
             f"totals must be a number or one for each of the {len(weights)} samples, but "
             f"its shape is {given.shape}."
         )
-    if not (np.isfinite(given) & (given >= 0) & (given == np.floor(given))).all():
-        raise ValueError("totals must be non-negative integers.")
+    is_total = np.atleast_1d(np.isfinite(given) & (given >= 0) & (given == np.floor(given)))
+    if not is_total.all():
+        sample = int(np.argmin(is_total))
+        value = np.atleast_1d(given)[sample]
+        raise ValueError(f"totals must be non-negative integers, but sample {sample} has {value}.")
     totals = np.full(len(weights), given, dtype=np.int64)
     impossible = (totals > 0) & (weights @ topics.sum(axis=1) == 0)
     if impossible.any():
@@ -74,7 +77,7 @@ def check_positive(name: str, values: ArrayLike, size: int) -> Floats:
             f"{name} must be a number or have {size} entries, but its shape is {given.shape}."
         )
     if not (np.isfinite(given) & (given > 0)).all():
-        raise ValueError(f"{name} must be positive and finite.")
+        raise ValueError(f"{name} must be positive and finite, not {values!r:.100}.")
     return np.broadcast_to(given, size)
 
 
@@ -82,5 +85,5 @@ def check_n_samples(n_samples: int) -> int:
     """Return the number of samples as an int of at least 1."""
     n_samples = operator.index(n_samples)
     if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, but is {n_samples}.")
+        raise ValueError(f"n_samples must be at least 1, not {n_samples}.")
     return n_samples

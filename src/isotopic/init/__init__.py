@@ -1,7 +1,7 @@
 """Where a fit starts: at random, from a decomposition of the data, or from given factors.
 
-A strategy shares the counts out over the components, and the priors absorb them: so every strategy
-serves every model.
+A strategy distributes the counts over the components, and the priors absorb them. So every strategy
+works with every model.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ STRATEGIES: dict[str, Strategy] = {
 def strategy_start(
     problem: Problem, name: str, rng: np.random.Generator, *, number: int = 0
 ) -> Start:
-    """Share the counts out by a named strategy, and let the priors absorb them.
+    """Return the start of a named strategy: it distributes the counts, and the priors absorb them.
 
     If the data is in row blocks, strategies other than random see as many samples as fit into
     memory.
@@ -63,10 +63,10 @@ def strategy_start(
     problem : Problem
     name : {"auto", "random", "nndsvd", "spectral", "kmeans"}
     rng : Generator
-        Moves on. The start is the same for the same state of it, with any number of threads.
+        Its state changes. The same state gives the same start, with any number of threads.
     number : int, default=0
-        Of several starts, which one. Under ``"auto"`` all but the first are random: a
-        decomposition would find the same again.
+        The number of the start, if there are several. Under ``"auto"`` all but the first are
+        random: a decomposition would find the same again.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def strategy_start(
         chosen = "nndsvd" if is_bayesian and number == 0 else "random"
     if chosen not in STRATEGIES:
         names = ", ".join(["auto", *STRATEGIES])
-        raise ValueError(f"init={name!r} is not a strategy; choose one of {names}")
+        raise ValueError(f"init must be one of {names}, not {name!r}.")
 
     part = problem
     if chosen != "random" and isinstance(problem, BlockedProblem):
@@ -88,8 +88,8 @@ def strategy_start(
             chosen = "random"
         else:
             raise ValueError(
-                f"init={name!r} looks at samples in memory, for which memory_limit leaves no room: "
-                "raise it, or use init='random'"
+                f"init={name!r} needs samples in memory, but memory_limit leaves no room for them. "
+                "Raise memory_limit, or use init='random'."
             )
     counts = STRATEGIES[chosen](part.X, part.n_components, rng)
     if name == "auto":

@@ -1,4 +1,4 @@
-"""Samples as profiles, and the way from topics that a strategy found to counts of both sides."""
+"""Convert the topics that a strategy found into expected counts of both sides."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def profiles(X: CountMatrix) -> Any:
 def counts_from_topics(
     X: CountMatrix, found: Array, n_components: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Infer weights for the topics, and share the counts out by both.
+    """Infer weights for the topics, and return the expected counts of both.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def counts_from_topics(
 
 
 def shared_out(totals: Array, counts: Array) -> Array:
-    """Return each total, split in proportion to a row of counts and a small part of it evenly."""
+    """Return each total split in proportion to a row of counts, with a small part split evenly."""
     shares = normalized(np.ascontiguousarray(counts, np.float64), in_place=True)
     shares *= 1 - _EVEN_PART
     shares += _EVEN_PART / shares.shape[1]

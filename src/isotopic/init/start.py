@@ -86,9 +86,12 @@ def uniform_start(problem: Problem, topics: Posterior) -> Start:
 def _given(name: str, values: Any, shape: tuple[int, int], bayesian: bool) -> Array:
     array = as_numbers(f"init {name}", values, copy=False)
     if array.shape != shape:
-        raise ValueError(f"init {name} have shape {array.shape}; this fit needs {shape}")
+        raise ValueError(f"init: {name} must have the shape {shape}, not {array.shape}.")
     least, most = array.min(initial=np.inf), array.max(initial=0)
     if not ((least > 0 if bayesian else least >= 0) and most < np.inf):  # so for NaN
         what = "positive (they are posterior parameters)" if bayesian else "non-negative"
-        raise ValueError(f"init {name} must be finite and {what}")
+        raise ValueError(
+            f"init: {name} must be finite and {what}, but the entries range from {least:g} to "
+            f"{most:g}."
+        )
     return array

@@ -1,4 +1,4 @@
-"""Starts that need a matrix, for data in row blocks: found with some samples, then for all."""
+"""Initialise fits to row blocks from a random subsample that fits into memory."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,9 +35,9 @@ def sample_problem(problem: BlockedProblem, rng: np.random.Generator) -> Problem
 
 
 def counts_of_all_samples(problem: BlockedProblem, topic_counts: Array) -> tuple[Any, Array]:
-    """Infer the weights of all samples for the topics of some, and share all counts out by both.
+    """Infer the weights of all samples for the topics of some, and return all expected counts.
 
-    A feature that these samples do not have is shared equally.
+    The counts of a feature that these samples do not have are split equally.
     """
     X = problem.X
     by_feature = normalized(np.ascontiguousarray(topic_counts.T, np.float64))

@@ -14,7 +14,7 @@ from isotopic.solvers import Accelerated, BlockUpdate, row_rule, solve
 _PASSES = 50
 _TOL = 1e-3
 
-# The self-contribution of counts changes little after so many passes.
+# The number of passes after which the self-contribution of counts changes little.
 _SELF_CONTRIBUTION_PASSES = 5
 
 

@@ -40,9 +40,9 @@ def convergence(
     ax : matplotlib Axes
     """
     if against not in _AGAINST:
-        raise ValueError(f"against must be one of {list(_AGAINST)}, but is {against!r}.")
+        raise ValueError(f"against must be one of {list(_AGAINST)}, not {against!r}.")
     if value not in ("objective", "residual"):
-        raise ValueError(f"value must be 'objective' or 'residual', but is {value!r}.")
+        raise ValueError(f"value must be 'objective' or 'residual', not {value!r}.")
     histories = {name: _history(model) for name, model in _named(models).items()}
     if value == "objective":
         lowest = min(float(history["objective"].min()) for history in histories.values())

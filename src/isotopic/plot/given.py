@@ -18,7 +18,7 @@ def shares_of(given: Any) -> Array:
         return proportions(fitted.weights.mean, fitted.topics.mean)
     if is_anndata(given):
         raise TypeError(
-            "structure draws weights, not counts. Give the fitted model, or the weights that "
+            "structure draws weights, not counts. Pass the fitted model, or the weights that "
             f"fit_anndata stored, as in adata.obsm['X_nmf']; obsm has {sorted(given.obsm)}."
         )
     weights = as_matrix("weights", given, "an array of samples x components", "sample", "component")
@@ -37,7 +37,7 @@ def chosen_topics(chosen: Any, n: int) -> Array:
         return np.arange(n)
     numbers = np.atleast_1d(np.asarray(chosen))
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or len(numbers) == 0:
-        raise ValueError(f"topics must be indices of topics, but is {chosen!r}.")
+        raise ValueError(f"topics must be indices of topics, not {chosen!r}.")
     if not np.all((numbers >= 0) & (numbers < n)):
-        raise ValueError(f"topics must be between 0 and {n - 1}, but is {chosen!r}.")
+        raise ValueError(f"topics must be indices between 0 and {n - 1}, not {chosen!r}.")
     return numbers

@@ -35,11 +35,11 @@ prior and delegate the rest to it::
     ==================================== =============================================
     wrapper                              what it changes
     ==================================== =============================================
-    SampleWeighted(prior, copies)        each sample counts as often as its copies
+    SampleWeighted(prior, copies)        samples have sample weights
     WithSizeFactors(prior, size_factors) a sample of known size sees totals * size
     WithFixedWeights(prior, given)       the weights of the first components are given
     WithFixedTopics(prior, held)         the first topics are given
-    Seeded(prior, pseudo_counts)         counts seen before the data are added
+    Seeded(prior, pseudo_counts)         pseudo-counts are added to the counts
     Forbidden(prior, forbidden)          some entries are always zero
     ==================================== =============================================
 

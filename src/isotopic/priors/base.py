@@ -25,7 +25,7 @@ Totals: TypeAlias = Array | float
 @register
 @dataclass(frozen=True)
 class Posterior:
-    """A factor as its prior left it: a point, or a distribution.
+    """A factor as its prior returned it: a point estimate, or a distribution.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Posterior:
 
     @cached_property
     def explains(self) -> Array:
-        """Which columns have any positive entry."""
+        """Which features have a positive probability in some topic."""
         return np.asarray(np.any(self.effective, axis=0))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Prior:
     # --- What kind of factor it is ------------------------------------------------------------
 
     is_normalized: ClassVar[bool] = False  # rows sum to one
-    is_bayesian: ClassVar[bool] = False  # a distribution, not a point: see Bayesian
+    is_bayesian: ClassVar[bool] = False  # a distribution, not a point estimate: see Bayesian
     is_learned: ClassVar[bool] = True  # whether the fit changes it at all
 
     # The strength of an l1 penalty: 0.0 for none, None if the prior is something else. With a
@@ -172,7 +172,7 @@ class Prior:
     ) -> float:
         r"""Return :math:`\sum |\text{counts} - \text{implied counts}|`, zero at the optimum.
 
-        With ``copies``, row ``i`` stands for ``copies[i]`` equal samples.
+        With ``copies``, row ``i`` has the sample weight ``copies[i]``.
         """
         mass = row_sums(counts) if copies is None else row_sums(counts) / copies
         implied = self.implied_counts(posterior, mass, totals)
@@ -193,7 +193,7 @@ class Prior:
     def row_rule(self, n_components: int, totals: Totals) -> RowRule | None:
         """Return how the core makes weights from counts; ``None`` if it does not know this prior.
 
-        It is only a shortcut for :meth:`absorb`, for inference next to known topics.
+        It is only a shortcut for :meth:`absorb`, for inference with fixed topics.
         """
         return None
 
@@ -211,7 +211,7 @@ class Prior:
 
     # --- Rows and components ------------------------------------------------------------------
 
-    copies: ClassVar[Array | None] = None  # how often each row counts: see SampleWeighted
+    copies: ClassVar[Array | None] = None  # the sample weight of each row: see SampleWeighted
     sizes: ClassVar[Array | None] = None  # the size factor of each row: see WithSizeFactors
     held_rows: ClassVar[int] = 0  # how many of the first rows are fixed: see WithFixedTopics
     counts_only_parameter: ClassVar[str] = ""  # the parameter that needs counts, if any
@@ -225,7 +225,7 @@ class Prior:
                 fits = False
             if not fits:
                 raise ValueError(
-                    f"{name} of shape {array.shape} does not fit a factor of shape {shape}. Give "
+                    f"{name} of shape {array.shape} does not fit a factor of shape {shape}. Pass "
                     "one number, one per column, or an array of that shape."
                 )
 
@@ -237,10 +237,10 @@ class Prior:
                 continue
             sizes = np.abs(np.asarray(value, np.float64))
             if np.any((sizes > 0) & ((sizes < least) | (sizes > most))):
-                remedy = " or give X as float64." if np.dtype(dtype) == np.float32 else "."
+                remedy = ", or pass X as float64." if np.dtype(dtype) == np.float32 else "."
                 raise ValueError(
                     f"{name}={value!r:.100} of {type(self).__name__} is too extreme for "
-                    f"{dtype}: use numbers between {least:.0e} and {most:.0e}{remedy}"
+                    f"{dtype}. Use numbers between {least:.0e} and {most:.0e}{remedy}"
                 )
 
     def rows(self, which: Array) -> Self:
@@ -291,7 +291,7 @@ class Prior:
         return self
 
     def hyperprior_term(self, columns: int) -> float:
-        """Return what learned hyperparameters of so many columns add to the objective."""
+        """Return what the learned hyperparameters add to the objective, for a number of columns."""
         return 0.0
 
     # --- Files --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Bayesian: the ability of a prior to have a posterior distribution, not only a point."""
+"""Bayesian: the ability of a prior to have a posterior distribution, not only a point estimate."""
 
 from typing import Any, ClassVar, Self
 
@@ -62,12 +62,13 @@ class Bayesian(Prior):
             return
         if np.shape(self.forbidden) != shape:
             raise ValueError(
-                f"forbidden has shape {np.shape(self.forbidden)}; the factor has {shape}"
+                f"forbidden has the shape {np.shape(self.forbidden)}; it must be that of the "
+                f"factor, {shape}."
             )
         excluded = np.all(self.forbidden, axis=1)
         if np.any(excluded):
             row = int(np.argmax(excluded))
-            raise ValueError(f"forbidden excludes every entry of row {row}; leave at least one")
+            raise ValueError(f"forbidden excludes every entry of row {row}. Allow at least one.")
 
     def merged(self, groups: Array) -> Prior:
         """Raise: the sum of components usually has another kind of prior."""
@@ -83,21 +84,24 @@ class Bayesian(Prior):
         if not np.all(np.equal(self.prior_counts, other.prior_counts)):
             return "the concentrations of their weights differ"
         if any(np.unique(prior.prior_rate).size > 1 for prior in (self, other)):
-            return "only a rate that is common to all components leaves the posteriors alone"
+            return "the posteriors agree only if all components have the same rate"
         return ""
 
 
 def check_settings(learn: Any, forbidden: Any, **positive: ArrayLike) -> None:
-    """Raise unless ``learn`` is a choice, ``forbidden`` a mask, and the others are positive."""
+    """Raise unless ``learn`` is valid, ``forbidden`` is a boolean mask and all others positive."""
     for name, value in positive.items():
         array = as_numbers(name, value)
         is_empty = array.size == 0 and array.ndim < 2  # there may be settings of no samples at all
         if is_empty or not np.all((array > 0) & (array < np.inf)):
-            raise ValueError(f"{name} must be positive and finite, not {value!r}")
+            raise ValueError(f"{name} must be positive and finite, not {value!r:.100}.")
     if forbidden is not None and np.asarray(forbidden).dtype != np.bool_:
-        raise TypeError("forbidden must be a boolean array, true where an entry is always zero")
+        raise TypeError(
+            "forbidden must be a boolean array that is True where an entry is always zero; its "
+            f"dtype is {np.asarray(forbidden).dtype}."
+        )
     if not (learn is None or (isinstance(learn, str) and learn in ("symmetric", "asymmetric"))):
-        raise ValueError(f"learn must be 'symmetric', 'asymmetric' or None, not {learn!r}")
+        raise ValueError(f"learn must be 'symmetric', 'asymmetric' or None, not {learn!r}.")
 
 
 def set_zero(entries: ArrayLike | None, *arrays: Array) -> None:

@@ -161,7 +161,11 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
         return DirichletMean(self.concentration, forbidden=self.forbidden, seeds=self.seeds)
 
     def uses_histogram(self, columns: int) -> bool:
-        """Return whether counts of the same size say the same: not next to seeds and zeros."""
+        """Return whether the concentration can be learned from a histogram of the counts.
+
+        It can without seeds and forbidden entries, and with one concentration for all entries or
+        for each column.
+        """
         *rows, numbers = (1, 1, *np.shape(self.concentration))[-2:]
         by_column = self.learn == "asymmetric"
         is_shared = rows == [1] and (numbers == 1 or (by_column and numbers == columns))
@@ -299,12 +303,12 @@ class DirichletMode(Dirichlet):
         super().__post_init__()
         if self.learn is not None:
             raise ValueError(
-                "the mode of a posterior tells nothing of the concentration, so that it cannot be "
-                "learned: give a number (above 1, or entries become zero)"
+                "The concentration cannot be learned with estimate='map' (DirichletMode). Pass a "
+                "number for alpha and eta; at 1 or below, entries become exactly zero."
             )
 
     def with_posterior_means(self) -> Self:
-        """Return the prior itself: its effective factor is a point already."""
+        """Return the prior itself: it is a point estimate already."""
         return self
 
     def row_rule(self, n_components: int, totals: Totals) -> None:

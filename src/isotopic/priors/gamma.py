@@ -207,7 +207,7 @@ class Gamma(Bayesian, LearnsHyperparameters):
         if np.ndim(self.shape) == 2 and min(np.shape(self.shape)) > 1:
             raise ValueError(
                 "Cannot learn a Gamma prior that has a shape for each entry (or seeds). Set "
-                "learn=None, or give one shape for all or for each column."
+                "learn=None, or pass one shape for all or for each column."
             )
 
 

@@ -40,7 +40,7 @@ class Evidence(NamedTuple):
     totals : Totals
         The sums of the other factor.
     copies : ndarray or None
-        How often each row counts.
+        The sample weight of each row.
     """
 
     counts: Array
@@ -73,7 +73,7 @@ class LearnsHyperparameters(Prior):
         raise NotImplementedError
 
     def uses_histogram(self, columns: int) -> bool:
-        """Return whether all updates can use one histogram of the counts of so many columns."""
+        """Return whether all updates can use one histogram of the counts, by number of columns."""
         return False
 
     def histogram(self, evidence: Evidence) -> "CountHistogram":
@@ -169,7 +169,7 @@ class CountHistogram(NamedTuple):
 
 
 class Occurrence(NamedTuple):
-    r"""The probability that each count is positive, and its expectation if it is.
+    r"""The probability that each count is positive, and its expectation given that it is.
 
     The likelihood of a concentration needs :math:`E[\log\Gamma(\alpha + n)]`, which bends sharply
     between a count of zero and one. So zero is treated apart, as in Teh, Newman & Welling (2007).
@@ -232,7 +232,7 @@ def concentration_statistics(
     before the data. Each update maximises a lower bound that touches the posterior, so the
     posterior never falls.
 
-    ``totals`` are the counts of each row, which counts as often as ``copies`` says; with
+    ``totals`` are the counts of each row and ``copies`` the sample weights; with
     ``symmetric`` all columns share one number. The result has the shape (2, 1, 1) or
     (2, 1, columns), and those of parts of the rows can be added.
     """

@@ -37,9 +37,9 @@ class UnitNorm(Prior):
     Parameters
     ----------
     p : float, default=2.0
-        Which norm; above 1 and finite. For 1 there is :class:`Simplex`.
+        The order p of the norm, above 1 and finite. For p = 1 use :class:`Simplex`.
     pulled_by : float or ndarray of shape (components,), default=0.0
-        The :math:`M_k` of the current weights; see :meth:`next_to`.
+        The scale derivative :math:`M_k` of the current weights' penalty; :meth:`next_to` sets it.
     """
 
     p: float = 2.0
@@ -48,8 +48,7 @@ class UnitNorm(Prior):
     def __post_init__(self) -> None:
         if not (isinstance(self.p, Real) and 1 < self.p < np.inf):
             raise ValueError(
-                f"p must be a finite number > 1, not {self.p!r}; topics that sum to one are "
-                "Simplex()"
+                f"p must be a finite number above 1, not {self.p!r}. For p = 1 use Simplex()."
             )
 
     @property
@@ -58,7 +57,7 @@ class UnitNorm(Prior):
         return self.p
 
     def next_to(self, scale_derivative: Totals) -> "UnitNorm":
-        """Return the prior of topics next to weights with this derivative of their penalty."""
+        """Return the prior of the topics, given the derivative of the weights' penalty."""
         return UnitNorm(self.p, scale_derivative)
 
     def at(self, values: Array, totals: Totals) -> Posterior:

@@ -192,7 +192,9 @@ class WithFixedWeights(Wrapper):
 
 
 def _times(posterior: Posterior, factor: Array) -> Posterior:
-    """Return the posterior times a factor; a point stays its own effective factor."""
+    """Return the posterior times a factor; a point estimate stays its own effective factor."""
     mean = posterior.mean * factor
-    point = posterior.effective is posterior.mean
-    return replace(posterior, mean=mean, effective=mean if point else posterior.effective * factor)
+    is_point = posterior.effective is posterior.mean
+    return replace(
+        posterior, mean=mean, effective=mean if is_point else posterior.effective * factor
+    )

@@ -52,7 +52,7 @@ class LogPenalty(Prior):
     def __post_init__(self) -> None:
         check_strength(self.strength)
         if not (isinstance(self.offset, Real) and 0 < self.offset < np.inf):
-            raise ValueError(f"offset must be a finite number > 0, not {self.offset!r}")
+            raise ValueError(f"offset must be a positive finite number, not {self.offset!r}.")
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Return the positive root of the quadratic, by the formula that does not cancel."""
@@ -99,7 +99,7 @@ class PowerPenalty(Prior):
     def __post_init__(self) -> None:
         check_strength(self.strength)
         if not (isinstance(self.power, Real) and 0 < self.power < 1):
-            raise ValueError(f"power must lie between 0 and 1, not {self.power!r}")
+            raise ValueError(f"power must be between 0 and 1 (exclusive), not {self.power!r}.")
 
     def absorb(self, counts: Array, totals: Totals) -> Posterior:
         """Return the root."""

@@ -1,4 +1,4 @@
-"""Priors of points with closed-form updates, and factors that are known."""
+"""Priors of point estimates with closed-form updates, and factors that are known."""
 
 from dataclasses import dataclass, field
 from numbers import Real
@@ -139,7 +139,7 @@ class Fixed(Prior):
         return 0.0
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        r"""Return :math:`\text{factor} \cdot \text{mass}`: any counts would do."""
+        r"""Return :math:`\text{factor} \cdot \text{mass}`; a fixed factor suits all counts."""
         return np.asarray(posterior.mean * as_column(mass))
 
     def check_shape(self, shape: tuple[int, int]) -> None:
@@ -152,8 +152,8 @@ class Fixed(Prior):
     def rows(self, which: Array) -> "Fixed":
         """Return some rows of the known factor."""
         mean = np.asfortranarray(self.posterior.mean[which])
-        point = self.posterior.effective is self.posterior.mean
-        effective = mean if point else np.asfortranarray(self.posterior.effective[which])
+        is_point = self.posterior.effective is self.posterior.mean
+        effective = mean if is_point else np.asfortranarray(self.posterior.effective[which])
         return Fixed(Posterior(mean, effective), self.is_normalized)
 
 
@@ -179,4 +179,4 @@ def scaled_distance(counts: Array, factor: Array, totals: Totals, copies: Array 
 def check_strength(strength: float) -> None:
     """Raise ValueError unless the strength is a finite number of at least zero."""
     if not (isinstance(strength, Real) and 0 <= strength < np.inf):
-        raise ValueError(f"strength must be a finite number >= 0, not {strength!r}")
+        raise ValueError(f"strength must be a finite number of at least 0, not {strength!r}.")

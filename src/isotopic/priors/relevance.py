@@ -37,8 +37,8 @@ class Relevance(LinearPenalty, LearnsHyperparameters):
     shape : float, default=2.0
         :math:`a > 1`.
     scale_share : float, default=1.0
-        :math:`b` as a multiple of :math:`(a - 1)` times the mean total of a sample and component,
-        where the prior expects it.
+        :math:`b` relative to :math:`(a - 1)` times the mean total of a sample and component, for
+        which the prior mean matches the data.
     strength, constant : array-like
         The tangent. There is none at first, until the components differ from each other.
     """
@@ -50,9 +50,9 @@ class Relevance(LinearPenalty, LearnsHyperparameters):
 
     def __post_init__(self) -> None:
         if not 1 < self.shape < np.inf:
-            raise ValueError(f"shape must be finite and larger than 1, not {self.shape!r}")
+            raise ValueError(f"shape must be a finite number above 1, not {self.shape!r}.")
         if not 0 < self.scale_share < np.inf:
-            raise ValueError(f"scale_share must be positive and finite, not {self.scale_share!r}")
+            raise ValueError(f"scale_share must be positive and finite, not {self.scale_share!r}.")
         strength = as_numbers("strength", self.strength)
         if not (np.all((strength >= 0) & (strength < np.inf)) and np.isfinite(self.constant)):
             raise ValueError(

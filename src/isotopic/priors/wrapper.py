@@ -15,7 +15,7 @@ class Wrapper(Prior):
     other fields are arrays with one row for each row of the factor.
     """
 
-    prior: Any  # a Prior, with the abilities that are asked of it
+    prior: Any  # a Prior
     linear_penalty: ClassVar[float | None] = None
 
     def __getattr__(self, name: str) -> Any:
@@ -25,7 +25,7 @@ class Wrapper(Prior):
         return getattr(self.prior, name)
 
     def around(self, prior: Prior) -> Self:
-        """Return the same change of another prior."""
+        """Return this wrapper with another inner prior."""
         return self._with({"prior": prior})
 
     def row_rule(self, n_components: int, totals: Totals) -> None:
@@ -52,7 +52,7 @@ class Wrapper(Prior):
         return self.around(self.prior.with_posterior_means())
 
     def next_to(self, scale_derivative: Totals) -> Prior:
-        """Return the prior of topics of unit norm next to certain weights; see UnitNorm."""
+        """Return the prior of topics of unit norm, given the weights; see UnitNorm."""
         return self.around(self.prior.next_to(scale_derivative))
 
     # --- Learning: the inner prior learns from evidence as it sees it -------------------------
@@ -84,7 +84,7 @@ class Wrapper(Prior):
         return self.around(self.prior.with_statistics(statistics))
 
     def uses_histogram(self, columns: int) -> bool:
-        """Return whether all updates can use one histogram of the counts of so many columns."""
+        """Return whether all updates can use one histogram of the counts, by number of columns."""
         return bool(self.prior.uses_histogram(columns))
 
     def histogram(self, evidence: Evidence) -> CountHistogram:
@@ -121,7 +121,7 @@ def innermost(prior: Prior) -> Prior:
 
 
 class _Delegated:
-    """A member that is looked up in the inner prior, unless the wrapper itself has one."""
+    """Delegate a member of Prior to the inner prior."""
 
     def __init__(self, name: str) -> None:
         self.name = name

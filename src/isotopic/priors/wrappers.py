@@ -17,17 +17,17 @@ from isotopic.registry import register
 @register
 @dataclass(frozen=True, eq=False)
 class SampleWeighted(Wrapper):
-    """Samples that count more or less than once.
+    """Samples with sample weights.
 
-    A sample that counts twice has the weights of one that counts once, and adds twice its counts
+    A sample with the sample weight two has the same weights as with one, and adds twice its counts
     to the topics: as if it occurred twice in the data.
 
     Parameters
     ----------
     prior : Prior
-        Of the weights of a sample that counts once.
+        The prior of the weights of a sample with the sample weight one.
     copies : ndarray of shape (samples,)
-        How often each sample counts; positive.
+        The sample weights; positive.
     """
 
     prior: Prior
@@ -50,7 +50,7 @@ class SampleWeighted(Wrapper):
     def gap(
         self, posterior: Posterior, counts: Array, totals: Totals, copies: Array | None = None
     ) -> float:
-        """Return the gap, each sample counted as often as it counts."""
+        """Return the gap, with sample weights."""
         return self.prior.gap(posterior, counts, totals, self.copies)
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
@@ -63,7 +63,7 @@ class SampleWeighted(Wrapper):
         return self.prior.scale_derivative(posterior, self.copies)
 
     def inner_evidence(self, evidence: Evidence) -> Evidence:
-        """Return the evidence of one copy of each sample, and how often it counts."""
+        """Return the evidence of one copy of each sample, with the sample weights."""
         copies = as_column(self.copies.astype(evidence.counts.dtype))
         squares = None if evidence.squares is None else evidence.squares / copies
         return Evidence(evidence.counts / copies, squares, evidence.totals, self.copies)
@@ -135,7 +135,7 @@ class WithFixedTopics(Wrapper):
         return self.prior.gap(learned, self._learned(counts), self._learned(totals))
 
     def implied_counts(self, posterior: Posterior, mass: Array, totals: Totals) -> Array:
-        """Return the prior's counts of learned topics; fixed ones share out their mass."""
+        """Return the prior's counts of learned topics; fixed ones distribute their mass."""
         counts = posterior.mean * as_column(mass)
         learned = self._learned_part(posterior)
         counts[len(self.held) :] = self.prior.implied_counts(
@@ -163,7 +163,7 @@ class WithFixedTopics(Wrapper):
         return np.concatenate([self.held, learned])
 
     def next_to(self, scale_derivative: Totals) -> Self:
-        """Return the prior of topics of unit norm next to certain weights; see UnitNorm."""
+        """Return the prior of topics of unit norm, given the weights; see UnitNorm."""
         prior: Any = self.prior
         return self.around(prior.next_to(self._learned(scale_derivative)))
 
@@ -210,11 +210,11 @@ class WithFixedTopics(Wrapper):
 @register
 @dataclass(frozen=True, eq=False)
 class Seeded(Wrapper):
-    r"""A point that has seen some counts before the data.
+    r"""A point estimate to whose counts some pseudo-counts are added.
 
     .. math:: \text{term} = -\sum \text{pseudo-counts} \cdot \log(\text{factor})
 
-    is what so many counts, all explained by their own component, would add to the objective.
+    is what the pseudo-counts, all explained by their own component, would add to the objective.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ class Seeded(Wrapper):
 @register
 @dataclass(frozen=True, eq=False)
 class Forbidden(Wrapper):
-    """A point some entries of which are always zero.
+    """A point estimate with some entries that are always zero.
 
     Parameters
     ----------

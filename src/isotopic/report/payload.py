@@ -45,7 +45,7 @@ class ReportData:
         fitted = fitted_of(model)
         self.model, self.fitted = model, fitted
         self.feature_names = read_feature_names(fitted, feature_names)
-        self.X: CountMatrix = model.read_counts(X)
+        self.X: CountMatrix = model.validate_counts(X)
         if self.X.total == 0:
             raise ValueError(
                 "X has no counts: all entries are zero. A report needs at least one count."

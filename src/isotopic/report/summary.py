@@ -19,7 +19,7 @@ PAPER = """\
 }"""
 LIBRARY = f"""\
 @software{{isotopic,
-  title   = {{isotopic: the parts in count data}},
+  title   = {{isotopic: decompose count data into parts}},
   author  = {{{{The isotopic developers}}}},
   version = {{{version("isotopic")}}}
 }}"""

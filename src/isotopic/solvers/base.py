@@ -39,7 +39,8 @@ class Solver(Generic[S]):
     def plain_step(self, problem: Problem, state: Any) -> S:
         """Return the state after both sides have absorbed the counts of this point.
 
-        This is the step after the priors' hyperparameters have changed.
+        Every solver takes it after the priors' hyperparameters have changed. It is also the step
+        of :class:`~isotopic.solvers.BlockUpdate`, and so of the default solver.
         """
         topics = problem.absorb_topics(state.counts.topics, state.topics, state.weights)
         weights = problem.absorb_weights(state.counts.weights, topics)
@@ -47,7 +48,7 @@ class Solver(Generic[S]):
         return new  # type: ignore[no-any-return]
 
     def continued(self, passes: int) -> "Solver[S]":
-        """Return the solver for a start that an earlier fit reached after so many passes."""
+        """Return the solver for a start that an earlier fit reached after ``passes`` passes."""
         if not hasattr(self, "inner"):
             return self
         outer: Any = self
@@ -66,9 +67,9 @@ class Solver(Generic[S]):
 
 
 def check_settings(solver: Any) -> None:
-    """Raise if a whole number, a number or a solver among the settings is none.
+    """Raise ValueError if a setting declared as int, float or Solver has another type.
 
-    The fields that a solver declares as ``int``, ``float`` or a solver are looked at.
+    Only fields with these type annotations are checked.
     """
     for item in fields(solver) if is_dataclass(solver) else ():
         value = getattr(solver, item.name)

@@ -53,7 +53,7 @@ class Batch:
 
 
 def batches_of(problem: Problem, batch_size: int | None, seed: int) -> list[Batch]:
-    """Return batches of samples in memory that the seed draws; see :func:`number_of_batches`."""
+    """Return random batches of the samples of a problem in memory."""
     X = problem.X
     n_batches = number_of_batches(X, batch_size)
     if n_batches == 1:
@@ -112,7 +112,7 @@ def check_batches(problem: Problem, name: str) -> None:
 
 
 def check_batch_settings(batch_size: Any, seed: Any) -> None:
-    """Raise ValueError unless they are a number of samples or None, and a seed."""
+    """Raise ValueError unless ``batch_size`` is a positive integer or None, and ``seed`` valid."""
     if not (isinstance(seed, Integral) and not isinstance(seed, bool) and int(seed) >= 0):
         raise ValueError(f"seed must be a whole number of at least 0, not {seed!r}.")
     whole = isinstance(batch_size, (int, np.integer)) and not isinstance(batch_size, bool)

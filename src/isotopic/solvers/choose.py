@@ -20,14 +20,14 @@ from isotopic.solvers.least_squares import LeastSquares, is_quadratic
 from isotopic.solvers.mixed_precision import MixedPrecision
 from isotopic.solvers.online import OnlineEM
 
-# Up to so many entries a dense array is worth the sparse copies that coordinate descent works on.
+# The most entries of a dense array that is worth the sparse copies of coordinate descent.
 _MAX_DENSE_ENTRIES = 2**22
 
-# From so many products a pass on, time matters more than that the order of components and the
+# From this many products per pass on, time matters more than that the order of components and the
 # grouping of samples change nothing but rounding, which coordinate descent cannot promise.
 _MIN_DESCENT_PRODUCTS = 2**20
 
-# From so many on, steps in single precision save more than they cost.
+# From this many products per pass on, steps in single precision save more than they cost.
 _MIN_MIXED_PRODUCTS = 2**24
 
 # Descent converges further than EM for little more time: unlike EM, its path depends on the order
@@ -74,7 +74,7 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
 
 
 def choose_fold_in(problem: Problem, tol: float) -> CoreFoldIn | DescentFoldIn | FoldIn:
-    """Return the faster solver for the weights of samples next to known topics."""
+    """Return the fastest solver that can infer the weights of samples with the topics fixed."""
     X = problem.X
     is_exact = X.dtype == np.float64 and not X.has_tiny_samples
     if is_exact and not why_no_descent(problem, sides=("weights",)):

@@ -19,7 +19,7 @@ from isotopic.solvers.joint import BlockUpdate
 @register
 @dataclass(frozen=True)
 class CoordinateDescent(Solver[State]):
-    r"""Move each entry of the topics, then of the weights, to its optimum, the others being fixed.
+    r"""Minimise over one entry at a time, first of the topics, then of the weights.
 
     Given the topics, the weights of a sample solve the convex problem
 
@@ -32,7 +32,8 @@ class CoordinateDescent(Solver[State]):
     a feature are found by the same routine from the transposed counts.
 
     Normalised topics are solved for with a scale, which then goes to the weights: that changes no
-    product (Lemma 4.1). So do weights that are proportions, whose scale is the sample's total.
+    product (Lemma 4.1). Weights that are proportions are treated in the same way: their scale is
+    the sample's total.
     Before the sweeps both sides absorb their expected counts, which are known already; after them
     each sample's weights are given their best scale.
 
@@ -50,7 +51,7 @@ class CoordinateDescent(Solver[State]):
     sweeps: int = 1
 
     def check(self, problem: Problem) -> None:
-        """Raise ValueError unless the sides are points with at most an l1 penalty, in memory."""
+        """Raise ValueError unless both sides are point estimates with at most an l1 penalty."""
         reason = why_no_descent(problem)
         if reason:
             raise ValueError(
@@ -106,8 +107,8 @@ class TwoPhase(Solver[State]):
     below : float, default=0.03
         The residual below which ``then`` takes the steps.
     after : int, default=4
-        Passes that ``first`` makes in any case: random components are all alike, so the residual
-        is small at the start too.
+        The minimum number of passes of ``first``. Random components are alike, so the residual is
+        also small at the start.
     """
 
     first: Solver[Any] = field(default_factory=BlockUpdate)
@@ -133,7 +134,7 @@ class TwoPhase(Solver[State]):
 
 
 def rescale(weights: Array, slopes: Array, sample_totals: Array) -> Array:
-    """Return each sample's weights at their best scale: what they cost is then its total."""
+    """Return each sample's weights, scaled so that ``weights @ slopes`` equals its total."""
     costs = row_sums(weights * slopes)  # of each sample on its own, which a product is not
     scales = np.divide(sample_totals, costs, out=np.ones_like(costs), where=costs > 0)
     return np.asarray(weights * scales.astype(weights.dtype)[:, np.newaxis])

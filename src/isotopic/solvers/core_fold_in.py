@@ -1,4 +1,4 @@
-"""CoreFoldIn: all updates of a sample, next to known topics, in one call of the core."""
+"""CoreFoldIn: all updates of a sample in one call of the core, with the topics fixed."""
 
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ from isotopic.solvers.accelerated import Schedule
 from isotopic.solvers.base import Solver
 from isotopic.solvers.fold_in import MAX_MOMENTUM
 
-# Samples of one step: between two steps, callbacks run and Ctrl-C is heard.
+# Samples per step. Callbacks run, and Ctrl-C is handled, between two steps.
 _GROUP = 2**14
 
 
@@ -36,7 +36,7 @@ class CoreFoldInState:
 
 @dataclass(frozen=True)
 class CoreFoldIn(Solver[CoreFoldInState]):
-    """The updates of :class:`~isotopic.solvers.FoldIn`, all in the core.
+    """Infer the weights of each sample in the core, by the updates of FoldIn.
 
     It needs a prior that the core knows (:meth:`~isotopic.priors.Prior.row_rule`) and complete
     counts. The result for a sample does not depend on which others are there.

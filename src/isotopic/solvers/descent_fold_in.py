@@ -1,4 +1,4 @@
-"""DescentFoldIn: coordinate descent for each sample on its own, next to known topics."""
+"""DescentFoldIn: coordinate descent for each sample, with the topics fixed."""
 
 from dataclasses import dataclass, replace
 
@@ -56,7 +56,7 @@ class DescentFoldIn(Solver[DescentFoldInState]):
     max_updates: int = 5000
 
     def check(self, problem: Problem) -> None:
-        """Raise ValueError unless the weights are points with at most an l1 penalty."""
+        """Raise ValueError unless the weights are point estimates with at most an l1 penalty."""
         reason = why_no_descent(problem, sides=("weights",))
         if reason:
             raise ValueError(f"DescentFoldIn cannot infer these weights: {reason}. Use FoldIn.")

@@ -16,7 +16,7 @@ from isotopic.threads import current_threads
 MAX_MOMENTUM = 0.9
 
 # The samples that are updated together, for each thread: so few that their arrays stay in the
-# caches, and so many that Python's own time is small beside that of the pass.
+# caches, and enough that Python's own time is small compared to that of the pass.
 _ACTIVE_ENTRIES = 2**20
 _MIN_ACTIVE, _MAX_ACTIVE = 256, 8192
 
@@ -65,7 +65,7 @@ class FoldInState:
 
 @dataclass(frozen=True)
 class FoldIn(Solver[FoldInState]):
-    """Accelerated updates of each sample on its own, next to known topics.
+    """Infer the weights of each sample by accelerated updates, with the topics fixed.
 
     What :class:`~isotopic.solvers.Accelerated` does for a fit is done here for each sample: it has
     a momentum, a floor and an objective of its own. A sample has converged when an update moves at

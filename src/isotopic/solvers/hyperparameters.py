@@ -1,4 +1,4 @@
-"""HyperparameterUpdates: a solver whose priors and divergence learn their hyperparameters."""
+"""HyperparameterUpdates: a solver that also updates the hyperparameters."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -36,7 +36,8 @@ class HyperparameterState:
     residual_after_update: float
     divergence: Divergence = field(default_factory=KullbackLeibler)
 
-    # Those of the inner state, but for the residual: the larger one, of now or of the last update.
+    # Copies of the inner state's fields; the residual is the larger of its residual and that of the
+    # last hyperparameter update.
     weights: Posterior = field(init=False)
     topics: Posterior = field(init=False)
     counts: Counts = field(init=False)
@@ -56,9 +57,9 @@ class HyperparameterState:
 class HyperparameterUpdates(Solver[HyperparameterState]):
     r"""Update the priors' hyperparameters from the expected counts from time to time.
 
-    An update is followed by a plain step: the new priors absorb the expected counts. The
-    hyperparameters and the posterior of a variational side so maximise the same bound one after
-    the other, which therefore never falls.
+    An update is followed by a plain step: the new priors absorb the expected counts.
+    Hyperparameters and posteriors of a variational side maximise the same bound in turn, so the
+    bound never falls.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
         )
 
     def continued(self, passes: int) -> "HyperparameterUpdates":
-        """Return the solver that updates at once if the earlier fit has begun to learn."""
+        """Return the solver with its first update ``passes`` passes earlier."""
         inner = self.inner.continued(passes)
         return replace(self, inner=inner, first=max(0, self.first - passes))
 
@@ -126,7 +127,7 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
         return self.inner.is_done(state.inner)
 
     def finish(self, problem: Problem, state: HyperparameterState) -> HyperparameterState:
-        """Return the state with the inner solver's finished."""
+        """Return the state after the inner solver's ``finish``."""
         problem = _with_learned(problem, state)
         return replace(state, inner=self.inner.finish(problem, state.inner))
 

@@ -31,8 +31,8 @@ class IncrementalState(State):
 class IncrementalEM(Solver[IncrementalState]):
     r"""Update the topics after each mini-batch, from the latest counts of all (Neal & Hinton).
 
-    The expected counts :math:`c_b` of every batch :math:`b` are remembered. When its turn comes
-    they are made anew, at the topics as they are by then, its weights absorb theirs, and the
+    The expected counts :math:`c_b` of every batch :math:`b` are kept. When batch :math:`b` is
+    visited, its counts are recomputed at the current topics, its weights absorb theirs, and the
     topics absorb :math:`\sum_b c_b`. Each of these steps lowers the same free energy, which is the
     objective wherever all counts are new: so no iteration raises the objective, with a constant
     step. For every pair of priors with normalised topics.
@@ -44,7 +44,7 @@ class IncrementalEM(Solver[IncrementalState]):
     Parameters
     ----------
     batch_size : int or None, default=None
-        Samples in a batch; by default as many as have eight counts for each feature.
+        Samples in a batch. By default a batch has about eight nonzeros for each feature.
     seed : int, default=0
         Of the batches.
     """
@@ -115,7 +115,7 @@ class IncrementalEM(Solver[IncrementalState]):
 
 
 def _sum(arrays: list[Array]) -> Array:
-    """Add up; a single one is copied, because sums are taken over."""
+    """Return the sum of the arrays in a new array, which the caller may overwrite."""
     total = np.array(arrays[0], order="F")
     for array in arrays[1:]:
         total += array

@@ -46,7 +46,7 @@ class LeastSquaresState(State):
 
 
 class _Topics(NamedTuple):
-    """New topics, with what is known next to them before the weights are."""
+    """New topics, with what is computed from them before the weights are."""
 
     weights: Array  # the old ones, in the units of the topics
     topics: Posterior
@@ -56,7 +56,7 @@ class _Topics(NamedTuple):
 
 
 class _Weights(NamedTuple):
-    """New weights next to new topics, their denominator, and the divergence of each sample."""
+    """New weights for new topics, their denominator, and the divergence of each sample."""
 
     weights: Posterior
     denominator: Array
@@ -151,7 +151,7 @@ def _find_topics(problem: Problem, state: LeastSquaresState) -> _Topics:
 
 
 def _next_to(problem: Problem, weights: Array, topics: Posterior, descended: Array) -> _Topics:
-    """Return what is known next to these topics."""
+    """Return these topics with what is computed from them."""
     factor = np.ascontiguousarray(topics.mean)
     numerator = problem.data_pass.multiply_topics(factor)
     return _Topics(weights, topics, descended, numerator, factor @ factor.T)
@@ -223,7 +223,7 @@ def _descend(
     n_fixed: int = 0,
     may_move: Array | None = None,
 ) -> Array:
-    """Minimise over one component after the other, next to the Gram matrix of the other side.
+    """Minimise over one component after the other, given the Gram matrix of the other side.
 
     A component that is zero there, or too small for its square to be a number of full precision,
     stays as it is; so do the first ``n_fixed``. Only entries that ``may_move`` may be positive.

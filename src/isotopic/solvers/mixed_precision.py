@@ -1,4 +1,4 @@
-"""MixedPrecision: single precision as long as it is enough."""
+"""MixedPrecision: single precision until the residual is small, then double."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -37,12 +37,13 @@ class MixedPrecision(Solver[AcceleratedState]):
             raise TypeError(f"inner must be an Accelerated solver, not {self.inner!r}.")
 
     def check(self, problem: Problem) -> None:
-        """Raise ValueError for posteriors, and if the inner solver cannot solve the problem."""
+        """Raise ValueError if a side is Bayesian, or the inner solver cannot solve the problem."""
         for prior in (problem.weights, problem.topics):
             if prior.is_bayesian:
                 raise ValueError(
-                    "MixedPrecision needs point estimates, which their values describe completely; "
-                    f"this problem has a {type(prior).__name__} prior. Use solver='auto'."
+                    "MixedPrecision needs point estimates, but this problem has a "
+                    f"{type(prior).__name__} prior, whose posterior cannot be converted between "
+                    "precisions. Use solver='auto'."
                 )
         self.inner.check(problem)
 

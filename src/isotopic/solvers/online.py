@@ -21,7 +21,7 @@ from isotopic.solvers.batches import (
 )
 from isotopic.solvers.joint import JointEM
 
-# The power of the first update: it goes as far as so many would.
+# The power of the first update: it goes as far as this many updates would.
 _POWER = 8
 
 # Two passes for the weights, one for the counts of the topics.
@@ -90,12 +90,14 @@ class OnlineEM(Solver[OnlineState]):
     def __post_init__(self) -> None:
         check_batch_settings(self.batch_size, self.seed)
         if not (isinstance(self.delay, Real) and 1 <= self.delay < np.inf):
-            raise ValueError(f"delay must be a number of at least 1, not {self.delay!r}")
+            raise ValueError(f"delay must be a finite number of at least 1, not {self.delay!r}.")
         if not (isinstance(self.forgetting, Real) and 0.5 < self.forgetting <= 1):
-            raise ValueError(f"forgetting must lie in (0.5, 1], not {self.forgetting!r}")
+            raise ValueError(
+                f"forgetting must be above 0.5 and at most 1, not {self.forgetting!r}."
+            )
 
     def step_size(self, steps: int) -> float:
-        """Return the share that the next batch has in the average, after so many."""
+        """Return the step size: the weight of the next batch in the average, after ``steps``."""
         return float((self.delay + steps) ** -self.forgetting)
 
     def check(self, problem: Problem) -> None:
@@ -112,7 +114,7 @@ class OnlineEM(Solver[OnlineState]):
         return OnlineState(**vars(start), statistics=statistics, steps=steps)
 
     def continued(self, passes: int) -> "OnlineEM":
-        """Return the solver that goes on with the small steps that such a fit has reached."""
+        """Return the solver with the step size that a fit has reached after ``passes`` passes."""
         return replace(self, earlier_passes=passes)
 
     def step(self, problem: Problem, state: OnlineState) -> OnlineState:

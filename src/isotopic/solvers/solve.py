@@ -104,7 +104,7 @@ def solve(
     callbacks: Iterable[Callback[S]] = (),
     keep_interrupted: bool = False,
 ) -> Solution[S]:
-    """Iterate until the optimality residual is at most ``tol``.
+    """Solve a problem: iterate until the optimality residual is at most ``tol``.
 
     Parameters
     ----------
@@ -117,11 +117,12 @@ def solve(
     tol : float
         0 turns this criterion off.
     min_gain : float
-        Stop when passes gain less than this, in units of the objective for each count of ``X``,
-        on average over the last ten iterations. So one step that a solver takes back does not
-        end the fit. 0 turns this off.
+        Stop when the objective falls by less than this per pass and per count of ``X``, averaged
+        over the last ten iterations. The average keeps a single rejected step from ending the fit.
+        0 turns this off.
     callbacks : iterable of callables
-        Called with an :class:`Iteration` after each one. Any that returns ``True`` stops the loop.
+        Called with an :class:`Iteration` after each iteration. The loop stops if one of them
+        returns ``True``.
     keep_interrupted : bool
         Return the last complete iteration when Ctrl-C ends the loop, instead of passing the
         KeyboardInterrupt on.
@@ -177,7 +178,7 @@ def solve(
 def _has_converged(rows: list[Row], tol: float, least_gain: float) -> bool:
     """Return whether the residual is small enough, or the last passes gained too little."""
     _, _, _, objective, residual = rows[-1]
-    if not np.isfinite(objective):  # some counts are impossible, whatever the others do
+    if not np.isfinite(objective):  # some counts are impossible
         return False
     if tol > 0 and residual <= tol:
         return True

@@ -221,7 +221,7 @@ class Evidence:
         """Return the evidence for given data."""
         for name, value, least in (("n_components", n_components, 1), ("n_iter", n_iter, 2)):
             if value < least:
-                raise ValueError(f"{name} must be at least {least}, but is {value}.")
+                raise ValueError(f"{name} must be at least {least}, not {value}.")
         rng = generator(random_state)
         X = prepare_counts(X)
         return cls(
