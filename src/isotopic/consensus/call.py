@@ -260,7 +260,8 @@ def _read(X: Any, numbers: list[int]) -> Any:
 
 
 def _has_missing(X: Any) -> bool:
-    values = sparse.csr_array(X).data if sparse.issparse(X) else np.asarray(X)
+    is_sparse: bool = sparse.issparse(X)
+    values = np.asarray(X.data if is_sparse else X)
     return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
