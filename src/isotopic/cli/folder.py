@@ -185,6 +185,7 @@ def write_fit_report(
             feature_names=fit.data.feature_names,
             sample_names=fit.data.sample_names,
             documents=fit.data.documents,
+            metadata=fit.data.metadata,
             title=title,
             overwrite=overwrite,
         )

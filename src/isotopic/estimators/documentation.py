@@ -169,8 +169,8 @@ report.path : str or path-like
 report.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
     The counts to report on: those that were fitted, or others.
 report.**options
-    ``feature_names``, ``sample_names``, ``documents``, ``title`` and ``overwrite``, as for
-    :func:`isotopic.report.write_report`."""
+    ``feature_names``, ``sample_names``, ``documents``, ``metadata``, ``title`` and ``overwrite``,
+    as for :func:`isotopic.report.write_report`."""
 
 _DESCRIPTIONS: dict[str, str] = {}  # of the arguments, by what stands before the colon
 for _entry in re.split(r"\n(?=\S)", _ARGUMENTS):

@@ -1,7 +1,7 @@
 """CountData: counts in memory with their names, and the file format that holds both."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from isotopic.names import as_feature_names, as_sample_names
 # The file of counts in the folder of a fit.
 COUNTS_IN_FOLDER = "counts.isotopic"
 
-_MEMBERS = {"counts", "sample_names", "feature_names", "documents"}
+_MEMBERS = {"counts", "sample_names", "feature_names", "documents", "metadata"}
 
 
 class DeferredNames:
@@ -63,6 +63,8 @@ class CountData:
     n_terms : int or None
         How many terms the documents have that are no stop words, also those that are not counted
         because they are rare or not in the ``vocabulary``.
+    metadata : dict of ndarrays of str objects, or None
+        The other columns of a table of documents, as text, if ``keep_text`` was given.
     """
 
     counts: Any
@@ -71,6 +73,7 @@ class CountData:
     format: str = ""
     documents: Array | None = None
     n_terms: int | None = None
+    metadata: dict[str, Array] | None = None
 
     def fingerprint(self) -> str:
         """Return a digest of the counts, which does not depend on format and type."""
@@ -124,7 +127,9 @@ def as_count_data(source: Source, format: str) -> CountData:
         counts = counts.astype(np.float64)
     else:
         counts = counts.astype(np.int32 if largest < 2**31 else np.int64)
-    of_text = (source.documents, source.n_terms) if isinstance(source, LoadedSource) else ()
+    of_text: tuple[Any, ...] = ()
+    if isinstance(source, LoadedSource):
+        of_text = source.documents, source.n_terms, source.metadata
     samples, features = stored_names(source, 0), stored_names(source, 1)
     return CountData(counts, samples, features, format, *of_text)
 
@@ -172,6 +177,7 @@ def write_counts(path: str | os.PathLike[str], data: CountData) -> None:
         "sample_names": as_names(data.sample_names),
         "feature_names": as_names(data.feature_names),
         "documents": None if data.documents is None else as_names(data.documents),
+        "metadata": data.metadata and {k: as_names(v) for k, v in data.metadata.items()},
     }
     archive.write(path, "counts", tree)
 
@@ -182,15 +188,27 @@ def read_counts_file(path: Path, options: Options) -> LoadedSource:
     if not file.is_file():
         raise ValueError(f"the folder has no {COUNTS_IN_FOLDER}, so it is not the folder of a fit")
     tree: Any = archive.read(file, "counts", {})
+    if isinstance(tree, dict):
+        tree.setdefault("metadata", None)  # files of earlier versions have none
     if not isinstance(tree, dict) or set(tree) != _MEMBERS:
         raise ValueError("the file does not hold counts and their names")
     if not sparse.issparse(tree["counts"]):
         raise ValueError("the counts of the file are not a sparse table")
-    for name in _MEMBERS - {"counts"}:
-        given = tree[name]
-        strings = isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.ndim == 1
-        if not (strings or (given is None and name == "documents")):
+    for name in _MEMBERS - {"counts", "metadata"}:
+        if not (_are_strings(tree[name]) or (tree[name] is None and name == "documents")):
             raise ValueError(f"the {name} of the file are not a list of str")
+    metadata = tree["metadata"]
+    n = len(tree["sample_names"])
+    if metadata is not None and not (
+        isinstance(metadata, dict)
+        and all(_are_strings(column) and len(column) == n for column in metadata.values())
+    ):
+        raise ValueError("the metadata of the file are not columns of str, one for each sample")
     counts: Any = tree["counts"]
     check_shape(path, counts.shape, options.max_size)
-    return loaded(counts, tree["sample_names"], tree["feature_names"], tree["documents"])
+    source = loaded(counts, tree["sample_names"], tree["feature_names"], tree["documents"])
+    return replace(source, metadata=metadata)
+
+
+def _are_strings(given: Any) -> bool:
+    return isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.ndim == 1

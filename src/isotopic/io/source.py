@@ -170,6 +170,7 @@ class LoadedSource(Source):
     counts: Any = None
     documents: Array | None = None  # the beginning of each document, if text was kept
     n_terms: int | None = None  # of documents: all their terms, also those that are not counted
+    metadata: dict[str, Array] | None = None  # other columns, as text, if text was kept
 
     def files(self) -> Sequence[str]:
         """Return nothing: the counts are in memory."""

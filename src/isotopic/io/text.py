@@ -137,25 +137,43 @@ def read_text_table(path: Path, options: Options) -> LoadedSource:
             f"the columns are {known}"
         )
     names: list[str] = []
+    others = [i for i in range(len(table.names)) if i not in (text, name)]
+    kept: dict[str, list[str]] = {table.names[i]: [] for i in others if options.keep_text}
 
     def documents() -> Iterator[str]:
         for chunk in table.chunks():
             if name is not None:
                 names.extend(chunk.text(name))
+            for i in others if kept else ():
+                kept[table.names[i]].extend(chunk.text(i))
             yield from chunk.text(text)
 
-    return count_words(documents(), options, None if name is None else names)
+    source = count_words(documents(), options, None if name is None else names)
+    return replace(source, metadata=_as_metadata(kept, source.shape[0]))
+
+
+def _as_metadata(columns: dict[str, list[str]], n: int) -> dict[str, Any] | None:
+    """Return columns with a value for each document; those with others are left out."""
+    whole = {name: as_names(values) for name, values in columns.items() if len(values) == n}
+    return whole or None
 
 
 def read_jsonl(path: Path, options: Options) -> LoadedSource:
     """Read one JSON object (or string) per line."""
     names: list[str] = []
+    kept: dict[str, list[str]] = {}
     with open_text(path, options.encoding) as stream:
-        return count_words(_objects(stream, options, names), options, names)
+        source = count_words(_objects(stream, options, names, kept), options, names)
+    return replace(source, metadata=_as_metadata(kept, source.shape[0]))
 
 
-def _objects(stream: Iterable[str], options: Options, names: list[str]) -> Iterator[str]:
-    """Yield the text of each line, and append its name to ``names``."""
+def _objects(
+    stream: Iterable[str], options: Options, names: list[str], kept: dict[str, list[str]]
+) -> Iterator[str]:
+    """Yield the text of each line; append its name to ``names``, and its other values to ``kept``.
+
+    A key that a line does not have is empty there.
+    """
     given_text, given_name = options.text_column, options.name_column
     text_keys = TEXT_COLUMNS if given_text is None else (given_text,)
     name_keys = NAME_COLUMNS if given_name is None else (given_name,)
@@ -187,4 +205,17 @@ def _objects(stream: Iterable[str], options: Options, names: list[str]) -> Itera
         name = next((found[key] for key in name_keys if key in found), None)
         if name is None and given_name is not None:
             raise ValueError(f"line {number} has no {given_name!r}")
+        if options.keep_text:
+            _keep_values(kept, found, {*text_keys, *name_keys}, len(names))
         names.append(f"line {number}" if name is None else str(name))
+
+
+def _keep_values(
+    kept: dict[str, list[str]], found: dict[str, Any], without: set[str], n_before: int
+) -> None:
+    """Append the plain values of a line to their columns."""
+    for key, value in found.items():
+        if key not in without and isinstance(value, (str, int, float)):
+            kept.setdefault(key, [""] * n_before).append(str(value))
+    for column in kept.values():
+        column.extend([""] * (n_before + 1 - len(column)))

@@ -29,6 +29,7 @@ PANELS = (
     Panel("topics"),
     Panel("map"),
     Panel("readings"),
+    Panel("groups"),
     Panel("structure"),
     Panel("search"),
     Panel("reader"),
@@ -50,6 +51,7 @@ _BASE_SCRIPTS = (
     "page/finding.js",
     "page/state.js",
     "page/saving.js",
+    "page/groups.js",
 )
 _LAST_SCRIPTS = ("page/permalink.js", "page/main.js")
 

@@ -19,6 +19,7 @@ from isotopic.kernels import normalized
 from isotopic.report import rows, samples, summary, topics
 from isotopic.report.chunks import Archive, Sidecar, compress_tree
 from isotopic.report.limits import Limits
+from isotopic.report.metadata import describe_metadata, read_metadata
 from isotopic.report.readings import describe_readings
 from isotopic.report.texts import shortened_archive, text_archive
 from isotopic.threads import use_threads
@@ -40,7 +41,13 @@ class ReportData:
     """A fitted model and its validated data, from which payloads of any size are made."""
 
     def __init__(
-        self, model: BaseTopicModel, X: Any, feature_names: Any, sample_names: Any, documents: Any
+        self,
+        model: BaseTopicModel,
+        X: Any,
+        feature_names: Any = None,
+        sample_names: Any = None,
+        documents: Any = None,
+        metadata: Any = None,
     ) -> None:
         fitted = fitted_of(model)
         self.model, self.fitted = model, fitted
@@ -59,6 +66,7 @@ class ReportData:
         self.documents: Array | None = None
         if documents is not None:
             self.documents = _as_texts("documents", documents, n_samples)
+        self.metadata = read_metadata(metadata, X, n_samples)
         self.is_fitted_data = _has_totals_of(fitted, self.X)
         if self.is_fitted_data:
             weights, self.explained = fitted.weights, explained_counts(fitted)[0]
@@ -92,6 +100,7 @@ class ReportData:
                 "names": samples.shorten(self.feature_names[used], limits.name),
                 "totals": X.feature_totals[used],
             },
+            "metadata": describe_metadata(self.metadata, sample["rows"]),
             "topic_names": _names_of(self.fitted, limits),
             "topics": topic,
             "samples": sample,

@@ -38,6 +38,7 @@ def write_report(
     feature_names: Any = None,
     sample_names: Any = None,
     documents: Any = None,
+    metadata: Any = None,
     title: str | None = None,
     overwrite: bool = False,
 ) -> Path:
@@ -62,6 +63,9 @@ def write_report(
         The default is the index of a data frame, or else ``sample 0``, ``sample 1``, ...
     documents : sequence of str of length n_samples or None, default=None
         Raw texts, shown with the samples.
+    metadata : data frame, or dict of columns, or None, default=None
+        What else is known of each sample, such as dates, numbers and groups. The default is the
+        ``obs`` of AnnData.
     title : str or None, default=None
         The default names the model and its number of topics.
     overwrite : bool, default=False
@@ -97,7 +101,7 @@ def write_report(
     check_replaceable(target)
     if title is None:
         title = f"{type(model).__name__} with {model.n_components} topics"
-    data = ReportData(model, X, feature_names, sample_names, documents)
+    data = ReportData(model, X, feature_names, sample_names, documents, metadata)
     limits = Limits()
     payload = data.payload(title, limits)
     while len(as_json(payload)) > LARGEST and limits != limits.smaller():

@@ -10,6 +10,14 @@ function namesFrom(text) {
   return names === null ? undefined : names;
 }
 
+/** A filter: for some columns the name of a bin that exists. */
+function filterFrom(text) {
+  let found = null;
+  try { found = JSON.parse(text); } catch { return undefined; }
+  if (found === null || typeof found !== "object") return undefined;
+  return Object.fromEntries(plotted.filter((at) => binsOf(columns[at]).names.includes(found[at])).map((at) => [at, found[at]]));
+}
+
 /** Each part of the state that a link keeps: how it is written, and read with suspicion. */
 const KEPT = {
   topic: { write: (k) => k ?? "none", read: (text) => (text === "none" ? null : numberBelow(nTopics)(text)) },
@@ -23,6 +31,8 @@ const KEPT = {
   against: { write: (text) => text, read: oneOf(["iteration", "passes", "seconds"]) },
   colouring: { write: (text) => text, read: oneOf(["all", "selected"]) },
   theme: { write: (text) => text, read: oneOf(["light", "dark"]) },
+  column: { write: (at) => at, read: (text) => (plotted.includes(Number(text)) ? Number(text) : undefined) },
+  filter: { write: (filter) => JSON.stringify(filter), read: filterFrom },
   names: { write: (names) => JSON.stringify(names), read: namesFrom },
 };
 const initial = {};

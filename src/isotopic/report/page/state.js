@@ -21,6 +21,8 @@ const state = {
   parts: [],
   withTopic: false, // whether the search finds only samples of the selected topic
   shown: null, // flags of the samples that the filters let through; null: all
+  filter: {}, // the bin of each column of metadata that is shown
+  column: Math.max(0, ["date", "number", "group"].map((kind) => report.metadata.findIndex((column) => column.kind === kind)).find((at) => at >= 0) ?? 0),
   colouring: "all",
   texts: "page",
   names: {}, // of topics
@@ -47,3 +49,4 @@ const givenName = (k) => (state.names[k] ?? report.topic_names?.[k] ?? "").trim(
 const topicName = (k) => givenName(k) || labels[k];
 const nameOfSample = (sample) => report.samples.names[sample];
 const { words } = report;
+const spread = range(nSamples).filter((sample) => report.samples.spread[sample]);

@@ -42,6 +42,7 @@ async function drawSample(card, isStale) {
     make("div", { class: "card-head" },
       make("h3", { id: "sample-name" }, said(nameOfSample(sample))),
       make("span", { class: "hint" }, `row ${report.samples.rows[sample]}, ${number(report.samples.totals[sample])} counts`)),
+    make("div", { class: "fields" }, columns.map((column) => make("span", {}, said(column.name), ": ", make("b", {}, said(valueText(column, sample)))))),
     make("div", { class: "sample-parts" },
       make("div", { class: "sample-topics" }, make("div", { id: "sample-weights" }, weightList(sample)),
         make("h4", {}, `Distinctive ${words.terms} `, make("span", { class: "hint" }, "each with the topic that explains most of it")),

@@ -2,7 +2,6 @@
 // The structure plot: each sample is a column, stacked by topic. A canvas, since there may be thousands.
 
 const STRUCTURE_HEIGHT = 220;
-const spread = range(nSamples).filter((sample) => report.samples.spread[sample]);
 
 /** The order of the samples: as in the data, or by main topic and its share. */
 function structureOrder(order) {

@@ -1,0 +1,97 @@
+"use strict";
+// Topics over time, by numbers and by groups; and filters, which apply to all samples of the page.
+
+const PLOT = { width: 900, height: 300, left: 46, right: 12, top: 12, bottom: 40 };
+const MOST_LINES = 8, MOST_BARS = 30;
+
+/** Lines of the mean share over ordered bins; the selected topic has a band. */
+function linePlot(bins, topics, selected) {
+  const { width, height, left, right, top, bottom } = PLOT;
+  const high = Math.max(...bins.flatMap((bin) => topics.map((k) => bin.mean(k) + (k === selected ? bin.half(k) : 0))), 1e-9);
+  const x = (i) => left + ((i + 0.5) * (width - left - right)) / bins.length;
+  const y = (value) => height - bottom - (Math.max(0, value) / high) * (height - top - bottom);
+  const path = (points) => points.map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
+  const every = Math.ceil(bins.length / 12);
+  const grid = [0, 0.5, 1].map((part) => makeSvg("g", {}, makeSvg("line", { class: "axis", x1: left, x2: width - right, y1: y(part * high), y2: y(part * high) }),
+    makeSvg("text", { class: "tick", x: left - 6, y: y(part * high), dy: "0.35em", "text-anchor": "end" }, percent(part * high))));
+  const ticks = bins.map((bin, i) => (i % every ? null : makeSvg("text", { class: "tick", x: x(i), y: height - bottom + 18, "text-anchor": "middle" }, bin.name)));
+  const band = selected === null ? null : makeSvg("path", {
+    class: "band", fill: colour(selected),
+    d: `${path([...bins.map((bin, i) => [x(i), y(bin.mean(selected) + bin.half(selected))]), ...bins.map((bin, i) => [x(i), y(bin.mean(selected) - bin.half(selected))]).reverse()])}Z`,
+  });
+  const lines = topics.map((k) => makeSvg("path", {
+    class: k === selected ? "line chosen" : "line", "data-topic": k, stroke: colour(k), d: path(bins.map((bin, i) => [x(i), y(bin.mean(k))])),
+    onclick: () => choose({ topic: k }), onpointermove: (event) => showTip(event, make("b", {}, `Topic ${k}`), said(topicName(k))), onpointerleave: hideTip,
+  }));
+  const points = selected === null ? [] : bins.map((bin, i) => makeSvg("circle", {
+    class: "point", cx: x(i), cy: y(bin.mean(selected)), r: bins.length > 60 ? 2 : 3.5, fill: colour(selected),
+    onpointermove: (event) => showTip(event, said(bin.name, "term-name"), `${percent(bin.mean(selected))} ± ${percent(bin.half(selected))}`, `${whole(bin.n)} ${words.samples}`),
+    onpointerleave: hideTip, onclick: () => filterTo(bin.name),
+  }));
+  return makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "groups-title groups-note" }, grid, ticks, band, lines, points);
+}
+
+/** A bar for each group, with its interval. */
+function barPlot(bins, k) {
+  const rows = bins.slice(0, MOST_BARS), step = 24, left = 190, width = PLOT.width, height = rows.length * step + 8;
+  const high = Math.max(...rows.map((bin) => bin.mean(k) + bin.half(k)), 1e-9);
+  const x = (value) => left + (Math.max(0, value) / high) * (width - left - 70);
+  return makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "groups-title groups-note" }, rows.map((bin, i) => {
+    const middle = i * step + step / 2 + 4, short = [...bin.name].length > 26 ? `${[...bin.name].slice(0, 25).join("")}…` : bin.name;
+    return makeSvg("g", {
+      class: "group", onclick: () => filterTo(bin.name), onpointerleave: hideTip,
+      onpointermove: (event) => showTip(event, said(bin.name, "term-name"), `${percent(bin.mean(k))} ± ${percent(bin.half(k))}`, `${whole(bin.n)} ${words.samples}`),
+    },
+    makeSvg("text", { class: "tick", x: left - 8, y: middle, dy: "0.35em", "text-anchor": "end" }, short),
+    makeSvg("rect", { x: left, y: middle - 7, width: Math.max(0.5, x(bin.mean(k)) - left), height: 14, rx: 2, fill: colour(k) }),
+    makeSvg("line", { class: "whisker-line", x1: x(bin.mean(k) - bin.half(k)), x2: x(bin.mean(k) + bin.half(k)), y1: middle, y2: middle }),
+    makeSvg("text", { class: "tick", x: x(bin.mean(k) + bin.half(k)) + 8, y: middle, dy: "0.35em" }, percent(bin.mean(k))));
+  }));
+}
+
+const plotted = columns.map((column, at) => at).filter((at) => columns[at].kind !== "text");
+
+/** Filter to a bin of the column that is drawn; once more lets everything through again. */
+function filterTo(name) {
+  const { [state.column]: before, ...others } = state.filter;
+  choose({ filter: before === name ? others : { ...others, [state.column]: name } });
+}
+
+function filterField(at) {
+  const column = columns[at], { names } = binsOf(column);
+  const select = make("select", { id: `filter-${at}`, onchange: () => {
+    const { [at]: before, ...others } = state.filter;
+    choose({ filter: select.value === "all" ? others : { ...others, [at]: names[Number(select.value)] } });
+  } }, make("option", { value: "all" }, "all"), names.map((name, i) => make("option", { value: i }, name)));
+  select.value = state.filter[at] === undefined ? "all" : String(names.indexOf(state.filter[at]));
+  return make("label", { for: select.id, class: "filter" }, said(column.name), select);
+}
+
+panels.push(() => {
+  byId("groups").hidden = plotted.length === 0;
+  byId("groups-link").hidden = plotted.length === 0;
+  if (!plotted.length) return;
+  segmented(byId("column"), "column", plotted.map((at) => ({ value: at, label: columns[at].name })), state.column, (column) => choose({ column: Number(column) }));
+  watch(["filter"], () => {
+    byId("filters").replaceChildren(...plotted.map(filterField));
+    choose({ shown: shownBy(state.filter) });
+    const n = state.shown === null ? nSamples : state.shown.reduce((sum, flag) => sum + flag, 0);
+    byId("filter-note").textContent = state.shown === null ? `All ${whole(nSamples)} ${words.samples} are shown.` : `${whole(n)} of ${whole(nSamples)} ${words.samples} are shown.`;
+    byId("clear-filter").hidden = state.shown === null;
+  });
+  byId("clear-filter").addEventListener("click", () => choose({ filter: {} }));
+  watch(["column", "topic", "shown", "names"], () => {
+    const column = columns[state.column], bins = binMeans(column), isOrdered = column.kind !== "group";
+    const others = byShare.slice(0, MOST_LINES), k = state.topic ?? byShare[0];
+    const listed = others.includes(k) ? others : [...others.slice(0, -1), k];
+    if (!isOrdered) bins.sort((a, b) => b.mean(k) - a.mean(k));
+    byId("groups-plot").replaceChildren(isOrdered ? linePlot(bins, listed, k) : barPlot(bins, k));
+    byId("groups-title").replaceChildren(swatch(k), "Mean share of topic ", String(k), givenName(k) ? ": " : "", givenName(k) ? said(givenName(k)) : "", " by ", said(column.name));
+    byId("groups-note").textContent = isOrdered
+      ? `With an interval of 95% of the mean. Thin lines: the ${listed.length - 1} largest other topics. Click a point to filter.`
+      : `With an interval of 95% of the mean. Click a bar to filter.${bins.length > MOST_BARS ? ` The ${MOST_BARS} groups with the largest share are drawn.` : ""}`;
+  });
+  offerDrawing("Topics by metadata", "groups", () => byId("groups-plot").querySelector("svg"));
+  offerTable("Topics by metadata", "groups", () => [columns[state.column].name, words.samples, ...range(nTopics).flatMap((k) => [`topic ${k}`, `± topic ${k}`])],
+    () => binMeans(columns[state.column]).map((bin) => [bin.name, bin.n, ...range(nTopics).flatMap((k) => [bin.mean(k), bin.half(k)])]));
+});

@@ -1,0 +1,143 @@
+"""Metadata in the report: topics over time and by group, and filters."""
+
+import json
+
+import browsing
+import numpy as np
+import pandas as pd
+import pytest
+
+from isotopic import LDA, load, read_counts
+from isotopic.cli import main
+from isotopic.report.limits import Limits
+from isotopic.report.metadata import describe_metadata, read_metadata
+from isotopic.report.payload import ReportData
+
+needs_browser = browsing.needs_browser
+ALL = np.arange(4)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["2001-05-17", "2003-01-02", "1999-12-31", ""], "date"),
+        (["1999", "2001", "1999", "2001"], "group"),  # four digits may be anything
+        (np.array(["1901-01-01", "NaT", "2000-02-03", "2001-01-01"], "datetime64[D]"), "date"),
+        ([1.5, np.nan, 3.0, 4.0], "number"),
+        (["1", "2", "3", "4.5"], "number"),
+        (["a", None, "a", None], "group"),
+        ([True, False, True, True], "group"),
+        (["every", "one", "is", "different"], "text"),
+        (["2001-13-45", "2001-01-01", "2001-01-01", "2001-01-01"], "group"),
+        ([float("inf"), 1.0, 2.0, 3.0], "number"),
+    ],
+)
+def test_columns_are_dates_numbers_groups_or_texts(values, kind):
+    found = describe_metadata(read_metadata({"x": values}, None, 4), ALL)[0]
+    assert found["kind"] == kind
+    if kind == "date":
+        days = found["first"] + np.asarray(found["values"]) - 1
+        first = str(np.asarray(values, dtype=object)[0])
+        assert str(np.datetime64(int(days[0]), "D")) == first
+        assert list(found["values"]).count(0) == 1  # the one that is missing
+    frame = pd.DataFrame({"x": values})
+    assert describe_metadata(read_metadata(frame, None, 4), ALL)[0]["kind"] == kind
+
+
+def test_years_are_dates():
+    found = describe_metadata(read_metadata({"year": [1999, 2001, 2001, 2002]}, None, 4), ALL)[0]
+    assert found["kind"] == "date"
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ([1, 2], TypeError, "must be a data frame or a dict"),
+        ({"x": [1, 2]}, ValueError, "column 'x' has 2 values, but X has 4 samples"),
+    ],
+)
+def test_wrong_metadata_is_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        read_metadata(given, None, 4)
+
+
+HOSTILE = "<img src=x onerror=window.hacked=1>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Give the folder of a fit to a table of documents with dates and groups."""
+    rng = np.random.default_rng(0)
+    sea, farm = ["ship", "sails", "harbour", "captain"], ["wheat", "barn", "cattle", "plough"]
+    path = tmp_path_factory.mktemp("news")
+    lines = []
+    for i in range(200):
+        year = 1900 + i // 20
+        words = [*rng.choice(sea, 3 + 2 * (i // 20)), *rng.choice(farm, 12)]
+        lines.append(
+            json.dumps(
+                {
+                    "text": " ".join(words),
+                    "date": f"{year}-06-{1 + i % 28:02d}",
+                    "paper": ["Times", HOSTILE][i % 2],
+                    "id": f"n{i}",
+                }
+            )
+        )
+    (path / "news.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    command = ["fit", str(path / "news.jsonl"), "-k", "2", "--model", "LDA", "-o", str(path / "o")]
+    assert main(command) == 0
+    return path / "o"
+
+
+def test_other_columns_are_kept_with_the_counts(folder):
+    data = read_counts(folder)
+    assert list(data.metadata) == ["date", "paper"]
+    assert data.metadata["date"][0] == "1900-06-01"
+
+
+@needs_browser
+def test_topics_over_time_by_group_and_filtered(folder, open_page):
+    page = open_page(folder / "report.html")
+    data, model = read_counts(folder), load(folder / "model.isotopic")
+    sea = int(np.argmax(model.components_[:, data.feature_names.tolist().index("ship")]))
+    page.click(f"#topic-{sea}")
+    years = np.array([date[:4] for date in data.metadata["date"]])
+    shares = model.fitted_.weights.explained
+    shares = shares[:, sea] / shares.sum(axis=1)
+    assert len(page.texts("#groups-plot .point")) == 10
+    assert len(page.texts("#groups-plot .band")) == 1
+    top = [
+        float(v)
+        for v in page.run(
+            "return [...document.querySelectorAll('#groups-plot .point')]"
+            ".map(p => p.getAttribute('cy'))"
+        )
+    ]
+    means = [shares[years == str(1900 + i)].mean() for i in range(10)]
+    assert np.corrcoef(top, means)[0, 1] < -0.999  # higher is nearer to the top
+    page.click("label[for=column-1]")
+    assert page.texts("#groups-plot .group text:first-child")[0][:4] in ("Time", "<img")
+    assert len(page.texts("#groups-plot .group")) == 2
+    before = page.pixels()
+    page.run(
+        "const s = document.getElementById('filter-1'); s.value = [...s.options].find("
+        "o => o.textContent === 'Times').value; s.dispatchEvent(new Event('change'))"
+    )
+    assert page.texts("#filter-note") == ["100 of 200 documents are shown."]
+    assert page.texts("#found") == ["100 documents"]
+    assert page.pixels() != before
+    assert "filter=" in page.browser.current_url
+    page.click("#clear-filter")
+    assert page.texts("#found") == ["200 documents"]
+    assert page.run("return [window.hacked, document.images.length]") == [None, 0]
+    assert "paper: " in page.texts("#sample .fields")[0]
+    page.screenshot("groups")
+
+
+def test_anndata_brings_its_own_metadata():
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    known = pd.DataFrame({"kind": list("aabbab")}, index=[f"cell{i}" for i in range(6)])
+    cells = anndata.AnnData(np.eye(6) + 1.0, obs=known)
+    told = ReportData(LDA(2, max_iter=1, tol=0, random_state=0).fit(cells), cells)
+    assert told.payload("", Limits())["metadata"][0]["groups"] == ["a", "b"]
