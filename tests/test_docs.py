@@ -208,6 +208,24 @@ def test_the_reference_lists_every_public_name_once(monkeypatch):
     assert sorted(found) == sorted(members | set(isotopic.__all__) - modules)
 
 
+PUBLIC = {
+    f"{module}.{name}".lstrip("."): getattr(place, name)
+    for module, place in [("", isotopic), *inspect.getmembers(isotopic, inspect.ismodule)]
+    if module in {"", *isotopic.__all__}
+    for name in place.__all__
+}
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_every_public_name_has_an_example(name):
+    """Examples of docstrings are run above; those of plots are the gallery, which the site runs."""
+    if inspect.ismodule(PUBLIC[name]):
+        return
+    gallery = "".join(path.read_text() for path in (ROOT / "docs" / "gallery").glob("*.py"))
+    has_example = ">>> " in (inspect.getdoc(PUBLIC[name]) or "") or f"{name}(" in gallery
+    assert has_example, f"Give {name} a section Examples in its docstring."
+
+
 def test_promises_name_tests_that_exist():
     code = "".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py"))
     promised = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "reliability.md").read_text())

@@ -57,6 +57,16 @@ def fit_anndata(
     -----
     The model takes over the names of the variables: ``model.top_terms()`` and the other tables and
     plots show them, and ``model.transform`` aligns other annotated data by name.
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import numpy as np
+    >>> from isotopic import NMF, fit_anndata
+    >>> cells = anndata.AnnData(np.random.default_rng(0).poisson(2.0, (20, 8)).astype(np.float32))
+    >>> model = fit_anndata(cells, NMF(2, tol=1e-2, random_state=0))
+    >>> cells.obsm["X_nmf"].shape, cells.varm["nmf_topics"].shape
+    ((20, 2), (8, 2))
     """
     _check_anndata(adata)
     key = type(model).__name__.lower() if key is None else key
@@ -115,6 +125,17 @@ def differential_anndata(
     Returns
     -------
     differential : Differential
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import numpy as np
+    >>> from isotopic import NMF, differential_anndata, fit_anndata
+    >>> cells = anndata.AnnData(np.random.default_rng(0).poisson(2.0, (20, 8)).astype(np.float32))
+    >>> model = fit_anndata(cells, NMF(2, tol=1e-2, random_state=0))
+    >>> found = differential_anndata(cells, model)
+    >>> cells.varm["nmf_lfc"].shape
+    (8, 2)
     """
     _check_anndata(adata)
     key = type(model).__name__.lower() if key is None else key

@@ -59,6 +59,16 @@ class Intervals:
     errors : ndarray of shape (n_resamples, ...)
         The statistic of each refit minus that of the factors that made its counts.
     level : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NMF, bootstrap
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = NMF(2, tol=1e-3, random_state=0).fit(X)
+    >>> topics = bootstrap(model, X, n_resamples=5, random_state=0)["components"]
+    >>> topics.estimate.shape, bool((topics.lower <= topics.upper).all())
+    ((2, 8), True)
     """
 
     estimate: Array

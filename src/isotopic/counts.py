@@ -98,6 +98,13 @@ class CountMatrix:
         The sum of each row.
     total : float
         The sum of all counts.
+
+    Examples
+    --------
+    >>> from isotopic import CountMatrix
+    >>> counts = CountMatrix.of([[1, 0, 2], [0, 3, 0]])
+    >>> counts.shape, counts.feature_totals.tolist()
+    ((2, 3), [1.0, 3.0, 2.0])
     """
 
     copies: Array | None = None

@@ -34,6 +34,14 @@ class Decomposition:
         ``"known"``: one reference topic is similar enough. ``"mix"``: a few of them together are.
         ``"new"``: neither; the mix is the nearest one.
     topic_names, reference_names : ndarray of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import decompose
+    >>> reference = np.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
+    >>> list(decompose(reference[:1], reference).table["verdict"])
+    ['known']
     """
 
     weights: Array

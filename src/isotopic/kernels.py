@@ -34,6 +34,14 @@ class Counts(NamedTuple):
     """The three sums over responsibilities that a model needs.
 
     Over row blocks: stack ``weights``, add the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import expected_counts
+    >>> counts = expected_counts(np.ones((2, 3)), np.ones((2, 1)), np.full((1, 3), 1 / 3))
+    >>> counts.weights.tolist(), counts.topics.tolist()
+    ([[3.0], [3.0]], [[2.0, 2.0, 2.0]])
     """
 
     weights: Array
@@ -76,6 +84,15 @@ def expected_counts(X: Any, weights: Any, topics: Any) -> Counts:
     The update of every algorithm of the paper: equation (6) and the sums over it in Algorithms 1
     to 7. A count that no component can explain makes the log-likelihood minus infinity and is
     not distributed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import expected_counts
+    >>> X = np.array([[4.0, 0.0], [1.0, 1.0]])
+    >>> counts = expected_counts(X, np.ones((2, 2)), np.array([[0.75, 0.25], [0.25, 0.75]]))
+    >>> counts.weights.tolist()
+    [[3.0, 1.0], [1.0, 1.0]]
     """
     X, weights, topics = read_factors(X, weights, topics)
     if weights.ndim != 2 or topics.ndim != 2 or weights.shape[1] == 0:

@@ -22,15 +22,63 @@ _PACKAGES = ("isotopic", "sklearn")
 
 
 class FeatureOrderWarning(UserWarning):
-    """Features were in another order than expected, and were aligned by name."""
+    """Features were in another order than expected, and were aligned by name.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from isotopic import NMF
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 4))
+    >>> frame = pd.DataFrame(X, columns=["sea", "sun", "sky", "sand"])
+    >>> model = NMF(2, tol=1e-2, random_state=0).fit(frame)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = model.transform(frame[frame.columns[::-1]])
+    >>> caught[0].category.__name__
+    'FeatureOrderWarning'
+    """
 
 
 class SampleOrderWarning(UserWarning):
-    """Samples were in another order than expected, and were aligned by name."""
+    """Samples were in another order than expected, and were aligned by name.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from isotopic import NMF
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 4))
+    >>> frame = pd.DataFrame(X, index=[f"day {i}" for i in range(20)])
+    >>> twice = pd.Series(2.0, index=frame.index[::-1])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = NMF(2, tol=1e-2, random_state=0).fit(frame, sample_weight=twice)
+    >>> caught[0].category.__name__
+    'SampleOrderWarning'
+    """
 
 
 class EmptySampleWarning(UserWarning):
-    """Some samples have no count of any feature of the model."""
+    """Some samples have no count of any feature of the model.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from isotopic import NMF
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 4))
+    >>> frame = pd.DataFrame(X, columns=["sea", "sun", "sky", "sand"])
+    >>> model = NMF(2, tol=1e-2, random_state=0).fit(frame)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = model.transform(frame * 0)
+    >>> caught[0].category.__name__
+    'EmptySampleWarning'
+    """
 
 
 # What each kind of name warns with.

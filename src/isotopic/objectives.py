@@ -31,6 +31,14 @@ def generalized_kl(X: Any, weights: Any, topics: Any) -> float:
     X : array-like, sparse matrix, data frame or AnnData of shape (samples, features)
     weights : array-like of shape (samples, components)
     topics : array-like of shape (components, features)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import generalized_kl
+    >>> X = np.array([[1.0, 2.0]])
+    >>> float(generalized_kl(X, np.ones((1, 1)), X))
+    0.0
     """
     return _objective(X, Free(), Free(), weights, topics)
 
@@ -52,6 +60,14 @@ def beta_divergence(X: Any, weights: Any, topics: Any, beta: str | float) -> flo
     -------
     divergence : float
         Infinite if ``X`` has zeros and ``beta`` is not positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import beta_divergence
+    >>> X = np.array([[1.0, 2.0]])
+    >>> float(beta_divergence(X, np.ones((1, 1)), np.array([[1.0, 4.0]]), 2))
+    2.0
     """
     X, weights, topics = read_factors(X, weights, topics)
     divergence, counts = Beta.parse(beta), CountMatrix.of(X, np.float64)
@@ -72,6 +88,14 @@ def lasso_kl(X: Any, weights: Any, topics: Any, strength: float) -> float:
     topics : array-like of shape (components, features)
     strength : float
         The :math:`\lambda` of the penalty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import lasso_kl
+    >>> X = np.array([[1.0, 2.0]])
+    >>> round(float(lasso_kl(X, np.ones((1, 1)), X, 0.5)), 6)
+    0.5
     """
     return _objective(X, Lasso(strength), Free(), weights, topics)
 
@@ -86,6 +110,14 @@ def plsa_log_likelihood(X: Any, weights: Any, topics: Any) -> float:
         Rows sum to one.
     topics : array-like of shape (components, features)
         Rows sum to one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import plsa_log_likelihood
+    >>> X = np.array([[1.0, 1.0]])
+    >>> round(float(plsa_log_likelihood(X, np.ones((1, 1)), np.array([[0.5, 0.5]]))), 4)
+    -1.3863
     """
     _check_normalized("weights", weights)
     _check_normalized("topics", topics)
@@ -110,6 +142,17 @@ def lda_bound(X: Any, topics: Any, alpha: Any, posterior: Any, *, eta: Any = Non
     Notes
     -----
     Equation (17) of the paper, which is also that of the Dirichlet-Poisson model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import LDA, lda_bound
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> settings = {"alpha": 0.1, "eta": None, "estimate": "variational"}
+    >>> model = LDA(2, **settings, tol=1e-3, random_state=0).fit(X)
+    >>> bound = lda_bound(X, model.components_, 0.1, model.weights_posterior_)
+    >>> bool(np.isclose(bound, -model.objective_))
+    True
     """
     if eta is None:
         _check_normalized("topics", topics)
@@ -129,6 +172,16 @@ def gamma_poisson_bound(X: Any, topics: Any, shape: Any, rate: Any, posterior: A
         Shape and rate of the weights' Gamma prior.
     posterior : array-like of shape (samples, components)
         Shapes of the weights' posterior (the paper's beta); its rates are ``1 + rate``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import GammaPoisson, gamma_poisson_bound
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = GammaPoisson(2, shape=0.5, rate=0.1, tol=1e-3, random_state=0).fit(X)
+    >>> bound = gamma_poisson_bound(X, model.components_, 0.5, 0.1, model.weights_posterior_)
+    >>> bool(np.isclose(bound, -model.objective_))
+    True
     """
     _check_normalized("topics", topics)
     return -_objective(X, Gamma(shape, rate), Simplex(), posterior, topics)

@@ -48,6 +48,15 @@ class Refit:
     topic_names, sample_names : ndarray of str
     level : float
         The level of the intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import refit
+    >>> reference = np.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
+    >>> found = refit(np.array([[70, 20, 10]]), reference)
+    >>> found.weights.shape, len(found.table["topic"])
+    ((1, 2), 1)
     """
 
     weights: Array

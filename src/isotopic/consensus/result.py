@@ -29,6 +29,15 @@ class Consensus:
         objective of the best run.
     clusters : dict of int to Clusters
         The components of all runs in clusters, for each number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NMF, consensus
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> found = consensus(NMF(tol=1e-2), X, [1, 2], n_runs=3, choose=2, random_state=0)
+    >>> found.n_components, found.stability.shape, found.model.components_.shape
+    (2, (2,), (2, 8))
     """
 
     n_components: int

@@ -49,6 +49,12 @@ class Divergence:
     plus the priors' terms. There are two kinds:
     :class:`~isotopic.divergences.KullbackLeibler` works with expected counts,
     :class:`~isotopic.divergences.Majorized` with gradients.
+
+    Examples
+    --------
+    >>> from isotopic import Divergence, KullbackLeibler
+    >>> isinstance(KullbackLeibler(), Divergence)
+    True
     """
 
     #: Whether data are counts with a likelihood: perplexity, draws and responsibilities exist.

@@ -44,6 +44,14 @@ class Beta(Majorized):
     ----------
     beta : float
         Any real number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import Beta, TopicModel
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> TopicModel(2, divergence=Beta(0.5), tol=1e-2, random_state=0).fit(X).components_.shape
+    (2, 8)
     """
 
     beta: float

@@ -36,6 +36,14 @@ class KullbackLeibler(Divergence):
     A pass distributes each count over the components (:func:`~isotopic.expected_counts`), and
     each side's prior absorbs the counts of its side. Normalised topics always have totals of one,
     so both sides can be updated from the same pass (the paper's theorem).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import KullbackLeibler, TopicModel
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> TopicModel(2, divergence=KullbackLeibler(), tol=1e-2, random_state=0).fit(X).converged_
+    True
     """
 
     is_likelihood: ClassVar[bool] = True

@@ -71,6 +71,12 @@ class Majorized(Divergence):
 
     A subclass is a frozen dataclass that writes :meth:`values` and :meth:`gradient`. Its
     ``exponent`` must be one for which the update never raises the divergence.
+
+    Examples
+    --------
+    >>> from isotopic import Beta, Majorized
+    >>> isinstance(Beta(0.5), Majorized)
+    True
     """
 
     proposes_values: ClassVar[bool] = True

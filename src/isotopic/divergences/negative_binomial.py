@@ -60,6 +60,15 @@ class NegativeBinomial(Majorized):
         :math:`\varphi \ge 0`; where it is learned, the starting value.
     learn : bool, default=False
         Whether the dispersion is learned, by maximum likelihood.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NegativeBinomial, TopicModel
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> divergence = NegativeBinomial(0.1)
+    >>> TopicModel(2, divergence=divergence, tol=1e-2, random_state=0).fit(X).components_.shape
+    (2, 8)
     """
 
     dispersion: float = 0.0

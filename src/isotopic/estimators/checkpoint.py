@@ -43,6 +43,18 @@ class Checkpoint:
         had none. Then the random numbers of the interrupted fit are used again.
     seconds : float, default=60.0
         Time between two writes.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from isotopic import NMF, Checkpoint
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "nmf.fit"
+    ...     model = NMF(2, tol=1e-2, random_state=0).fit(X, checkpoint=Checkpoint(path, seconds=10))
+    ...     path.exists()
+    True
     """
 
     path: str | os.PathLike[str]

@@ -30,7 +30,20 @@ _PENALTIES: dict[str, Callable[["SparseNMF"], Prior]] = {
 
 
 class SparsityWarning(UserWarning):
-    """Warns of a penalty that cannot make the weights sparse."""
+    """Warns of a penalty that cannot make the weights sparse.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from isotopic import SparseNMF
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 4))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = SparseNMF(2, norm="l1", penalty="l1", tol=1e-2, random_state=0).fit(X)
+    >>> caught[0].category.__name__
+    'SparsityWarning'
+    """
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -37,6 +37,14 @@ def coherence(topics: Any, X: Any, *, measure: str = "npmi", n: int = 10) -> Arr
     coherence : ndarray of shape (n_components,)
         Higher is better. UMass is undefined for pairs whose higher-ranked term does not occur in
         ``X``: they are left out, and the coherence is NaN if no pair is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NMF, evaluate
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> evaluate.coherence(NMF(2, tol=1e-2, random_state=0).fit(X), X, n=3).shape
+    (2,)
     """
     if not (isinstance(measure, str) and measure in MEASURES):
         raise ValueError(f"measure must be 'npmi' or 'umass', not {measure!r}.")

@@ -43,6 +43,15 @@ def completion_perplexity(
     -------
     perplexity : float
         Lower is better. Infinite if a hidden feature has probability zero in all topics.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import LDA, evaluate
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = LDA(2, tol=1e-2, random_state=0).fit(X)
+    >>> 1 < evaluate.completion_perplexity(model, X, random_state=0) < 12
+    True
     """
     check_is_fitted(model, "components_")
     names = named_topics(model).feature_names
@@ -67,6 +76,16 @@ def completion_score(model: Any, seen: Any, hidden: Any) -> float:
     -------
     score : float
         Minus infinity if a hidden feature has probability zero in all topics.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import LDA, evaluate
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = LDA(2, tol=1e-2, random_state=0).fit(X)
+    >>> seen, hidden = evaluate.split_counts(X, random_state=0)
+    >>> evaluate.completion_score(model, seen, hidden) < 0
+    True
     """
     check_is_fitted(model, "components_")
     names, seen = named_topics(model).feature_names, read_container(seen, "seen")
@@ -104,6 +123,15 @@ def split_counts(X: Any, *, held_out: float = 0.5, random_state: Seed = None) ->
     -------
     seen, hidden : csr_array
         They sum to ``X``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import evaluate
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> seen, hidden = evaluate.split_counts(X, random_state=0)
+    >>> bool(seen.sum() + hidden.sum() == X.sum())
+    True
     """
     if not (isinstance(held_out, Real) and 0 < held_out < 1):
         raise ValueError(f"held_out must be between 0 and 1 (exclusive), not {held_out!r}.")

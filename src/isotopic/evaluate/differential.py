@@ -60,6 +60,15 @@ class Differential:
         do not differ.
     feature_names : ndarray of str or None
         The names of the features, if the model has some.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NMF, evaluate
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> found = evaluate.differential(NMF(2, tol=1e-2, random_state=0).fit(X), X)
+    >>> found.lfc.shape, found.z.shape
+    ((2, 8), (2, 8))
     """
 
     rates: Array
@@ -126,6 +135,14 @@ def differential(
     Notes
     -----
     The weights are treated as known, so the standard errors do not include their uncertainty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NMF, evaluate
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> evaluate.differential(NMF(2, tol=1e-2, random_state=0).fit(X), X).lfc.shape
+    (2, 8)
     """
     fitted = fitted_of(model)
     if not (isinstance(pseudo_count, Real) and 0 < float(pseudo_count) < np.inf):
@@ -287,6 +304,15 @@ def distinctive_terms(
         ``se``, ``z``, ``lower`` and ``upper`` (its interval), ``shrunken_lfc``, ``lfsr`` (the local
         false sign rate) and ``rate``. Sorted by ``lower``, which prefers large differences with
         small standard errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NMF, evaluate
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> table = evaluate.distinctive_terms(NMF(2, tol=1e-2, random_state=0).fit(X), X, 2)
+    >>> len(table["term"])
+    4
     """
     names = read_feature_names(fitted_of(model), feature_names)
     found = differential(model, X, versus=versus, weights=weights, pseudo_count=pseudo_count)

@@ -26,6 +26,15 @@ def diversity(topics: Any, n: int = 25) -> float:
     diversity : float
         One if no two topics share a top term, ``1 / n_components`` if all topics have the same
         (Dieng et al., *Topic modeling in embedding spaces*, 2020).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NMF, evaluate
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = NMF(2, tol=1e-2, random_state=0).fit(X)
+    >>> 0 < evaluate.diversity(model, 3) <= 1
+    True
     """
     strongest = top_features(topics_of(topics), n)
     return len(np.unique(strongest)) / strongest.size
@@ -46,6 +55,14 @@ def exclusivity(topics: Any, n: int = 10) -> Array:
     -------
     exclusivity : ndarray of shape (n_components,)
         Between ``1 / n_components`` and one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NMF, evaluate
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> evaluate.exclusivity(NMF(2, tol=1e-2, random_state=0).fit(X)).shape
+    (2,)
     """
     shares = topics_of(topics)
     strongest = top_features(shares, n)
@@ -65,6 +82,15 @@ def prevalence(model: Any) -> Array:
     -------
     prevalence : ndarray of shape (n_components,)
         Sums to one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NMF, evaluate
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> shares = evaluate.prevalence(NMF(2, tol=1e-2, random_state=0).fit(X))
+    >>> shares.shape, round(float(shares.sum()), 6)
+    ((2,), 1.0)
     """
     fitted = fitted_of(model)
     shares = proportions(fitted.weights.mean, fitted.topics.mean)
@@ -86,6 +112,12 @@ def proportions(weights: Any, topics: Any) -> Array:
     -------
     proportions : ndarray of shape (n_samples, n_components)
         Rows sum to one. A sample whose weights are all zero has equal shares.
+
+    Examples
+    --------
+    >>> from isotopic import evaluate
+    >>> evaluate.proportions([[3.0, 1.0]], [[0.5, 0.5], [0.5, 0.5]]).tolist()
+    [[0.75, 0.25]]
     """
     shares, factor = (
         np.asarray(as_dense(read_container(given, name)).matrix, np.float64)

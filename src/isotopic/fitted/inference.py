@@ -20,7 +20,21 @@ from isotopic.solvers import choose_fold_in, solve
 
 
 class UnseenFeaturesWarning(UserWarning):
-    """Warns that no topic explains some counts, because their features were not fitted."""
+    """Warns that no topic explains some counts, because their features were not fitted.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from isotopic import NMF
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 4))
+    >>> model = NMF(2, tol=1e-2, random_state=0).fit(X * [1, 1, 1, 0])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = model.score(X)
+    >>> caught[0].category.__name__
+    'UnseenFeaturesWarning'
+    """
 
 
 # Weights are inferred until an update moves less than this share of a sample's total.

@@ -88,6 +88,15 @@ class Fitted:
         What ``partial_fit`` remembers; ``None`` after ``fit``.
     topic_names : ndarray of str (empty for topics without a name), or None
         What ``label`` has set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import NMF
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> fitted = NMF(2, tol=1e-2, random_state=0).fit(X).fitted_
+    >>> fitted.weights.mean.shape, fitted.topics.mean.shape, fitted.converged
+    ((20, 2), (2, 8), True)
     """
 
     weights_prior: Prior

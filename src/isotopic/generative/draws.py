@@ -14,7 +14,18 @@ _BLOCK_SIZE = 2**20
 
 
 class Assignments(NamedTuple):
-    """All tokens: token ``n`` is ``feature[n]`` in ``sample[n]``, drawn from ``component[n]``."""
+    """All tokens: token ``n`` is ``feature[n]`` in ``sample[n]``, drawn from ``component[n]``.
+
+    Examples
+    --------
+    >>> from isotopic import generative
+    >>> topics = [[0.9, 0.1], [0.2, 0.8]]
+    >>> X, latent = generative.word_by_word(
+    ...     [[5.0, 1.0]], topics, [12], random_state=0, return_latent=True
+    ... )
+    >>> len(latent.assignments.feature)
+    12
+    """
 
     sample: Integers
     component: Integers
@@ -34,6 +45,16 @@ class Latent(NamedTuple):
         The part of each count that each component contributed; it sums to the counts.
     assignments : Assignments or None
         The component and the feature of every token.
+
+    Examples
+    --------
+    >>> from isotopic import generative
+    >>> topics = [[0.9, 0.1], [0.2, 0.8]]
+    >>> X, latent = generative.gamma_poisson(
+    ...     topics, 4, 0.5, 0.1, random_state=0, return_latent=True
+    ... )
+    >>> latent.weights.shape
+    (4, 2)
     """
 
     weights: Floats

@@ -55,6 +55,12 @@ def poisson(
         The counts.
     latent : Latent
         With the field ``weights``. Only if ``return_latent``.
+
+    Examples
+    --------
+    >>> from isotopic import generative
+    >>> generative.poisson([[5.0, 1.0]], [[0.9, 0.1], [0.2, 0.8]], random_state=0).shape
+    (1, 2)
     """
     weights, topics = check_factors(weights, topics)
     return draw_counts(generator(random_state), weights, topics, return_latent=return_latent)
@@ -81,6 +87,14 @@ def poisson_contributions(
     -------
     X, latent
         As in :func:`poisson`. ``latent`` has the fields ``weights`` and ``contributions`` (dense).
+
+    Examples
+    --------
+    >>> from isotopic import generative
+    >>> topics = [[0.9, 0.1], [0.2, 0.8]]
+    >>> X = generative.poisson_contributions([[5.0, 1.0]], topics, random_state=0)
+    >>> X.shape
+    (1, 2)
     """
     weights, topics = check_factors(weights, topics)
     rng = generator(random_state)
@@ -116,6 +130,14 @@ def multinomial(
     -------
     X, latent
         As in :func:`poisson`. ``latent`` has the fields ``weights`` and ``totals``.
+
+    Examples
+    --------
+    >>> from isotopic import generative
+    >>> topics = [[0.9, 0.1], [0.2, 0.8]]
+    >>> X = generative.multinomial([[5.0, 1.0]], topics, [12], random_state=0)
+    >>> X.shape
+    (1, 2)
     """
     weights, topics = check_factors(weights, topics)
     totals = check_totals(totals, weights, topics)
@@ -151,6 +173,14 @@ def multinomial_contributions(
     X, latent
         As in :func:`poisson`. ``latent`` has the fields ``weights``, ``totals`` and
         ``contributions`` (dense).
+
+    Examples
+    --------
+    >>> from isotopic import generative
+    >>> topics = [[0.9, 0.1], [0.2, 0.8]]
+    >>> X = generative.multinomial_contributions([[5.0, 1.0]], topics, [12], random_state=0)
+    >>> X.shape
+    (1, 2)
     """
     weights, topics = check_factors(weights, topics)
     totals = check_totals(totals, weights, topics)
@@ -192,6 +222,14 @@ def word_by_word(
     X, latent
         As in :func:`poisson`. ``latent`` has the fields ``weights``, ``totals`` and
         ``assignments``.
+
+    Examples
+    --------
+    >>> from isotopic import generative
+    >>> topics = [[0.9, 0.1], [0.2, 0.8]]
+    >>> X = generative.word_by_word([[5.0, 1.0]], topics, [12], random_state=0)
+    >>> X.shape
+    (1, 2)
     """
     weights, topics = check_factors(weights, check_distributions("topics", topics))
     totals = check_totals(totals, weights, topics)
@@ -246,6 +284,14 @@ def dirichlet_poisson(
     X, latent
         As in :func:`poisson`. ``latent`` has the fields ``weights`` (the proportions) and
         ``contributions`` (dense).
+
+    Examples
+    --------
+    >>> from isotopic import generative
+    >>> topics = [[0.9, 0.1], [0.2, 0.8]]
+    >>> X = generative.dirichlet_poisson(topics, 4, 0.5, scale=20.0, random_state=0)
+    >>> X.shape
+    (4, 2)
     """
     topics = check_distributions("topics", topics)
     n_samples = check_n_samples(n_samples)
@@ -287,6 +333,14 @@ def gamma_poisson(
     -------
     X, latent
         As in :func:`poisson`. ``latent`` has the fields ``weights`` and ``contributions`` (dense).
+
+    Examples
+    --------
+    >>> from isotopic import generative
+    >>> topics = [[0.9, 0.1], [0.2, 0.8]]
+    >>> X = generative.gamma_poisson(topics, 4, 0.5, 0.1, random_state=0)
+    >>> X.shape
+    (4, 2)
     """
     topics = check_distributions("topics", topics)
     n_samples = check_n_samples(n_samples)
@@ -332,6 +386,14 @@ def dirichlet_negative_binomial(
     X, latent
         As in :func:`poisson`. ``latent`` has the fields ``weights`` (the proportions) and
         ``totals``.
+
+    Examples
+    --------
+    >>> from isotopic import generative
+    >>> topics = [[0.9, 0.1], [0.2, 0.8]]
+    >>> X = generative.dirichlet_negative_binomial(topics, 4, 0.5, 0.1, random_state=0)
+    >>> X.shape
+    (4, 2)
     """
     topics = check_distributions("topics", topics)
     n_samples = check_n_samples(n_samples)

@@ -41,6 +41,15 @@ class Posterior:
         Of a Bayesian prior: ``parameters`` minus the prior's own, the counts it has absorbed.
     scale : ndarray or None
         What each row was divided by to get unit norm; the other factor is multiplied by it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import LDA, Posterior
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> weights = LDA(2, tol=1e-2, random_state=0).fit(X).fitted_.weights
+    >>> isinstance(weights, Posterior), weights.mean.shape, weights.parameters.shape
+    (True, (20, 2), (20, 2))
     """
 
     mean: Array
@@ -105,6 +114,12 @@ class Prior:
     that are arrays must broadcast to the factor: one value for each column, or one for each entry.
     Optional abilities have base classes of their own: :class:`~isotopic.priors.Bayesian` (a
     posterior distribution) and :class:`~isotopic.priors.LearnsHyperparameters`.
+
+    Examples
+    --------
+    >>> from isotopic import Dirichlet, Prior
+    >>> isinstance(Dirichlet(0.1), Prior)
+    True
     """
 
     # --- The mathematics of the prior: what a subclass writes ---------------------------------

@@ -62,6 +62,15 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
         Entries that are always zero: a row is a distribution over the others.
     seeds : array-like or None, default=None
         Counts of each entry that were seen before the data; they add to the concentration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import Dirichlet, TopicModel
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = TopicModel(2, weights=Dirichlet(0.1), tol=1e-2, random_state=0).fit(X)
+    >>> model.weights_.shape
+    (20, 2)
     """
 
     concentration: ArrayLike = 1.0

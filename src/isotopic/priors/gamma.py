@@ -44,6 +44,15 @@ class Gamma(Bayesian, LearnsHyperparameters):
         weights: each component). Learning starts from the given values.
     forbidden : array-like of bool or None, default=None
         Entries that are always zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import Gamma, TopicModel
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = TopicModel(2, weights=Gamma(0.5, 0.1), tol=1e-2, random_state=0).fit(X)
+    >>> model.weights_.shape
+    (20, 2)
     """
 
     shape: ArrayLike = 1.0

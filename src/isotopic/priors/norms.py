@@ -40,6 +40,15 @@ class UnitNorm(Prior):
         The order p of the norm, above 1 and finite. For p = 1 use :class:`Simplex`.
     pulled_by : float or ndarray of shape (components,), default=0.0
         The scale derivative :math:`M_k` of the current weights' penalty; :meth:`next_to` sets it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import TopicModel, UnitNorm
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = TopicModel(2, topics=UnitNorm(2.0), tol=1e-2, random_state=0).fit(X)
+    >>> model.components_.shape
+    (2, 8)
     """
 
     p: float = 2.0

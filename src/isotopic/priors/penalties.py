@@ -44,6 +44,15 @@ class LogPenalty(Prior):
     offset : float, default=1.0
         The size :math:`\delta > 0` of an entry above which it costs little to grow. Far below it,
         the penalty is a Lasso of strength :math:`\lambda / \delta`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import LogPenalty, TopicModel
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = TopicModel(2, weights=LogPenalty(0.1), tol=1e-2, random_state=0).fit(X)
+    >>> model.weights_.shape
+    (20, 2)
     """
 
     strength: float = 1.0
@@ -91,6 +100,15 @@ class PowerPenalty(Prior):
         The factor :math:`\lambda \ge 0` of the penalty.
     power : float, default=0.5
         The :math:`q`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import PowerPenalty, TopicModel
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = TopicModel(2, weights=PowerPenalty(0.1), tol=1e-2, random_state=0).fit(X)
+    >>> model.weights_.shape
+    (20, 2)
     """
 
     strength: float = 1.0

@@ -41,7 +41,17 @@ class LinearPenalty(Prior):
 @register
 @dataclass(frozen=True, eq=False)
 class Free(LinearPenalty):
-    r"""Non-negative and nothing more: :math:`\text{counts} / \text{totals}` (Algorithm 1)."""
+    r"""Non-negative and nothing more: :math:`\text{counts} / \text{totals}` (Algorithm 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import Free, TopicModel
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = TopicModel(2, weights=Free(), tol=1e-2, random_state=0).fit(X)
+    >>> model.weights_.shape
+    (20, 2)
+    """
 
     linear_penalty: ClassVar[float] = 0.0
 
@@ -59,6 +69,15 @@ class Lasso(LinearPenalty):
     ----------
     strength : float, default=1.0
         The factor :math:`\lambda \ge 0` of the penalty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import Lasso, TopicModel
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = TopicModel(2, weights=Lasso(0.1), tol=1e-2, random_state=0).fit(X)
+    >>> model.weights_.shape
+    (20, 2)
     """
 
     strength: float = 1.0
@@ -88,7 +107,17 @@ class Lasso(LinearPenalty):
 @register
 @dataclass(frozen=True, eq=False)
 class Simplex(Prior):
-    r"""Non-negative rows that sum to one: :math:`\propto \text{counts}` (Algorithms 2 and 4)."""
+    r"""Non-negative rows that sum to one: :math:`\propto \text{counts}` (Algorithms 2 and 4).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import Simplex, TopicModel
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = TopicModel(2, topics=Simplex(), tol=1e-2, random_state=0).fit(X)
+    >>> model.components_.shape
+    (2, 8)
+    """
 
     is_normalized: ClassVar[bool] = True
     linear_penalty: ClassVar[float] = 0.0

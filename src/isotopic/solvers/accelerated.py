@@ -113,6 +113,14 @@ class Accelerated(Solver[AcceleratedState]):
     inner : Solver, default=BlockUpdate()
         A solver whose steps begin with the counts of its state. The default serves any pair of
         priors at one pass an iteration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import Accelerated, NMF
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> NMF(2, solver=Accelerated(), tol=1e-2, random_state=0).fit(X).converged_
+    True
     """
 
     inner: Solver[Any] = field(default_factory=BlockUpdate)

@@ -16,6 +16,14 @@ class Alternating(Solver[State]):
     Algorithm 1 (Lee & Seung, Theorem 2) when both sides are free, and its counterpart for every
     other pair of priors. Under other divergences it is majorization-minimization of one side at a
     time (Févotte & Idier 2011).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import Alternating, NMF
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> NMF(2, solver=Alternating(), tol=1e-2, random_state=0).fit(X).converged_
+    True
     """
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:

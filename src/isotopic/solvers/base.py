@@ -20,6 +20,12 @@ class Solver(Generic[S]):
     The default state is a :class:`~isotopic.problem.State`, which holds the expected
     counts at its point: a step begins with an M step and ends with the pass that evaluates the new
     point, so the objective costs nothing extra.
+
+    Examples
+    --------
+    >>> from isotopic import JointEM, Solver
+    >>> isinstance(JointEM(), Solver)
+    True
     """
 
     def check(self, problem: Problem) -> None:

@@ -46,6 +46,14 @@ class CoordinateDescent(Solver[State]):
     -----
     Needs a transposed copy of the data, and for each thread as much memory as the other side's
     factors of the longest row or column take.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import CoordinateDescent, NMF
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> NMF(2, solver=CoordinateDescent(), tol=1e-2, random_state=0).fit(X).converged_
+    True
     """
 
     sweeps: int = 1

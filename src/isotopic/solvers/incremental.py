@@ -47,6 +47,14 @@ class IncrementalEM(Solver[IncrementalState]):
         Samples in a batch. By default a batch has about eight nonzeros for each feature.
     seed : int, default=0
         Of the batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import IncrementalEM, PLSA
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> PLSA(2, solver=IncrementalEM(), tol=1e-2, random_state=0).fit(X).converged_
+    True
     """
 
     batch_size: int | None = None

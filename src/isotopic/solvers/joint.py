@@ -18,6 +18,14 @@ class JointEM(Solver[State]):
     of another unit norm are updated after the weights, with the same majorizer; then the weights
     are multiplied by their scale.
     Under other divergences it is joint majorization-minimization (Marmin, Goulart & Févotte 2023).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import JointEM, PLSA
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> PLSA(2, solver=JointEM(), tol=1e-2, random_state=0).fit(X).converged_
+    True
     """
 
     def check(self, problem: Problem) -> None:

@@ -82,6 +82,14 @@ class LeastSquares(Solver[LeastSquaresState]):
     A penalty is replaced by its tangent.
 
     For squared distances (``beta=2``) and data in memory without missing entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import BetaNMF, LeastSquares
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> BetaNMF(2, beta=2, solver=LeastSquares(), tol=1e-2, random_state=0).fit(X).converged_
+    True
     """
 
     def check(self, problem: Problem) -> None:

@@ -79,6 +79,15 @@ class OnlineEM(Solver[OnlineState]):
         Of the batches and of their order.
     earlier_passes : int, default=0
         Passes that led to the start: a warm start goes on with small steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isotopic import OnlineEM, PLSA
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> model = PLSA(2, solver=OnlineEM(batch_size=5), max_iter=3, tol=0, random_state=0).fit(X)
+    >>> model.n_iter_
+    3
     """
 
     batch_size: int | None = None
