@@ -111,11 +111,17 @@ OF_COUNTS = {
     "isotopic.gamma_poisson_bound": lambda X: isotopic.gamma_poisson_bound(
         X, TOPICS, 1.0, 1.0, WEIGHTS
     ),
+    "isotopic.from_sklearn": lambda X: (
+        isotopic.from_sklearn(isotopic.to_sklearn(fitted()), X).weights_
+    ),
     "isotopic.generalized_kl": lambda X: isotopic.generalized_kl(X, WEIGHTS, TOPICS),
     "isotopic.lasso_kl": lambda X: isotopic.lasso_kl(X, WEIGHTS, TOPICS, 0.5),
     "isotopic.lda_bound": lambda X: isotopic.lda_bound(X, TOPICS, 0.1, WEIGHTS),
     "isotopic.open_blocks": in_blocks,
     "isotopic.plsa_log_likelihood": lambda X: isotopic.plsa_log_likelihood(X, WEIGHTS, TOPICS),
+    "isotopic.pyldavis_arguments": lambda X: isotopic.pyldavis_arguments(fitted(), X)[
+        "term_frequency"
+    ],
     "isotopic.refit": lambda X: isotopic.refit(X, TOPICS).weights,
     "isotopic.verify": lambda X: as_dense(NamedMatrix(prepare_counts(X))).matrix,  # all it reads
     "evaluate.coherence": lambda X: evaluate.coherence(fitted(), X),
@@ -191,6 +197,7 @@ OTHERS = {
     "isotopic.load": "a path",
     "isotopic.read_counts": "a path",
     "isotopic.register": "a class",
+    "isotopic.to_sklearn": "a model",
     "evaluate.compare_groups": "a model, or weights",
     "evaluate.prevalence": "a model",
     "plot.consensus": "the result of consensus",
@@ -205,6 +212,7 @@ OTHERS = {
     "NMF.get_metadata_routing": "scikit-learn's",
     "NMF.get_params": "scikit-learn's",
     "NMF.inverse_transform": "weights",
+    "NMF.label": "names",
     "NMF.reorder": "an order",
     "NMF.sample": "a number",
     "NMF.save": "a path",

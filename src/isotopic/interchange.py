@@ -1,5 +1,6 @@
 """Exchange fitted models with other packages."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,11 @@ from sklearn import decomposition
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.containers import read_container
+from isotopic.counts import CountMatrix
 from isotopic.estimators import LDA, NMF, BetaNMF
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.evaluate import proportions
+from isotopic.fitted import read_feature_names
 
 _AT_THE_POINT = {"max_iter": 0, "tol": 0}  # a fit that makes no iteration keeps its start
 
@@ -45,11 +48,16 @@ def from_sklearn(model: Any, X: Any) -> BaseTopicModel:
     True
     """
     check_is_fitted(model)
-    matrix = read_container(X).matrix
-    weights, topics = model.transform(matrix), model.components_
+    names = getattr(model, "feature_names_in_", None)
+    counts = CountMatrix(read_container(X).with_features(names))
+    given = counts.named_matrix().matrix
+    if names is not None:  # or scikit-learn warns that there are none
+        model = copy(model)
+        del model.feature_names_in_
+    weights, topics = model.transform(given), model.components_
     if isinstance(model, decomposition.LatentDirichletAllocation):
         alpha, eta = float(model.doc_topic_prior_), float(model.topic_word_prior_)
-        totals = np.asarray(matrix.sum(axis=1)).reshape(-1, 1)
+        totals = counts.sample_totals[:, np.newaxis]
         weights = weights * (alpha * len(topics) + totals)  # the parameters of their posterior
         made: Any = LDA(len(topics), alpha=alpha, eta=eta, estimate="variational")
     elif isinstance(model, (decomposition.NMF, decomposition.MiniBatchNMF)):
@@ -68,7 +76,7 @@ def from_sklearn(model: Any, X: Any) -> BaseTopicModel:
             f"scikit-learn, not {type(model).__name__}."
         )
     settings = {name: getattr(made, name) for name in _AT_THE_POINT}
-    made.set_params(init=(weights, topics), **_AT_THE_POINT).fit(X)
+    made.set_params(init=(weights, topics), **_AT_THE_POINT).fit(counts)
     return made.set_params(init="auto", **settings)  # type: ignore[no-any-return]
 
 
@@ -164,16 +172,14 @@ def pyldavis_arguments(
     ['doc_lengths', 'doc_topic_dists', 'term_frequency', 'topic_term_dists', 'vocab']
     """
     check_is_fitted(model)
-    given = read_container(X)
-    sources = feature_names, given.feature_names, getattr(model, "feature_names_in_", None)
-    unnamed = [f"x{j}" for j in range(model.components_.shape[1])]
-    names = next((names for names in sources if names is not None), unnamed)
-    lengths = np.asarray(given.matrix.sum(axis=1)).ravel()
-    used = lengths > 0
+    counts = model.validate_counts(X)
+    if feature_names is None:
+        feature_names = counts.feature_names
+    used = counts.sample_totals > 0
     return {
         "topic_term_dists": model.components_ / model.components_.sum(axis=1, keepdims=True),
-        "doc_topic_dists": proportions(model.transform(X), model.components_)[used],
-        "doc_lengths": lengths[used],
-        "vocab": list(names),
-        "term_frequency": np.asarray(given.matrix.sum(axis=0)).ravel(),
+        "doc_topic_dists": proportions(model.transform(counts), model.components_)[used],
+        "doc_lengths": counts.sample_totals[used],
+        "vocab": list(read_feature_names(model.fitted_, feature_names)),
+        "term_frequency": counts.feature_totals,
     }
