@@ -208,6 +208,14 @@ def test_the_reference_lists_every_public_name_once(monkeypatch):
     assert sorted(found) == sorted(members | set(isotopic.__all__) - modules)
 
 
+def test_every_page_is_in_a_table_of_contents():
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    contents = "".join(page.read_text() for page in pages)
+    trees = "".join(re.findall(r"^```{toctree}\n(.*?)^```", contents, re.MULTILINE | re.DOTALL))
+    listed = re.findall(r"^(?:.*<)?([\w-]+)>?$", trees, re.MULTILINE)
+    assert sorted(page.stem for page in pages if page.stem != "index") == sorted(listed)
+
+
 PUBLIC = {
     f"{module}.{name}".lstrip("."): getattr(place, name)
     for module, place in [("", isotopic), *inspect.getmembers(isotopic, inspect.ismodule)]
