@@ -46,7 +46,7 @@ _RESAMPLING = Option(
 )
 _CHOOSE = Option(
     "--choose",
-    "Use this number of components instead of the chosen one.",
+    "Use this number of components, not the one that the rule chooses.",
     "K",
     options.integer(1),
     default=None,

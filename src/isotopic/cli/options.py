@@ -372,8 +372,8 @@ READING_OPTIONS = tuple(
         Option("--encoding", "Encoding of text files.", "NAME", default="utf-8"),
         Option(
             "--max-size",
-            "Refuse DATA that claims more memory than this and more than 200 times its file size, "
-            "such as 2GB.",
+            "Refuse DATA that claims more memory than this (such as 2GB) and more than 200 times "
+            "its file size.",
             "SIZE",
             default="256MiB",
         ),
