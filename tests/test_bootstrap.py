@@ -98,6 +98,16 @@ def test_with_one_topic_the_interval_is_that_of_a_poisson_rate(rng):
     np.testing.assert_allclose(found.lower, totals - z * np.sqrt(totals), rtol=0.05)
 
 
+def test_intervals_reach_as_far_as_the_longer_tail_of_the_errors(X):
+    """Errors are skewed to one side where counts decide, and to the other where the prior does."""
+    model = NMF(2, random_state=0, tol=1e-3).fit(X)
+    found = bootstrap(model, statistic=lambda m: -m.weights_, n_resamples=30, random_state=0)
+    ends = np.quantile(found.errors, [0.05, 0.95], axis=0, method="weibull")
+    reach = np.abs(ends).max(axis=0)
+    np.testing.assert_allclose(found.upper - found.estimate, reach)
+    np.testing.assert_allclose(found.estimate - found.lower, reach)
+
+
 def test_an_entry_of_zero_has_an_interval_that_is_more_than_a_point(rng):
     """Nothing was seen of a topic in a sample: the truth may still be a count or so."""
     topics = np.repeat(np.eye(2), 4, axis=1) / 4

@@ -2,10 +2,10 @@ r"""The parametric bootstrap: refit data drawn from the fitted model, for interv
 
 For each resample, factors are drawn near those that were fitted, counts are drawn from them, and
 the model is fitted to these counts as it was to the data. The error of a refit is its distance
-from the factors that its counts were drawn from. The interval is the estimate plus the quantiles
-of these errors.
+from the factors that its counts were drawn from. The interval reaches equally far to both sides of
+the estimate: as far as the larger of the two tail quantiles of these errors.
 
-Two things matter for calibration (``python -m benchmarks --only coverage`` measures it):
+Three things matter for calibration (``python -m benchmarks --only coverage`` measures it):
 
 - *Shrinkage.* Posterior means vary less than the values themselves, and resamples drawn from
   them would make refits look better than they are. So a Bayesian side is drawn from its posterior.
@@ -15,7 +15,13 @@ Two things matter for calibration (``python -m benchmarks --only coverage`` meas
   :math:`\operatorname{Gamma}((c + 1/K) \, n / (n + 1))`, as if one more count had been seen and
   shared equally by the :math:`K` components.
 
-Errors are taken from the drawn factors, so neither adds its own variance to the intervals.
+- *Skewness.* Where counts decide, large truths have large errors, and the quantiles of the errors
+  belong to the same side of the estimate. Where the prior decides, small estimates stand for
+  truths with a long upper tail, and they belong to the other side. A sample has weights of both
+  kinds, and neither rule alone covers: 90 % intervals of LDA's weights cover 76 % by the first and
+  those of NMF's topics 85 % by the second. The larger quantile on both sides covers in either case.
+
+Errors are taken from the drawn factors, so these do not add their variance to the intervals.
 """
 
 import warnings
@@ -117,8 +123,8 @@ def bootstrap(
     n_resamples : int, default=200
         The number of refits. All their errors are kept.
     level : float, default=0.9
-        The probability that an interval covers the truth; the rest is split equally between both
-        sides of it.
+        The probability that an interval covers the truth. It reaches equally far to both sides of
+        the estimate, except where values end (at zero, or at one).
     missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
         As it was given to ``fit``.
     random_state : int, Generator, RandomState or None, default=None
@@ -135,7 +141,10 @@ def bootstrap(
     Notes
     -----
     The counts are assumed to be Poisson (or multinomial, for proportions): if the data varies more
-    than that, the intervals are too narrow. They do not account for other local optima either.
+    than that, the intervals are too narrow. They do not account for other local optima either, nor
+    for what an unfinished fit leaves undone: fit with ``tol=1e-4``. On simulated data 90 %
+    intervals covered 87 % to 94 % of topics and weights, by model and estimate
+    (``docs/uncertainty.md``). The cost is a refit from near the model for each resample.
 
     Examples
     --------
@@ -212,14 +221,15 @@ class _Errors:
         self.highest = np.maximum(self.highest, np.maximum(truth, refit))
 
     def intervals(self, level: float) -> Intervals:
-        """Add the quantiles of the errors to the estimate."""
+        """Extend the estimate to both sides by the larger tail quantile of the errors."""
         tail = (1 - level) / 2
         # A new error lies below the k-th of n with probability k / (n + 1) (Weibull).
-        quantiles = np.quantile(self.errors, [tail, 1 - tail], axis=0, method="weibull")
+        below, above = np.quantile(self.errors, [tail, 1 - tail], axis=0, method="weibull")
+        reach = np.maximum(-below, above)  # not negative: the lower quantile is at most the upper
         # Values that are never negative, or never above one, have such intervals, too.
         least = np.where(self.lowest >= 0, 0.0, -np.inf)
         most = np.where((self.lowest >= 0) & (self.highest <= 1), 1.0, np.inf)
-        lower, upper = np.clip(self.estimate + quantiles, least, most)
+        lower, upper = (np.clip(self.estimate + end, least, most) for end in (-reach, reach))
         return Intervals(self.estimate, lower, upper, self.errors, level)
 
 

@@ -220,9 +220,10 @@ class FittedModel:
 
         Notes
         -----
-        The variational posterior is narrower than the true one. For proportions (LDA) this grows
-        with the number of missing entries. Only a model with a prior on the topics has intervals
-        of the topics.
+        The variational posterior is narrower than the true one: on simulated data its 90 %
+        intervals covered 57 % to 77 % (``docs/uncertainty.md``). Use :func:`~isotopic.bootstrap`
+        where coverage matters. For proportions (LDA) this grows with the number of missing
+        entries. Only a model with a prior on the topics has intervals of the topics.
         """
         check_is_fitted(self)
         intervals.check_interval(self.fitted_, side, level)
