@@ -130,6 +130,8 @@ $(VENV)/.bench: $(VENV)/.test
 	-$(VENV)/peers/salamander/bin/python -m pip install --quiet --disable-pip-version-check salamander-learn
 	-$(PYTHON) -m venv $(VENV)/peers/sigprofiler
 	-$(VENV)/peers/sigprofiler/bin/python -m pip install --quiet --disable-pip-version-check SigProfilerAssignment
+	-$(PYTHON) -m venv $(VENV)/peers/cnmf
+	-$(VENV)/peers/cnmf/bin/python -m pip install --quiet --disable-pip-version-check cnmf
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.built

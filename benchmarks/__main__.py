@@ -30,6 +30,7 @@ from benchmarks import (
     offsets,
     online,
     outofcore,
+    programs,
     real,
     recovery,
     refit,
@@ -70,7 +71,7 @@ ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 # Those that take minutes and gigabytes, and are measured only when asked for.
 SCALE = {
     module.SECTION.name: module.SECTION
-    for module in (outofcore, cluster, online, consensus, dispersion)
+    for module in (outofcore, cluster, online, consensus, programs, dispersion)
 }
 SOLUTION = "solution"
 NAMES = (*ENGINE, *SCALE, SOLUTION)
