@@ -24,7 +24,7 @@ from isotopic.report.chunks import split_evenly
 from isotopic.report.limits import Limits
 from isotopic.report.payload import ReportData
 from isotopic.report.samples import choose_samples
-from isotopic.report.topics import nearest_topics, relevance, relevant_terms
+from isotopic.report.topics import nearest_topics, relevance, relevant_terms, similar_order
 from isotopic.report.write import as_json
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -217,6 +217,16 @@ def test_the_nearest_topics(rng):
         np.testing.assert_array_equal(far[k], np.sort(np.delete(distances[k], k))[:2])
         assert k not in near[k]
     assert nearest_topics(np.zeros((1, 1)), 4)[0].shape == (1, 0)
+
+
+def test_similar_topics_are_neighbours_in_the_list(rng):
+    groups = np.repeat(np.arange(4), 5)[rng.permutation(20)]
+    points = 10.0 * groups[:, np.newaxis] + rng.normal(size=(20, 2))
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    order = similar_order(distances)
+    assert sorted(order) == list(range(20))
+    assert np.count_nonzero(np.diff(groups[order])) == 3  # each group in one piece
+    assert similar_order(np.zeros((1, 1))) == [0]
 
 
 def test_of_many_samples_the_best_and_an_even_choice_are_kept(rng):

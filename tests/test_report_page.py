@@ -190,6 +190,26 @@ def test_topics_are_sorted(fitted, open_page):
     assert labels == sorted(labels)
 
 
+def test_many_topics_are_filtered_and_sorted_by_similarity(demo, open_page):
+    page = open_page(demo)
+    page.click("label[for=sort-similar]")
+    numbers = [int(text) for text in page.texts("#topic-list .swatch")]
+    assert sorted(numbers) == list(range(20))
+    page.write("#topic-search", "jesus")
+    listed = page.texts("#topic-list .entry")
+    assert 0 < len(listed) < 20
+    assert page.texts("#topics-found") == [f"{len(listed)} of 20 topics"]
+    page.write("#topic-search", "<b>nothing")
+    assert page.texts("#topics-found") == ["No topic has this in its name or terms."]
+    boxes = page.run(
+        "return [...document.querySelectorAll('#map circle')].map(c => "
+        "['cx', 'cy', 'r'].map(a => Number(c.getAttribute(a))))"
+    )
+    for i, (x, y, r) in enumerate(boxes):  # every number on the map can be read
+        for other in boxes[i + 1 :]:
+            assert np.hypot(x - other[0], y - other[1]) > 0.7 * (r + other[2])
+
+
 def test_everything_works_from_the_keyboard(fitted, corpus, open_page):
     _, path = fitted
     page = open_page(path)

@@ -23,15 +23,8 @@ from isotopic.estimators import persistence, reordering
 from isotopic.estimators.data import read_data, read_new
 from isotopic.estimators.documentation import documented
 from isotopic.estimators.parameters import plain_parameter
-from isotopic.fitted import (
-    Fitted,
-    fitted_of,
-    generation,
-    inference,
-    intervals,
-    summaries,
-    topic_names,
-)
+from isotopic.fitted import Fitted, fitted_of, generation, inference, intervals, summaries
+from isotopic.fitted.topic_names import with_topic_names
 from isotopic.fitted.value import check_likelihood
 from isotopic.priors import Posterior
 from isotopic.random import Seed
@@ -313,7 +306,7 @@ class FittedModel:
         model : fitted estimator
             A new one.
         """
-        return self.with_fitted(topic_names.with_topic_names(fitted_of(self), names, **describe))
+        return self.with_fitted(with_topic_names(fitted_of(self), names, **describe))
 
     def with_fitted(self, fitted: Fitted) -> Self:
         """Return a copy of this estimator that holds another fitted value.

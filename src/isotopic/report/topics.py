@@ -3,6 +3,8 @@
 from typing import Any
 
 import numpy as np
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
 
 from isotopic.arrays import Array
 from isotopic.match import hellinger_similarity, principal_coordinates
@@ -53,6 +55,21 @@ def nearest_topics(distances: Array, n: int) -> tuple[Array, Array]:
     return order, np.take_along_axis(distances, order, axis=1)
 
 
+def similar_order(distances: Array) -> list[int]:
+    """Return the order of the leaves of a tree of the topics: neighbours are similar.
+
+    Clusters are merged by their average distance, and each is turned so that neighbouring leaves
+    are as near as possible.
+    """
+    if len(distances) < 3:
+        return list(range(len(distances)))
+    symmetric = (distances + distances.T) / 2
+    np.fill_diagonal(symmetric, 0.0)
+    tree = hierarchy.linkage(squareform(symmetric), "average", optimal_ordering=True)
+    order: list[int] = hierarchy.leaves_list(tree).tolist()
+    return order
+
+
 def describe_topics(topics: Array, explained: Array, frequencies: Array, n: int) -> dict[str, Any]:
     """Return what the page shows of the topics: ``n`` terms of each, as indices of features.
 
@@ -72,6 +89,7 @@ def describe_topics(topics: Array, explained: Array, frequencies: Array, n: int)
         "y": points[:, 1],
         # If all topics coincide, nothing is lost.
         "shown": float(kept.sum()) if kept.any() else 1.0,
+        "similar": similar_order(distances),
         "near": near.tolist(),
         "near_distances": far.tolist(),
         "starts": np.append(0, np.cumsum(list(map(len, terms)))),

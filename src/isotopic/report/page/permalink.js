@@ -22,6 +22,7 @@ function filterFrom(text) {
 const KEPT = {
   topic: { write: (k) => k ?? "none", read: (text) => (text === "none" ? null : numberBelow(nTopics)(text)) },
   sample: { write: (sample) => report.samples.rows[sample], read: (text) => rowNumbers.get(Number(text)) },
+  topicQuery: { write: (text) => text, read: (text) => text.slice(0, 200) },
   query: { write: (text) => text, read: (text) => text.slice(0, 1000) },
   withTopic: { write: (flag) => (flag ? 1 : 0), read: (text) => text === "1" },
   lambda: { write: (value) => value, read: (text) => (Number(text) >= 0 && Number(text) <= 1 && text !== "" ? Number(text) : undefined) },

@@ -12,6 +12,7 @@ const state = {
   topic: byShare[0],
   lambda: 0.6,
   sort: "share",
+  topicQuery: "",
   reading: ownReading >= 0 ? ownReading : Math.max(0, exactReading),
   sample: 0,
   order: "topic",

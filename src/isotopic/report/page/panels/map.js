@@ -1,12 +1,23 @@
 "use strict";
 // The map: topics at their distances; the area of a circle is the share of its topic.
 
+const MANY = 15; // topics, beyond which the map gives clumps more room
 const MAP = { width: 460, height: 470, margin: 12 };
+
+/** Coordinates halfway to their ranks, if there are many: a clump of similar topics gets room. */
+function spreadOut(values) {
+  if (nTopics <= MANY) return values;
+  const low = Math.min(...values), size = Math.max(...values) - low || 1, order = range(nTopics).sort((a, b) => values[a] - values[b]);
+  const spaced = new Float64Array(nTopics);
+  order.forEach((k, i) => { spaced[k] = low + 0.3 * (values[k] - low) + (0.7 * size * i) / (nTopics - 1); });
+  return spaced;
+}
 
 /** Place the topics on the map, with the same scale for both axes. */
 function mapPlaces() {
-  const radius = range(nTopics).map((k) => Math.max(8, Math.sqrt(share(k)) * Math.min(84, 24 * Math.sqrt(nTopics))));
-  const { x, y } = report.topics;
+  const least = nTopics > 60 ? 7 : 8;
+  const radius = range(nTopics).map((k) => Math.max(least, Math.min(60, Math.sqrt(share(k)) * Math.min(84, 24 * Math.sqrt(nTopics)))));
+  const x = spreadOut(report.topics.x), y = spreadOut(report.topics.y);
   const reach = (values, size) => {
     const low = Math.min(...values), high = Math.max(...values);
     return { middle: (low + high) / 2, scale: (size / 2 - MAP.margin - Math.max(...radius)) / Math.max((high - low) / 2, 1e-9) };
@@ -24,16 +35,17 @@ function mapPlaces() {
 function apart(places) {
   for (let round = 0; round < 200; round += 1) {
     let moved = false;
-    places.forEach((a, i) => places.slice(i + 1).forEach((b) => {
-      const near = 0.85 * (a.r + b.r);
+    for (let i = 0; i < places.length; i += 1) for (let j = i + 1; j < places.length; j += 1) {
+      const a = places[i], b = places[j], near = 0.95 * (a.r + b.r);
       const dx = b.x - a.x || 1e-3 * (a.k - b.k), dy = b.y - a.y;
+      if (Math.abs(dx) >= near || Math.abs(dy) >= near) continue;
       const gap = Math.hypot(dx, dy);
-      if (gap >= near) return;
+      if (gap >= near) continue;
       const step = (near - gap) / (4 * gap);
       a.x -= dx * step; a.y -= dy * step;
       b.x += dx * step; b.y += dy * step;
       moved = true;
-    }));
+    }
     for (const place of places) {
       place.x = Math.max(place.r + 2, Math.min(MAP.width - place.r - 2, place.x));
       place.y = Math.max(place.r + 2, Math.min(MAP.height - place.r - 2, place.y));
@@ -71,7 +83,7 @@ panels.push(() => {
       id: `map-${k}`, class: "place", role: "option",       onclick: () => choose({ topic: k }),
       onpointermove: (event) => showTip(event, make("b", {}, `Topic ${k} · ${percent(share(k))}`), said(topicName(k))),
       onpointerleave: hideTip,
-    }, circle, makeSvg("text", { x, y, dy: "0.35em" }, String(k)));
+    }, circle, makeSvg("text", { x, y, dy: "0.35em", class: r < 9 ? "tiny" : null }, String(k)));
     circles[k] = { circle, group, r };
     return group;
   });
@@ -85,7 +97,7 @@ panels.push(() => {
   byId("map").append(svg);
   listKeys(svg, () => byShare, () => state.topic, (topic) => choose({ topic }));
   byId("map-note").textContent =
-    `Hellinger distances between topics, projected to two dimensions that keep ${percent(report.topics.shown)} of the squared distances. Overlapping circles are moved apart. The area of a circle is the share of the topic.`;
+    `Hellinger distances between topics, projected to two dimensions that keep ${percent(report.topics.shown)} of the squared distances. ${nTopics > MANY ? "Places are moved towards their ranks, so that clumps have room. " : ""}Overlapping circles are moved apart. The area of a circle is the share of the topic.`;
 
   let written = [];
   watch(["names"], () => {

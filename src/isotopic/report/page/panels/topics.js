@@ -4,6 +4,7 @@
 const ORDERS = {
   share: () => byShare,
   number: () => range(nTopics),
+  similar: () => report.topics.similar,
   terms: () => range(nTopics).sort((a, b) => topicName(a).localeCompare(topicName(b))),
 };
 
@@ -14,15 +15,30 @@ function topicRow(k) {
     make("span", { class: "amount" }, percent(share(k))));
 }
 
+/** The topics in their order whose number, name or terms contain what was asked for. */
+function listedTopics() {
+  const asked = state.topicQuery.trim().toLowerCase();
+  const told = (k) => `${k} ${topicName(k)} ${label(k, 25)}`.toLowerCase();
+  return ORDERS[state.sort]().filter((k) => !asked || told(k).includes(asked));
+}
+
 panels.push(() => {
-  const list = byId("topic-list");
+  const list = byId("topic-list"), field = byId("topic-search");
+  field.hidden = nTopics < 12;
+  field.value = state.topicQuery;
+  field.addEventListener("input", () => choose({ topicQuery: field.value }));
   segmented(byId("sort"), "sort", [
-    { value: "share", label: "Share" }, { value: "number", label: "Number" }, { value: "terms", label: "Terms" },
+    { value: "share", label: "Share" }, { value: "number", label: "Number" }, { value: "similar", label: "Similar", title: "In the order of a tree: neighbours are similar" }, { value: "terms", label: "Terms" },
   ], state.sort, (sort) => choose({ sort }));
-  listKeys(list, () => ORDERS[state.sort](), () => state.topic, (topic) => choose({ topic }));
-  watch(["sort", "names"], () => list.replaceChildren(...ORDERS[state.sort]().map(topicRow)));
-  watch(["topic", "sort", "names"], () => {
-    list.setAttribute("aria-activedescendant", `topic-${state.topic}`);
+  listKeys(list, listedTopics, () => state.topic, (topic) => choose({ topic }));
+  watch(["sort", "names", "topicQuery"], () => {
+    const topics = listedTopics();
+    list.replaceChildren(...topics.map(topicRow));
+    byId("topics-found").textContent = topics.length === nTopics ? "" : topics.length ? `${topics.length} of ${nTopics} topics` : "No topic has this in its name or terms.";
+  });
+  watch(["topic", "sort", "names", "topicQuery"], () => {
+    if (byId(`topic-${state.topic}`)) list.setAttribute("aria-activedescendant", `topic-${state.topic}`);
+    else list.removeAttribute("aria-activedescendant");
     for (const row of list.children) row.setAttribute("aria-selected", row.id === `topic-${state.topic}`);
     reveal(list, byId(`topic-${state.topic}`));
   });
