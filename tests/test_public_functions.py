@@ -317,3 +317,38 @@ def test_what_is_no_matrix_is_refused_at_once(tmp_path, name):
     for given in (object(), {"a": [1]}, np.ma.masked_array(X, X > 3)):
         with pytest.raises((TypeError, ValueError)):
             called(OF_COUNTS[name], given, tmp_path)
+
+
+LEVELS = {
+    "distinctive_terms": lambda model, level: evaluate.distinctive_terms(model, X, level=level),
+    "compare_groups": lambda _, level: evaluate.compare_groups(WEIGHTS, [0, 1] * 5, level=level),
+    "bootstrap": lambda model, level: isotopic.bootstrap(model, X, n_resamples=2, level=level),
+    "refit": lambda model, level: isotopic.refit(X, model.components_, level=level),
+    "credible_interval": lambda model, level: model.credible_interval(level=level),
+}
+
+
+@pytest.mark.parametrize("name", LEVELS)
+@pytest.mark.parametrize("level", [None, "x", 0, 1.5, np.nan, [0.9], np.array([0.5, 0.9]), 1 + 2j])
+def test_a_level_that_is_no_probability_is_refused_in_words(name, level):
+    model = isotopic.LDA(2, **SETTINGS).fit(X)
+    with pytest.raises(ValueError, match=r"level must be between 0 and 1 \(exclusive\), not"):
+        LEVELS[name](model, level)
+
+
+@pytest.mark.parametrize("wrong", [-1, 2, True, "x", None, np.array([0, 1]), pd.Series([1, 2])])
+def test_a_topic_to_compare_with_is_refused_in_words(wrong):
+    with pytest.raises(ValueError, match="versus must be 'nearest', 'mean' or a topic between"):
+        evaluate.differential(NMF(2, **SETTINGS).fit(X), X, versus=wrong)
+
+
+@pytest.mark.parametrize("wrong", [3, 1.5, object()])
+def test_names_of_topics_that_are_none_are_refused_in_words(wrong):
+    with pytest.raises(TypeError, match="names must be a mapping from topics to names"):
+        NMF(2, **SETTINGS).fit(X).label(wrong)
+
+
+@pytest.mark.parametrize("wrong", [0, 2**70, 1.5, "x"])
+def test_a_number_of_samples_that_is_none_is_refused_in_words(wrong):
+    with pytest.raises(ValueError, match=r"n_samples must be an integer from 1 to 2\*\*31"):
+        NMF(2, **SETTINGS).fit(X).sample(wrong)

@@ -1,5 +1,6 @@
 """Arrays of numbers that users pass, with errors that name the parameter."""
 
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -66,6 +67,12 @@ def check_numbers(name: str, array: Any, least: float = 0.0) -> None:
     wanted = "finite" if least == -np.inf else f"finite and at least {least:g}"
     if bad.any():
         raise ValueError(f"{name}{where} must be {wanted}, not {array[tuple(where)]}.")
+
+
+def check_level(level: Any) -> None:
+    """Raise unless the level of an interval is a number between 0 and 1."""
+    if not (isinstance(level, Real) and 0 < float(level) < 1):
+        raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r:.100}.")
 
 
 def _look_right(array: Array, least: float) -> bool:

@@ -28,14 +28,14 @@ import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from isotopic.arrays import Array, as_numbers
+from isotopic.arrays import Array, as_numbers, check_level
 from isotopic.containers import NamedMatrix
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.fitted import Fitted
@@ -282,8 +282,7 @@ def _check(model: Any, n_resamples: Any, level: Any) -> None:
     whole = isinstance(n_resamples, Integral) and not isinstance(n_resamples, bool)
     if not whole or int(n_resamples) < 2:
         raise ValueError(f"n_resamples must be an integer of at least 2, not {n_resamples!r}.")
-    if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r}.")
+    check_level(level)
 
 
 def _missing_pattern(model: BaseTopicModel, X: Any, missing_mask: Any) -> Any:

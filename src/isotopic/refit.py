@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse, stats
 
 from isotopic._core import native
-from isotopic.arrays import Array
+from isotopic.arrays import Array, check_level
 from isotopic.counts import CountMatrix
 from isotopic.references import read_named, read_reference
 from isotopic.table import Table
@@ -178,8 +178,7 @@ def refit(
     n_samples, n_topics = counts.shape[0], len(known.topics)
     strength = 1 + np.log(n_topics) if penalty is None else _number("penalty", penalty)
     fixed = None if dispersion == "estimate" else _number("dispersion", dispersion, 1.0)
-    if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r}.")
+    check_level(level)
     values, scale = counts.values, np.ones(n_samples)
     if max_total is not None:
         most = _number("max_total", max_total)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse, special
 
 from isotopic._core import native
-from isotopic.arrays import Array, as_numbers
+from isotopic.arrays import Array, as_numbers, check_level
 from isotopic.containers import align_table, sample_names_of
 from isotopic.counts import CountMatrix
 from isotopic.evaluate.shrinkage import shrink
@@ -83,8 +83,7 @@ class Differential:
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the lower and upper ends of the confidence interval of ``lfc``."""
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r}.")
+        check_level(level)
         half = special.ndtri((1 + level) / 2) * self.se
         return self.lfc - half, self.lfc + half
 
@@ -265,7 +264,8 @@ def _gain_over_mean(change: Array, square: Array) -> Array:
 
 def _check_versus(versus: Any, n_topics: int) -> None:
     is_topic = isinstance(versus, Integral) and not isinstance(versus, bool)
-    if versus in ("nearest", "mean") or (is_topic and 0 <= int(versus) < n_topics):
+    is_name = isinstance(versus, str) and versus in ("nearest", "mean")
+    if is_name or (is_topic and 0 <= int(versus) < n_topics):
         return
     raise ValueError(
         f"versus must be 'nearest', 'mean' or a topic between 0 and {n_topics - 1}, but is "

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, check_level
 from isotopic.containers import align_table, read_container, sample_names_of
 from isotopic.evaluate.topics import as_matrix, proportions
 from isotopic.fitted import Fitted, fitted_of
@@ -53,8 +53,7 @@ def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: floa
     >>> table["difference"].round(2)
     array([ 0.6, -0.6])
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r}.")
+    check_level(level)
     shares, labels = _read(weights, groups)
     found = list(dict.fromkeys(labels.tolist()))
     if len(found) < 2:

@@ -17,6 +17,9 @@ from isotopic.random import Seed, generator
 # The share of its counts that a refit spreads evenly at its start: a factor of zero stays zero.
 _SPREAD = 0.05
 
+# More could not be held in memory.
+_MOST_SAMPLES = 2**31
+
 
 def draw_samples(fitted: Fitted, n_samples: int, random_state: Seed = None) -> Any:
     """Return whole counts of new samples, a sparse array of shape (n_samples, n_features).
@@ -25,8 +28,8 @@ def draw_samples(fitted: Fitted, n_samples: int, random_state: Seed = None) -> A
     replacement. So are totals (of models of proportions), size factors and fixed weights.
     """
     check_likelihood(fitted, "sample")
-    if not isinstance(n_samples, Integral) or n_samples < 1:
-        raise ValueError(f"n_samples must be an integer of at least 1, not {n_samples!r}.")
+    if not isinstance(n_samples, Integral) or not 1 <= n_samples <= _MOST_SAMPLES:
+        raise ValueError(f"n_samples must be an integer from 1 to 2**31, not {n_samples!r}.")
     rng = generator(random_state)
     copies = fitted.sample_weight
     like = rng.choice(len(copies), size=int(n_samples), p=copies / copies.sum())

@@ -1,11 +1,10 @@
 """Credible intervals of the weights and of the topics."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, check_level
 from isotopic.fitted.value import Fitted
 from isotopic.priors import Posterior
 
@@ -14,8 +13,7 @@ def check_interval(fitted: Fitted, side: Any, level: Any) -> None:
     """Raise unless the side is Bayesian and the level is a probability."""
     if not (isinstance(side, str) and side in ("weights", "components")):
         raise ValueError(f"side must be 'weights' or 'components', not {side!r}.")
-    if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r}.")
+    check_level(level)
     prior = fitted.weights_prior if side == "weights" else fitted.topics_prior
     if not prior.is_bayesian:
         raise ValueError(

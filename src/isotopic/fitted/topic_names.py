@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -38,6 +38,11 @@ def with_topic_names(fitted: Fitted, given: Any, **describe: Any) -> Fitted:
         for topic, name in given.items():
             names[_topic_of(topic, n)] = _as_name(name)
     else:
+        if given is not None and not isinstance(given, Iterable):
+            raise TypeError(
+                "names must be a mapping from topics to names, a name for each topic, a file or a "
+                f"function, not {given!r:.100}."
+            )
         listed = [] if given is None else list(given)
         if given is not None and len(listed) != n:
             raise ValueError(f"There are {len(listed)} names for {n} topics; each topic needs one.")
