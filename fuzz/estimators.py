@@ -271,9 +271,9 @@ def a_fit_that_learns_is_sound(case: Fit) -> None:
         try:
             model.fit(X)
         except ConvergenceWarning as warning:
-            # In single precision, exp(digamma) of a small concentration is zero. The fit says so.
-            counts = CountMatrix(X)
-            if counts.dtype == np.float32 and counts.total < 1 and "float64" in str(warning):
+            # If all counts sum to less than one, learned concentrations can become so small that
+            # exp(digamma), or a product of two of them, is zero. The fit says so.
+            if CountMatrix(X).total < 1 and re.search("float64|cannot be explained", str(warning)):
                 return
             raise
     assert np.isfinite(model.objective_)

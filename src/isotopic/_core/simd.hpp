@@ -15,6 +15,7 @@ template <class T> struct simd;
 template <> struct simd<double> {
     typedef double vec __attribute__((vector_size(vector_bytes)));
     typedef int64_t ints __attribute__((vector_size(vector_bytes)));
+    typedef uint64_t uints __attribute__((vector_size(vector_bytes)));
     static constexpr int lanes = vector_bytes / sizeof(double);
     static constexpr int mantissa_bits = 52;
     static constexpr int64_t one_bits = 0x3ff0000000000000;        // 1.0
@@ -26,6 +27,7 @@ template <> struct simd<double> {
 template <> struct simd<float> {
     typedef float vec __attribute__((vector_size(vector_bytes)));
     typedef int32_t ints __attribute__((vector_size(vector_bytes)));
+    typedef uint32_t uints __attribute__((vector_size(vector_bytes)));
     static constexpr int lanes = vector_bytes / sizeof(float);
     static constexpr int mantissa_bits = 23;
     static constexpr int32_t one_bits = 0x3f800000;
@@ -36,6 +38,7 @@ template <> struct simd<float> {
 
 template <class T> using vec = typename simd<T>::vec;
 template <class T> using ints = typename simd<T>::ints;
+template <class T> using uints = typename simd<T>::uints;
 
 // Padded buffers are aligned to whole vectors; the caller's arrays are not.
 template <class T> inline vec<T> load(const T* p) { return *reinterpret_cast<const vec<T>*>(p); }

@@ -16,7 +16,9 @@ constexpr double ln2_low = 1.90821492927058770002e-10;
 // subnormal.
 template <class T> inline void split(vec<T> x, vec<T>& mantissa, vec<T>& exponent) {
     using S = simd<T>;
-    const ints<T> bits = as<ints<T>>(x) + (S::one_bits - S::sqrt_half_bits);
+    const ints<T> shift = ints<T>{} + (S::one_bits - S::sqrt_half_bits);
+    // Unsigned, because NaN overflows.
+    const ints<T> bits = as<ints<T>>(as<uints<T>>(x) + as<uints<T>>(shift));
     // The biased exponent becomes a number through the bits of 2^mantissa_bits + exponent:
     // not every level can convert 64-bit integers.
     const ints<T> biased = bits >> S::mantissa_bits;
