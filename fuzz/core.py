@@ -110,22 +110,26 @@ def a_pass_agrees(case: Counts) -> None:
         half = kernels.one_pass(X, weights, topics, weights_only=True)
     with use_threads(1):
         alone = kernels.one_pass(X, weights, topics)
-    np.testing.assert_array_equal(half.weights, ours.weights)
     np.testing.assert_array_equal(alone.weights, ours.weights)
     np.testing.assert_array_equal(alone.topics, ours.topics)
-    assert half.log_likelihood == alone.log_likelihood == ours.log_likelihood
+    assert alone.log_likelihood == ours.log_likelihood
 
     tolerance = TOLERANCE[X.dtype]
     floor = float(np.finfo(X.dtype).tiny) / tolerance
+    # A pass cuts large topics into ranges of features, which it does not for the weights alone.
+    np.testing.assert_allclose(half.weights, ours.weights, tolerance, floor)
     np.testing.assert_allclose(ours.weights, theirs.weights, tolerance, floor)
     np.testing.assert_allclose(ours.topics, theirs.topics, tolerance, floor)
     if np.isfinite(theirs.log_likelihood):
         slack = tolerance * X.total * (1 + 2 * np.log(10) * LARGEST_POWER[case.dtype])
-        np.testing.assert_allclose(ours.log_likelihood, theirs.log_likelihood, tolerance, slack)
+        for found in (ours, half):
+            np.testing.assert_allclose(
+                found.log_likelihood, theirs.log_likelihood, tolerance, slack
+            )
         np.testing.assert_allclose(ours.weights.sum(axis=1), X.sample_totals, tolerance)
         np.testing.assert_allclose(ours.topics.sum(axis=0), X.feature_totals, tolerance)
     else:
-        assert ours.log_likelihood == theirs.log_likelihood
+        assert half.log_likelihood == ours.log_likelihood == theirs.log_likelihood
 
 
 @dataclass(frozen=True)
