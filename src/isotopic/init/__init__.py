@@ -14,6 +14,7 @@ from isotopic.blocks import BlockedProblem
 from isotopic.counts import CountMatrix
 from isotopic.init.kmeans import kmeans
 from isotopic.init.nndsvd import nndsvd
+from isotopic.init.pooled import pooled
 from isotopic.init.spectral import spectral
 from isotopic.init.start import (
     Start,
@@ -47,6 +48,7 @@ STRATEGIES: dict[str, Strategy] = {
     "nndsvd": nndsvd,
     "spectral": spectral,
     "kmeans": kmeans,
+    "pooled": pooled,
 }
 
 
@@ -61,7 +63,7 @@ def strategy_start(
     Parameters
     ----------
     problem : Problem
-    name : {"auto", "random", "nndsvd", "spectral", "kmeans"}
+    name : {"auto", "random", "nndsvd", "spectral", "kmeans", "pooled"}
     rng : Generator
         Its state changes. The same state gives the same start, with any number of threads.
     number : int, default=0
