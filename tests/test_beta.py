@@ -686,7 +686,7 @@ def test_row_blocks_whose_divergence_is_infinite_are_refused(rng):
         ({"topics": Lasso(0.3)}, "without a penalty of their own"),
         ({"topics": UnitNorm()}, "without a penalty of their own"),
         ({"weights": PowerPenalty(0.1)}, "finite slope at zero"),
-        ({"weights": Relevance()}, "penalties that are known"),
+        ({"weights": Relevance()}, "needs a fixed penalty"),
         ({"weights": Simplex(), "topics": Simplex()}, "needs point estimates"),
     ],
 )

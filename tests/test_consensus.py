@@ -94,7 +94,7 @@ def test_the_checkpoint_of_a_consensus_sees_every_entry_of_a_setting(four_topics
     consensus(quick(seeds=seeds), X, **settings)
     consensus(quick(seeds=seeds.copy()), X.astype(np.float32), **settings)
     seeds[1, X.shape[1] // 2] = 1
-    with pytest.raises(ValueError, match="that of another consensus"):
+    with pytest.raises(ValueError, match="belongs to another consensus"):
         consensus(quick(seeds=seeds), X, **settings)
 
 

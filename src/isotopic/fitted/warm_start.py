@@ -150,6 +150,8 @@ class _Source:
     def explains_all(self, start: Start) -> bool:
         """Return whether every count is possible at a start: a factor of zero stays zero."""
         problem, fitted, X = self.problem, self.fitted, self.problem.X
+        if not problem.divergence.needs_positive_product:  # then zeros explain counts, badly
+            return True
         if (
             np.isfinite(fitted.objective)
             and fitted.divergence.needs_positive_product
