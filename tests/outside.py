@@ -67,7 +67,7 @@ class LazyUpdates(isotopic.Solver):
 
 @isotopic.register
 @dataclass(frozen=True)
-class Overdispersed(isotopic.Majorized):
+class Dispersed(isotopic.Majorized):
     """Counts with the variance ``v + v**2 / shape``: minus a negative binomial likelihood."""
 
     shape: float = 10.0

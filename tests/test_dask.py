@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from outside import Barrier, LazyUpdates, Overdispersed, Quadratic
+from outside import Barrier, Dispersed, LazyUpdates, Quadratic
 from problems import paper_lda, sparse_counts
 from scipy import sparse
 
@@ -122,8 +122,8 @@ def test_priors_from_outside_on_workers(client, shards):
     "settings",
     [
         {"solver": LazyUpdates()},
-        {"divergence": Overdispersed(2.0)},
-        {"divergence": Overdispersed(2.0), "solver": "alternating"},
+        {"divergence": Dispersed(2.0)},
+        {"divergence": Dispersed(2.0), "solver": "alternating"},
         {"divergence": Beta(0.5), "solver": "joint"},
     ],
     ids=str,

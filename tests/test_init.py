@@ -242,5 +242,5 @@ def test_random_strategy_is_the_random_start(rng):
 
 def test_unknown_strategy_is_named(rng):
     problem = Problem(Free(), Simplex(), CountMatrix(random_counts(rng)), 4)
-    with pytest.raises(ValueError, match=r"init must be one of .*nndsvd.*kmeans, not 'svd'"):
+    with pytest.raises(ValueError, match=r"init must be one of .*nndsvd.*kmeans.*, not 'svd'"):
         strategy_start(problem, "svd", rng)
