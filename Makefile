@@ -22,7 +22,8 @@ install = $(1)/bin/python -m pip install --quiet --disable-pip-version-check --e
 extra = $(BIN)/python -m pip install --quiet --disable-pip-version-check 'isotopic[$(1)]'
 
 # The sanitized build has an environment of its own. The sanitizers' library must come first in the
-# process, and the C++ library before the first exception. Python itself never frees everything.
+# process, and the C++ library before the first exception. Python itself never frees everything. A
+# library that asks for more memory than there is gets none, as it would without them.
 FUZZ         := $(VENV)/fuzz
 FUZZ_SECONDS ?= 180
 SANITIZERS    = $(foreach library,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(library).so))
@@ -86,7 +87,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/_extensions/check_site.py build/docs
 
 fuzz: $(FUZZ)/.built
-	LD_PRELOAD="$(SANITIZERS)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	LD_PRELOAD="$(SANITIZERS)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 		$(FUZZ)/bin/python -m fuzz --seconds $(FUZZ_SECONDS)
 
 clean:
