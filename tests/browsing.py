@@ -15,11 +15,12 @@ from processes import LIMIT
 
 try:
     from selenium import webdriver
+    from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.support import wait
 
     Keys = webdriver.Keys
 except ImportError:  # then the tests are skipped
-    webdriver = wait = Keys = None
+    webdriver = wait = Keys = StaleElementReferenceException = None
 
 
 BINARY, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -102,9 +103,16 @@ class Page:
         )
 
     def click(self, selector):
-        element = self.find(selector)
-        self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
-        element.click()
+        """Click an element, found anew if the page draws it again before the click reaches it."""
+
+        def clicked(_):
+            element = self.find(selector)
+            self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
+            element.click()
+            return True
+
+        redrawn = (StaleElementReferenceException,)
+        wait.WebDriverWait(self.browser, LIMIT / 2, 0.02, ignored_exceptions=redrawn).until(clicked)
 
     def pixels(self):
         """Give a digest of the structure plot: how often each of its colours occurs."""

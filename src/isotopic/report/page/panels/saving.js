@@ -25,6 +25,7 @@ panels.push(() => {
   document.addEventListener("click", close);
   menu.addEventListener("keydown", (event) => { if (event.key === "Escape") { menu.open = false; menu.querySelector("summary").focus(); } });
   menu.addEventListener("toggle", () => {
+    if (!menu.open) return;
     byId("save-list").replaceChildren(...saves.map(({ label: text, file, type, content }) => make("button", {
       type: "button", "data-file": file, onclick: async () => { saveFile(file, type, await content()); menu.open = false; },
     }, text, make("span", { class: "hint" }, ` ${file}`))));
