@@ -134,7 +134,7 @@ def repetition(process, seed, *, resamples=RESAMPLES):
     order = linear_sum_assignment(unit(model.components_) @ unit(shares).T, maximize=True)[1]
     truth = {"topics": shares[order], "weights": (weights * sums)[:, order]}
     found = bootstrap(
-        model, statistic=STATISTICS, n_resamples=resamples, level=LEVEL, random_state=rng
+        model, X, statistic=STATISTICS, n_resamples=resamples, level=LEVEL, random_state=rng
     )
     scores = {}
     for side, intervals in found.items():
