@@ -2,12 +2,11 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import randomized_svd
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.init.allocation import counts_from_topics, profiles
-from isotopic.threads import one_blas_thread
+from isotopic.init.singular_vectors import singular_vectors
 
 
 def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -26,17 +25,9 @@ def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
     if not X.total > 0:
         return counts_from_topics(X, np.zeros((0, X.shape[1])), n_components, rng)
     rows = X.as_sparse()  # singular vectors of equal values are chosen by the last digit
-    seed = int(rng.integers(2**31))
-    with one_blas_thread:
-        equal_noise = sparse.diags_array(np.sqrt(rows.sample_totals / rows.total)) @ profiles(rows)
-        left, values, right = randomized_svd(
-            equal_noise,
-            min(n_components, *X.shape),
-            power_iteration_normalizer="QR",  # the same for every kind of array
-            random_state=seed,
-        )
-    rank = np.count_nonzero(values > values[0] * max(X.shape) * np.finfo(np.float64).eps)
-    left, right = left[:, :rank].T, right[:rank]
+    equal_noise = sparse.diags_array(np.sqrt(rows.sample_totals / rows.total)) @ profiles(rows)
+    left, _, right = singular_vectors(equal_noise, n_components, rng)
+    left, right = left.T, right.T
     # Of each pair, take the parts with the sign whose product of squared norms is larger.
     positive = np.square(np.maximum(left, 0)).sum(axis=1)
     positive = positive * np.square(np.maximum(right, 0)).sum(axis=1)
