@@ -5,6 +5,8 @@
 """
 
 import argparse
+import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +32,7 @@ from benchmarks import (
     offsets,
     online,
     outofcore,
+    pages,
     programs,
     real,
     recovery,
@@ -41,7 +44,7 @@ from benchmarks import (
 )
 from benchmarks.solution import section as solution
 from benchmarks.solution.contestants import PEERS, Contestant
-from benchmarks.table import Report, Section, Settings
+from benchmarks.table import Report, Settings
 
 MODULES = (
     against_sklearn,
@@ -83,22 +86,26 @@ def main() -> None:
     facts = machine.facts()
     for name, fact in facts.items():
         print(f"{name + ':':<12}{fact}")
-    settings = Settings(arguments.quick)
-    for group, sections in (("engine", ENGINE), ("scale", SCALE)):
-        asked = [sections[name] for name in arguments.only if name in sections]
-        if asked:
-            _measure(group, asked, facts, settings)
-    if SOLUTION in arguments.only:
-        races = solution.section(_plan(arguments), RESULTS)
-        _measure(SOLUTION, [races], facts, settings)
+    report, sections = Report(), ENGINE | SCALE
+    for name in arguments.only:
+        races = name == SOLUTION
+        section = solution.section(_plan(arguments), RESULTS) if races else sections[name]
+        measured = report.run(section, Settings(arguments.quick))
+        measured.keep(RESULTS, _command(name), facts)
+    print(f"\n{report.summary()}; kept in {RESULTS.parent.name}/{RESULTS.name}")
+    pages.fill_all()
 
 
-def _measure(name: str, sections: list[Section], facts: dict[str, str], settings: Settings) -> None:
-    report = Report(facts)
-    for section in sections:
-        report.run(section, settings)
-        report.write(RESULTS, name)
-    print(f"\n{report.summary()}; kept in {RESULTS.parent.name}/{RESULTS.name}/{name}.md and .csv")
+def _command(name: str) -> str:
+    """Return the command that measures one section as it was measured now."""
+    others = iter(sys.argv[1:])
+    kept = []
+    for word in others:
+        if word == "--only":
+            next(others)
+        elif not word.startswith("--only="):
+            kept.append(word)
+    return shlex.join(["python", "-m", "benchmarks", "--only", name, *kept])
 
 
 def _plan(arguments: argparse.Namespace) -> solution.Plan:

@@ -30,7 +30,7 @@ def measure(settings: Settings) -> Iterator[Row]:
 
 def _seconds(module: str) -> float:
     """Time an import in a new interpreter, whose own start does not count."""
-    code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+    code = f"import time; t = time.process_time(); import {module}; print(time.process_time() - t)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

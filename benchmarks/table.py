@@ -1,10 +1,11 @@
-"""The lines of the report, and its three forms: plain text, Markdown and CSV."""
+"""The rows of a section: what they say, and how they are printed and kept."""
 
-import csv
+import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from datetime import date
 from pathlib import Path
 
 HEADER = ("what", "measured", "quartiles", "target", "", "detail")
@@ -83,6 +84,15 @@ class Measured:
     rows: list[Row] = field(default_factory=list)
     others: float | None = None
 
+    def keep(self, folder: Path, command: str, facts: dict[str, str]) -> None:
+        """Write ``<section>.json``: the rows, and how, when and on what they were measured."""
+        folder.mkdir(exist_ok=True)
+        named = {"section": self.section.name, "title": self.section.title}
+        how = {"command": command, "date": date.today().isoformat(), "remark": self.remark}
+        what = {"notes": self.section.notes, "rows": [asdict(row) for row in self.rows]}
+        text = json.dumps(named | how | facts | what, indent=1, default=float)
+        (folder / f"{self.section.name}.json").write_text(text + "\n")
+
     @property
     def remark(self) -> str:
         """Say how quiet the machine was."""
@@ -96,10 +106,9 @@ class Measured:
 class Report:
     """What was measured so far."""
 
-    facts: dict[str, str]
     sections: list[Measured] = field(default_factory=list)
 
-    def run(self, section: Section, settings: Settings) -> None:
+    def run(self, section: Section, settings: Settings) -> Measured:
         """Measure a section and print its lines as they come."""
         measured = Measured(section)
         self.sections.append(measured)
@@ -113,51 +122,13 @@ class Report:
         if before is not None and elapsed > 1:  # the clock of the others ticks slowly
             measured.others = max(0.0, (_seconds_of_others() - before) / elapsed)
         print(f"  ({measured.remark})", flush=True)
-
-    def write(self, folder: Path, name: str) -> None:
-        """Keep the report as ``<name>.md`` and ``<name>.csv``."""
-        folder.mkdir(exist_ok=True)
-        (folder / f"{name}.md").write_text("\n".join(self._markdown()) + "\n")
-        with (folder / f"{name}.csv").open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(
-                ["section", "what", "value", "unit", "low", "high", "target", "verdict", "detail"]
-            )
-            writer.writerows(self._records())
+        return measured
 
     def summary(self) -> str:
         """Count the verdicts."""
         verdicts = [row.verdict for part in self.sections for row in part.rows]
         words = ((verdicts.count(v), v) for v in ("ok", "short", "skip"))
         return ", ".join(f"{n} {verdict}" for n, verdict in words)
-
-    def _markdown(self) -> Iterator[str]:
-        yield "# isotopic in numbers\n"
-        yield from (f"- {name}: {value}" for name, value in self.facts.items())
-        for part in self.sections:
-            yield f"\n## {part.section.title}\n"
-            yield "```text\n" + "\n".join((*part.section.notes, f"({part.remark})")) + "\n```\n"
-            yield "| " + " | ".join(HEADER) + " |"
-            yield "| " + " | ".join("---" for _ in HEADER) + " |"
-            yield from ("| " + " | ".join(row.cells()) + " |" for row in part.rows)
-
-    def _records(self) -> Iterator[list[object]]:
-        for part in self.sections:
-            for r in part.rows:
-                low, high = r.spread or ("", "")
-                target = r.target.value if r.target else ""
-                value = "" if r.value is None else r.value
-                yield [
-                    part.section.name,
-                    r.what,
-                    value,
-                    r.unit.strip(),
-                    low,
-                    high,
-                    target,
-                    r.verdict,
-                    r.detail,
-                ]
 
 
 def _seconds_of_others() -> float | None:

@@ -1,5 +1,6 @@
 """Two threads against one."""
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -27,7 +28,10 @@ def measure(settings: Settings) -> Iterator[Row]:
                 one_pass(X, weights, topics)
 
         times = interleaved(
-            settings.repetitions(30), one=lambda: with_threads(1), two=lambda: with_threads(2)
+            settings.repetitions(30),
+            clock=time.perf_counter,
+            one=lambda: with_threads(1),
+            two=lambda: with_threads(2),
         )
         ratio = Ratio.of(times["one"], times["two"])
         yield Row(

@@ -1,0 +1,69 @@
+"""Write the tables of the pages from the result files: ``python -m benchmarks.pages``.
+
+A page says where a table goes, and may ask for the rows whose names begin with some text::
+
+    <!-- result: sklearn; rows: NMF iteration -->
+    <!-- end of result -->
+
+What stands between the two lines is written here, and by each run of the benchmarks.
+"""
+
+import json
+import re
+from datetime import date
+from pathlib import Path
+
+from benchmarks.table import HEADER, Row, Target
+
+REPOSITORY = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results"
+PAGES = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
+BLOCK = re.compile(
+    r"(<!-- result: (?P<name>[\w-]+)(?:; rows: (?P<rows>[^>]+))? -->\n).*?(<!-- end of result -->)",
+    re.DOTALL,
+)
+
+
+def fill_all() -> None:
+    """Write the tables of all pages."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        filled = fill(text)
+        if filled != text:
+            page.write_text(filled, encoding="utf-8")
+
+
+def fill(text: str) -> str:
+    """Return a page with the tables of the results that are kept now."""
+    return BLOCK.sub(lambda b: b[1] + render(b["name"], b["rows"] or "") + b[4], text)
+
+
+def render(name: str, beginning: str = "") -> str:
+    """Return the table of a section, and how it was measured, in Markdown."""
+    file = RESULTS / f"{name}.json"
+    if not file.exists():
+        return f"Not measured yet: `python -m benchmarks --only {name}` does it.\n"
+    result = json.loads(file.read_text(encoding="utf-8"))
+    rows = [_row(values) for values in result["rows"] if values["what"].startswith(beginning)]
+    day = date.fromisoformat(result["date"])
+    facts = "; ".join(result[name] for name in ("machine", "versions", "remark"))
+    how = f"`{result['command']}` on {day.day} {day:%B %Y}: {facts}."
+    return f"\n{_table(rows)}\n\n{how}\n\n"
+
+
+def _row(values: dict) -> Row:
+    target = values.pop("target")
+    return Row(target=None if target is None else Target(**target), **values)
+
+
+def _table(rows: list[Row]) -> str:
+    """Return a table without the columns that no row fills."""
+    lines = [tuple(HEADER), *(row.cells() for row in rows)]
+    used = [i for i in range(len(HEADER)) if any(line[i] for line in lines[1:])]
+    cells = [[line[i].replace("|", "\\|") for i in used] for line in lines]
+    cells.insert(1, ["---"] * len(used))
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+if __name__ == "__main__":
+    fill_all()
