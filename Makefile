@@ -2,6 +2,7 @@
 #   make demo    set up, fit the bundled corpus, print its topics, write a report (build/demo)
 #   make test    set up, run all tests
 #   make quick   set up, run the first case of each test
+#   make thorough   set up, run every case of every test
 #   make docs    set up, build the documentation site (build/docs) and check its links
 #   make wheel   build and check a wheel and a source distribution, and test the wheel (build/dist)
 #   make fuzz    build with sanitizers, aside, and look for inputs that break something
@@ -35,7 +36,7 @@ CORE_TESTS   := algorithms convert counts fitted kernel priors special
 OLDEST        = import re, tomllib; print(*(re.sub(">=", "==", name) for name in \
 	tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")
 
-.PHONY: demo test quick minimum coverage wheel lint format bench docs fuzz clean
+.PHONY: demo test quick thorough minimum coverage wheel lint format bench docs fuzz clean
 
 demo: $(VENV)/.built
 	$(BIN)/isotopic demo --output build/demo --force
@@ -45,6 +46,9 @@ test: $(VENV)/.test
 
 quick: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n auto --quick --hypothesis-profile quick
+
+thorough: $(VENV)/.test
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n auto --dist worksteal --thorough --hypothesis-profile thorough
 
 minimum: $(MINIMUM)/.built
 	$(MINIMUM)/bin/python -m pytest -q -n auto --dist worksteal $(CORE_TESTS:%=tests/test_%.py)

@@ -2,6 +2,7 @@ import faulthandler
 import gc
 import os
 import signal
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -41,17 +42,28 @@ NOT_QUICK |= {f"test_report_{part}" for part in ("compare", "groups", "page", "r
 def pytest_addoption(parser):
     text = "run only the first case of each test, and no tests of " + ", ".join(sorted(NOT_QUICK))
     parser.addoption("--quick", action="store_true", help=text)
+    text = "run every case of the tests that otherwise run a part of them"
+    parser.addoption("--thorough", action="store_true", help=text)
 
 
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("quick"):
+    """Choose cases: all, the first of each test, or each n-th of those marked ``every(n)``.
+
+    Large products of cases are marked so: n has no factor in common with the number of values of
+    the last parameter, so every value is still met.
+    """
+    if config.getoption("thorough"):
         return
-    first = {}
+    numbers, chosen, others = Counter(), [], []
     for item in items:
-        if item.path.stem not in NOT_QUICK:
-            first.setdefault((item.path, item.originalname), item)
-    chosen = list(first.values())
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+        number = numbers[item.path, item.originalname]
+        numbers[item.path, item.originalname] += 1
+        marker = item.get_closest_marker("every")
+        keep = number % marker.args[0] == 0 if marker else True
+        if config.getoption("quick"):
+            keep = number == 0 and item.path.stem not in NOT_QUICK
+        (chosen if keep else others).append(item)
+    config.hook.pytest_deselected(items=others)
     items[:] = chosen
 
 

@@ -208,7 +208,7 @@ PAIRS = [
 def test_objective_never_rises_and_residual_vanishes(rng, weights, topics, solver):
     X = random_counts(rng, mean=3.0)
     model = TopicModel(4, weights=weights, topics=topics, solver=solver, random_state=0)
-    model.set_params(max_iter=20000, tol=1e-6)
+    model.set_params(max_iter=20000, tol=1e-5)
     if solver == "joint" and topics.norm is None:
         with pytest.raises(ValueError, match=r"needs normalised topics.*solver='alternating'"):
             model.fit(X)
@@ -217,7 +217,7 @@ def test_objective_never_rises_and_residual_vanishes(rng, weights, topics, solve
     objective = model.history_["objective"]
     assert np.all(np.diff(objective) <= 1e-12 * np.abs(objective[:-1]))
     assert model.converged_
-    assert model.history_["residual"][-1] <= 1e-6
+    assert model.history_["residual"][-1] <= 1e-5
     assert np.all(np.diff(model.history_["passes"]) == (1 if solver == "joint" else 2))
 
 

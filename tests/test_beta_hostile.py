@@ -103,6 +103,7 @@ def assert_sound(model, good):
         np.testing.assert_allclose(model.components_.sum(axis=1), 1, rtol=1e-12)
 
 
+@pytest.mark.every(5)
 @each_model
 @pytest.mark.parametrize("case", CONTAINERS)
 def test_every_container_of_the_same_counts_gives_the_same_fit(model, case):
@@ -117,6 +118,7 @@ def test_every_container_of_the_same_counts_gives_the_same_fit(model, case):
 _EXTREME = ("tiny", "astronomical", "scales", "huge")
 
 
+@pytest.mark.every(4)
 @each_model
 @pytest.mark.parametrize("case", UNUSUAL_DATA)
 def test_unusual_data_is_fitted_right_or_refused(model, case):

@@ -75,12 +75,26 @@ def test_the_same_bits_for_any_number_of_threads(X):
     assert not np.array_equal(one.errors, other.errors)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", PROCESSES)
 def test_intervals_cover_what_they_should(name):
     """Two small datasets of each model: the benchmark has the figures."""
     scores = [repetition(PROCESSES[name], seed, resamples=40) for seed in (1, 2)]
     for side in ("topics", "weights"):
         assert 0.78 < np.mean([score["bootstrap", side] for score in scores]) <= 0.98
+
+
+def test_a_fit_that_stopped_early_is_completed_first(X):
+    """What a fit leaves undone is an error that no refit shows."""
+    early = LDA(2, random_state=0, tol=0.1).fit(X)
+    with pytest.warns(ConvergenceWarning, match="Pass X"):
+        bootstrap(early, n_resamples=3, random_state=0)
+    found = bootstrap(early, X, n_resamples=3, random_state=0)["components"]
+    complete = LDA(2, init=early, tol=1e-4).fit(X)
+    np.testing.assert_allclose(found.estimate, complete.components_, rtol=1e-6)
+    assert not np.allclose(found.estimate, early.components_, rtol=1e-3)
+    with pytest.raises(ValueError, match="other sums"):
+        bootstrap(early, X + 1, n_resamples=3)
 
 
 def test_with_one_topic_the_interval_is_that_of_a_poisson_rate(rng):

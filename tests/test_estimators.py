@@ -60,17 +60,11 @@ MODELS = [
     NegativeBinomialNMF(3, dispersion=0.2, normalize=False),
 ]
 
-# At least one of each class. What scikit-learn checks depends on priors and estimates very little.
+# One of each class. What scikit-learn checks depends on priors and estimates very little.
+OTHERS = (PLSA, SparseNMF, TopicModel, PoissonFactorization, ARDNMF, NegativeBinomialNMF)
 CHECKED = [
-    NMF(3, normalize=False),
-    LDA(3, estimate="variational"),
-    LDA(3, estimate="map", alpha=1.5, eta=1.2),
-    PoissonFactorization(3),
-    ARDNMF(3),
-    BetaNMF(3),
-    NegativeBinomialNMF(3),
+    kind(3, tol=1e-3, max_iter=100, n_jobs=1) for kind in (NMF, LDA, GammaPoisson, BetaNMF, *OTHERS)
 ]
-DEFAULTS = [NMF(), PLSA(), LDA(), GammaPoisson(), SparseNMF(), TopicModel()]
 
 
 @pytest.fixture(params=MODELS, ids=lambda m: str(m)[:50])
@@ -79,9 +73,7 @@ def model(request):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    DEFAULTS + [m.set_params(tol=1e-6, max_iter=300, n_jobs=1) for m in map(clone, CHECKED)]
-)
+@parametrize_with_checks(CHECKED)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -105,7 +97,7 @@ def test_scikit_learn_checks(estimator, check):
     ],
     ids=lambda check: check.__name__,
 )
-@pytest.mark.parametrize("model", DEFAULTS + CHECKED, ids=lambda m: str(m)[:50])
+@pytest.mark.parametrize("model", CHECKED[:4], ids=lambda model: str(model)[:50])
 def test_checks_of_scikit_learns_own_estimators(model, check):
     model = clone(model).set_params(n_components=3, max_iter=30, tol=0, random_state=0)
     check(type(model).__name__, model)
@@ -114,7 +106,8 @@ def test_checks_of_scikit_learns_own_estimators(model, check):
 @pytest.mark.parametrize("form", ["sparse", "dense"])
 def test_same_bits_for_any_n_jobs(rng, model, form):
     X = sparse_counts(rng, 2000, 403, 0.1)
-    X = X if form == "sparse" else X.toarray()
+    X = X if form == "sparse" else X[:700].toarray()
+    model.set_params(max_iter=8)
     first = clone(model).set_params(n_jobs=1).fit(X)
     for n_jobs in (2, 3) if form == "sparse" else (3,):
         other = clone(model).set_params(n_jobs=n_jobs).fit(X)
@@ -136,9 +129,11 @@ def test_a_start_and_its_continuation_are_one_fit(rng, model):
 
 def test_transform_agrees_with_the_fit_at_its_end(rng, model):
     X = random_counts(rng, 40, 12, mean=3.0)
-    weights = model.set_params(max_iter=20000, tol=1e-9).fit_transform(X)
+    several = model._priors()[0].is_bayesian or isinstance(model._priors()[0], LogPenalty)
+    model.set_params(max_iter=20000, tol=1e-3 if several else 1e-7)
+    weights = model.fit_transform(X)
     np.testing.assert_array_equal(model.transform(X), weights)
-    if model._priors()[0].is_bayesian or isinstance(model._priors()[0], LogPenalty):
+    if several:
         return  # a sample's bound can have several maxima, and weights_ be at another one
     scale = model.weights_.max(axis=1, keepdims=True)
     if getattr(model, "penalty", "l1") != "l1":  # concave: some samples have another optimum

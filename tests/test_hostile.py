@@ -10,6 +10,7 @@ import re
 import signal
 import threading
 import warnings
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -58,21 +59,27 @@ pytestmark = [
 each_model = pytest.mark.parametrize("name", MODELS)
 
 
-def with_all_models(test):
-    """Run a test with every model, and say with which it failed; a test for each is slower."""
+def with_models(test):
+    """Run a test with several models, and say with which it failed; a test for each is slower.
+
+    Each case is tried with other models, so that all take their turn; ``--thorough`` tries all.
+    """
     signature = inspect.signature(test)
     parameters = [given for given in signature.parameters.values() if given.name != "name"]
+    request = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY)
 
     @functools.wraps(test)
-    def run(**given):
-        for name in MODELS:
+    def run(request, **given):
+        turn = zlib.crc32(request.node.name.encode()) % 5
+        every = slice(None) if request.config.getoption("thorough") else slice(turn, None, 5)
+        for name in list(MODELS)[every]:
             try:
                 test(name=name, **given)
             except BaseException as error:
                 error.add_note(f"with the model {name}")
                 raise
 
-    run.__signature__ = signature.replace(parameters=parameters)
+    run.__signature__ = signature.replace(parameters=[*parameters, request])
     return run
 
 
@@ -120,7 +127,7 @@ def fitted_bits(model):
 
 
 @each(BAD_DATA)
-@with_all_models
+@with_models
 def test_bad_data_is_refused_and_named(fitted_models, name, case):
     bad = BAD_DATA[case]
     model = copy.deepcopy(fitted_models[name])
@@ -137,7 +144,7 @@ def test_bad_data_is_refused_and_named(fitted_models, name, case):
 
 
 @each(OTHER_FEATURES)
-@with_all_models
+@with_models
 def test_samples_of_other_features_are_refused(framed_models, name, case):
     bad, model = OTHER_FEATURES[case], copy.deepcopy(framed_models[name])
     before = bits(model)
@@ -149,7 +156,7 @@ def test_samples_of_other_features_are_refused(framed_models, name, case):
 
 
 @each(BAD_PARAMETERS)
-@with_all_models
+@with_models
 def test_bad_parameters_are_refused_and_named(framed_models, name, case):
     parameters, message = BAD_PARAMETERS[case]
     model = copy.deepcopy(framed_models[name]).set_params(**parameters)
@@ -176,7 +183,7 @@ def test_bad_settings_of_parts_are_refused_at_once(case):
 
 
 @each(BAD_SAMPLE_WEIGHTS)
-@with_all_models
+@with_models
 def test_bad_sample_weights_are_refused_and_named(fitted_models, name, case):
     bad, model = BAD_SAMPLE_WEIGHTS[case], copy.deepcopy(fitted_models[name])
     before = bits(model)
@@ -188,7 +195,7 @@ def test_bad_sample_weights_are_refused_and_named(fitted_models, name, case):
 
 @pytest.mark.parametrize("missing", [None, "nan"])
 @each(BAD_MASKS)
-@with_all_models
+@with_models
 def test_bad_masks_are_refused_and_named(fitted_models, name, case, missing):
     bad, model = BAD_MASKS[case], copy.deepcopy(fitted_models[name]).set_params(missing=missing)
     before = bits(model)
@@ -198,7 +205,7 @@ def test_bad_masks_are_refused_and_named(fitted_models, name, case, missing):
 
 
 @each(BAD_CALLS)
-@with_all_models
+@with_models
 def test_bad_calls_of_a_fitted_model_are_refused(fitted_models, name, case):
     call, message = BAD_CALLS[case]
     before = bits(fitted_models[name])
@@ -207,7 +214,7 @@ def test_bad_calls_of_a_fitted_model_are_refused(fitted_models, name, case):
 
 
 @each(UNFITTED_CALLS)
-@with_all_models
+@with_models
 def test_unfitted_models_say_so(name, case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NotFittedError, match="not fitted"):
@@ -260,7 +267,7 @@ BAD_CHECKPOINTS = {
 
 
 @each(BAD_CHECKPOINTS)
-@with_all_models
+@with_models
 def test_bad_checkpoints_are_refused(fitted_models, tmp_path, name, case):
     make, message = BAD_CHECKPOINTS[case]
     model = copy.deepcopy(fitted_models[name])
@@ -374,6 +381,7 @@ def _outcome(function):
         return type(error).__name__, str(error)
 
 
+@pytest.mark.every(3)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork: what is tested may crash")
 @pytest.mark.parametrize("name", ["nmf", "nmf-with-scale", "smoothed-lda", "gamma-gamma"])
 @each(DAMAGED_DATA)
@@ -454,6 +462,7 @@ def fit_good(name, good, X):
 
 # All models read data in the same way. These differ in what they make of it: point estimates and
 # posteriors, topics with and without a scale.
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["nmf", "nmf-with-scale", "smoothed-lda", "gamma-gamma"])
 @each(CONTAINERS)
 def test_every_container_of_the_same_counts_gives_the_same_fit(name, case):
@@ -467,7 +476,7 @@ def test_every_container_of_the_same_counts_gives_the_same_fit(name, case):
 
 
 @each(UNUSUAL_DATA)
-@with_all_models
+@with_models
 def test_unusual_data_is_fitted_right(name, case):
     good = UNUSUAL_DATA[case]()
     if not is_representable(name, good.plain):
@@ -598,7 +607,7 @@ def forms_of_missing(X, mask):
 
 
 @each(MASKS)
-@with_all_models
+@with_models
 def test_missing_entries_in_any_form_are_left_out_of_the_objective(name, case):
     X, mask = counts(), MASKS[case]()
     plain = model_of(name).fit(X, missing_mask=mask)
@@ -615,7 +624,7 @@ def test_missing_entries_in_any_form_are_left_out_of_the_objective(name, case):
 
 
 @each(MASKS)
-@with_all_models
+@with_models
 def test_missing_entries_of_new_samples(name, case):
     X, mask = counts(), MASKS[case]()
     model = model_of(name, missing="nan").fit(X)
@@ -697,7 +706,7 @@ def test_topics_do_not_depend_on_the_scale_of_counts(name, scale, kind):
 
 @pytest.mark.parametrize("scale", [1.0, 1e-10, 1e-30, 1e10, 1e25])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@with_all_models
+@with_models
 def test_float32_at_its_extremes_agrees_with_float64(name, scale, kind):
     if not is_representable(name, counts() * scale):
         return

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from isotopic import LDA, CountMatrix
 from isotopic.init import STRATEGIES, random_start, strategy_start
+from isotopic.init.singular_vectors import singular_vectors
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
 from isotopic.problem import Problem
 from isotopic.solvers import Alternating, JointEM, solve
@@ -64,6 +65,7 @@ ODD = {
 }
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("form", FORMS, ids=["dense", "sparse"])
 @pytest.mark.parametrize("n_components", [1, 2, 3, 9])
 @pytest.mark.parametrize("name", INFORMED)
@@ -244,3 +246,26 @@ def test_unknown_strategy_is_named(rng):
     problem = Problem(Free(), Simplex(), CountMatrix(random_counts(rng)), 4)
     with pytest.raises(ValueError, match=r"init must be one of .*nndsvd.*kmeans.*, not 'svd'"):
         strategy_start(problem, "svd", rng)
+
+
+def test_singular_vectors_of_low_rank_are_exact(rng):
+    dense = rng.random((60, 5)) @ rng.random((5, 40))
+    left, values, right = singular_vectors(sparse.csr_array(dense), 8, rng)
+    assert len(values) == 5
+    np.testing.assert_allclose(values, np.linalg.svd(dense, compute_uv=False)[:5])
+    np.testing.assert_allclose(left * values @ right.T, dense)
+
+
+def test_singular_vectors_do_not_depend_on_threads_or_on_how_rows_are_split(rng):
+    matrix = sparse.random_array((2500, 300), density=0.02, rng=rng, format="csr")
+    found = []
+    for threads in (1, 3):
+        with use_threads(threads):
+            found.append(singular_vectors(matrix, 10, np.random.default_rng(0)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    order = rng.permutation(2500)
+    split = sparse.vstack([0.6 * matrix, 0.8 * matrix[order]], format="csr")
+    _, values, right = singular_vectors(split, 10, np.random.default_rng(0))
+    np.testing.assert_allclose(values, found[0][1])
+    np.testing.assert_allclose(right * right[0], found[0][2] * found[0][2][0], atol=1e-9)

@@ -105,6 +105,7 @@ def test_given_weights_add_nothing_to_the_priors_term(rng, prior):
     np.testing.assert_allclose(with_given.effective[:, :2], fixed)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("known", ["sizes", "given", "both"])
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)

@@ -114,6 +114,7 @@ def fitted(model, X, **given):
     return clone(model).set_params(random_state=0, max_iter=20, tol=0).fit(X, **given)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", SAME)
 def test_a_parameter_of_any_type_fits_as_its_plain_value_and_can_be_saved(case, X, tmp_path):
     unusual, plain = SAME[case]
