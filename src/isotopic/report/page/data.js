@@ -41,10 +41,10 @@ function faded(k, theme) {
   return channels(k).map((value) => Math.round(0.45 * value + 0.55 * paper));
 }
 
-/** Black or white, whichever is legible on the topic's colour. */
+/** Black or white, whichever has more contrast to the topic's colour (WCAG 2): at least 4.5 to 1. */
 function inkOn(k) {
-  const [r, g, b] = channels(k);
-  return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#15181d" : "#ffffff";
+  const [r, g, b] = channels(k).map((value) => (value > 10 ? ((value / 255 + 0.055) / 1.055) ** 2.4 : value / 3294.6));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
 }
 
 const slice = (part, field, at) => part[field].subarray(part.starts[at], part.starts[at + 1]);

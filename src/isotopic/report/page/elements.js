@@ -50,6 +50,14 @@ function listKeys(container, keys, current, choose) {
   });
 }
 
+/** Mark the selected entry of a list, or none. Only what changes is touched, since lists are long. */
+function markSelected(container, entry) {
+  for (const before of container.querySelectorAll('[aria-selected="true"]')) before.setAttribute("aria-selected", "false");
+  entry?.setAttribute("aria-selected", "true");
+  if (entry) container.setAttribute("aria-activedescendant", entry.id);
+  else container.removeAttribute("aria-activedescendant");
+}
+
 /** Scroll the list, not the page, until an entry is visible. */
 function reveal(container, entry) {
   if (!entry) return;

@@ -46,6 +46,12 @@ function binsOf(column) {
   return column.bins;
 }
 
+/** The means of the bins, computed again only when other samples are shown. */
+function shownMeans(column) {
+  if (column.means?.shown !== state.shown) column.means = { shown: state.shown, bins: binMeans(column) };
+  return column.means.bins;
+}
+
 /** The mean share of each topic in each bin, and the half width of its interval of 95 %. */
 function binMeans(column) {
   const { of, names } = binsOf(column), n = new Float64Array(names.length);

@@ -21,6 +21,7 @@ function filterFrom(text) {
 /** Each part of the state that a link keeps: how it is written, and read with suspicion. */
 const KEPT = {
   topic: { write: (k) => k ?? "none", read: (text) => (text === "none" ? null : numberBelow(nTopics)(text)) },
+  section: { write: (id) => id, read: oneOf(["topics", ...(plotted.length ? ["groups"] : []), "samples", "fit", "about"]) },
   sample: { write: (sample) => report.samples.rows[sample], read: (text) => rowNumbers.get(Number(text)) },
   topicQuery: { write: (text) => text, read: (text) => text.slice(0, 200) },
   query: { write: (text) => text, read: (text) => text.slice(0, 1000) },
@@ -81,7 +82,8 @@ function startPermalink() {
     const link = event.target.closest('a[href^="#"]');
     if (!link) return;
     event.preventDefault();
-    const target = byId(link.getAttribute("href").slice(1));
+    const target = byId(link.getAttribute("href").slice(1)), section = target.closest("section[id]");
+    if (section) choose({ section: section.id });
     target.scrollIntoView();
     target.setAttribute("tabindex", -1);
     target.focus({ preventScroll: true });

@@ -10,6 +10,7 @@ const exactReading = report.readings.findIndex((reading) => !reading.why_not);
 
 const state = {
   topic: byShare[0],
+  section: "topics", // in a narrow window one section is seen at a time
   lambda: 0.6,
   sort: "share",
   topicQuery: "",
@@ -42,6 +43,12 @@ function choose(changes) {
   const changed = Object.keys(changes).filter((name) => state[name] !== changes[name]);
   Object.assign(state, changes);
   for (const { names, draw } of watchers) if (names.some((name) => changed.includes(name))) draw();
+}
+
+/** Show a sample, wherever it was chosen. */
+function visit(sample) {
+  choose({ sample, section: "samples" });
+  byId("sample").scrollIntoView({ block: "start" });
 }
 
 const isShown = (sample) => state.shown === null || state.shown[sample] === 1;

@@ -1,17 +1,19 @@
 "use strict";
 // Topics over time, by numbers and by groups; and filters, which apply to all samples of the page.
 
-const PLOT = { width: 900, height: 300, left: 46, right: 12, top: 12, bottom: 40 };
+const PLOT = { height: 300, left: 46, right: 12, top: 12, bottom: 40 };
+/** Drawings are as wide as their place, so that their letters keep their size. */
+const plotWidth = () => Math.max(280, byId("groups-plot").clientWidth || 900);
 const MOST_LINES = 8, MOST_BARS = 30;
 
 /** Lines of the mean share over ordered bins; the selected topic has a band. */
 function linePlot(bins, topics, selected) {
-  const { width, height, left, right, top, bottom } = PLOT;
+  const { height, left, right, top, bottom } = PLOT, width = plotWidth();
   const high = Math.max(...bins.flatMap((bin) => topics.map((k) => bin.mean(k) + (k === selected ? bin.half(k) : 0))), 1e-9);
   const x = (i) => left + ((i + 0.5) * (width - left - right)) / bins.length;
   const y = (value) => height - bottom - (Math.max(0, value) / high) * (height - top - bottom);
   const path = (points) => points.map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
-  const every = Math.ceil(bins.length / 12);
+  const every = Math.ceil((75 * bins.length) / width);
   const grid = [0, 0.5, 1].map((part) => makeSvg("g", {}, makeSvg("line", { class: "axis", x1: left, x2: width - right, y1: y(part * high), y2: y(part * high) }),
     makeSvg("text", { class: "tick", x: left - 6, y: y(part * high), dy: "0.35em", "text-anchor": "end" }, percent(part * high))));
   const ticks = bins.map((bin, i) => (i % every ? null : makeSvg("text", { class: "tick", x: x(i), y: height - bottom + 18, "text-anchor": "middle" }, bin.name)));
@@ -33,11 +35,11 @@ function linePlot(bins, topics, selected) {
 
 /** A bar for each group, with its interval. */
 function barPlot(bins, k) {
-  const rows = bins.slice(0, MOST_BARS), step = 24, left = 190, width = PLOT.width, height = rows.length * step + 8;
+  const rows = bins.slice(0, MOST_BARS), step = 24, width = plotWidth(), left = Math.min(190, width / 3), height = rows.length * step + 8;
   const high = Math.max(...rows.map((bin) => bin.mean(k) + bin.half(k)), 1e-9);
   const x = (value) => left + (Math.max(0, value) / high) * (width - left - 70);
   return makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "groups-title groups-note" }, rows.map((bin, i) => {
-    const middle = i * step + step / 2 + 4, short = [...bin.name].length > 26 ? `${[...bin.name].slice(0, 25).join("")}…` : bin.name;
+    const middle = i * step + step / 2 + 4, most = Math.floor(left / 7), short = [...bin.name].length > most ? `${[...bin.name].slice(0, most - 1).join("")}…` : bin.name;
     return makeSvg("g", {
       class: "group", onclick: () => filterTo(bin.name), onpointerleave: hideTip,
       onpointermove: (event) => showTip(event, said(bin.name, "term-name"), `${percent(bin.mean(k))} ± ${percent(bin.half(k))}`, `${whole(bin.n)} ${words.samples}`),
@@ -80,8 +82,8 @@ panels.push(() => {
     byId("clear-filter").hidden = state.shown === null;
   });
   byId("clear-filter").addEventListener("click", () => choose({ filter: {} }));
-  watch(["column", "topic", "shown", "names"], () => {
-    const column = columns[state.column], bins = binMeans(column), isOrdered = column.kind !== "group";
+  const draw = () => {
+    const column = columns[state.column], bins = [...shownMeans(column)], isOrdered = column.kind !== "group";
     const others = byShare.slice(0, MOST_LINES), k = state.topic ?? byShare[0];
     const listed = others.includes(k) ? others : [...others.slice(0, -1), k];
     if (!isOrdered) bins.sort((a, b) => b.mean(k) - a.mean(k));
@@ -90,8 +92,11 @@ panels.push(() => {
     byId("groups-note").textContent = isOrdered
       ? `With an interval of 95% of the mean. Thin lines: the ${listed.length - 1} largest other topics. Click a point to filter.`
       : `With an interval of 95% of the mean. Click a bar to filter.${bins.length > MOST_BARS ? ` The ${MOST_BARS} groups with the largest share are drawn.` : ""}`;
-  });
+  };
+  watch(["column", "topic", "shown", "names"], draw);
+  let width = plotWidth();
+  new ResizeObserver(() => { if (plotWidth() !== width) { width = plotWidth(); draw(); } }).observe(byId("groups-plot"));
   offerDrawing("Topics by metadata", "groups", () => byId("groups-plot").querySelector("svg"));
   offerTable("Topics by metadata", "groups", () => [columns[state.column].name, words.samples, ...range(nTopics).flatMap((k) => [`topic ${k}`, `± topic ${k}`])],
-    () => binMeans(columns[state.column]).map((bin) => [bin.name, bin.n, ...range(nTopics).flatMap((k) => [bin.mean(k), bin.half(k)])]));
+    () => shownMeans(columns[state.column]).map((bin) => [bin.name, bin.n, ...range(nTopics).flatMap((k) => [bin.mean(k), bin.half(k)])]));
 });

@@ -80,7 +80,7 @@ panels.push(() => {
   const marks = [...places].sort((a, b) => b.r - a.r).map(({ k, x, y, r }) => {
     const circle = makeSvg("circle", { cx: x, cy: y, r, fill: colour(k), stroke: colour(k) });
     const group = makeSvg("g", {
-      id: `map-${k}`, class: "place", role: "option",       onclick: () => choose({ topic: k }),
+      id: `map-${k}`, class: "place", role: "option", "aria-selected": "false", onclick: () => choose({ topic: k }),
       onpointermove: (event) => showTip(event, make("b", {}, `Topic ${k} · ${percent(share(k))}`), said(topicName(k))),
       onpointerleave: hideTip,
     }, circle, makeSvg("text", { x, y, dy: "0.35em", class: r < 9 ? "tiny" : null }, String(k)));
@@ -112,13 +112,9 @@ panels.push(() => {
       make("button", { type: "button", class: "chip", title: topicName(k), onclick: () => choose({ topic: k }) },
         swatch(k), said(givenName(k) || label(k, 2), "cut"), make("span", { class: "hint" }, far[state.topic][i].toFixed(2)))));
     byId("best").replaceChildren(...report.samples.best[state.topic].map((sample, i) =>
-      make("button", { type: "button", class: "chip", onclick: () => choose({ sample }) },
+      make("button", { type: "button", class: "chip", onclick: () => visit(sample) },
         said(nameOfSample(sample), "cut"), make("span", { class: "hint" }, percent(report.samples.best_proportions[state.topic][i])))));
-    svg.setAttribute("aria-activedescendant", `map-${state.topic}`);
-    circles.forEach(({ group }, k) => {
-      group.classList.toggle("chosen", k === state.topic);
-      group.setAttribute("aria-selected", k === state.topic);
-    });
+    markSelected(svg, byId(`map-${state.topic}`));
   });
   watch(["term"], () => {
     const found = state.term === null ? null : whereabouts(state.term);

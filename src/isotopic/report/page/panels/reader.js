@@ -117,10 +117,9 @@ function startSidecar() {
 
 panels.push(() => {
   watch(["topic", "colouring", "theme"], () => { const box = byId("text"); if (box) paintWords(box); });
-  watch(["parts"], async () => {
-    const box = byId("text"), { sample } = state;
-    if (!box) return;
+  const mark = async (sample, parts) => {
     const fresh = await coloredText(sample);
-    if (sample === state.sample) byId("text")?.closest(".sample-text").replaceWith(fresh);
-  });
+    if (sample === state.sample && parts === state.parts) byId("text")?.closest(".sample-text").replaceWith(fresh);
+  };
+  watch(["parts"], () => { if (byId("text")) whileBusy(mark(state.sample, state.parts)); });
 });

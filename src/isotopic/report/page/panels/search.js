@@ -21,7 +21,7 @@ async function addSnippet(row, sample, parts) {
 }
 
 function resultRow(sample, parts) {
-  const row = make("div", { id: `sample-${sample}`, class: "entry", role: "option", onclick: () => choose({ sample }) },
+  const row = make("div", { id: `sample-${sample}`, class: "entry", role: "option", "aria-selected": "false", onclick: () => choose({ sample }) },
     make("bdi", { class: "cut", dir: "auto" }, withHits(nameOfSample(sample), parts)), strip(sample),
     make("span", { class: "amount" }, brief(report.samples.totals[sample])));
   whileBusy(addSnippet(row, sample, parts));
@@ -39,10 +39,8 @@ panels.push(() => {
   const field = byId("search"), list = byId("results"), only = byId("with-topic"), more = byId("more-results");
   let results = [], shown = 0, parts = [], round = 0;
   const mark = () => {
-    for (const row of list.children) row.setAttribute("aria-selected", row.id === `sample-${state.sample}`);
     const row = byId(`sample-${state.sample}`);
-    if (row) list.setAttribute("aria-activedescendant", row.id);
-    else list.removeAttribute("aria-activedescendant");
+    markSelected(list, row);
     reveal(list, row);
   };
   const add = () => {

@@ -4,7 +4,7 @@
 function termRow({ term, inTopic, overall }, largest) {
   const width = (value) => `${(100 * Math.min(1, value / largest)).toFixed(2)}%`;
   return make("div", {
-    id: `term-${term}`, role: "option",
+    id: `term-${term}`, role: "option", "aria-selected": "false",
     onpointerenter: () => choose({ term }), onpointerleave: () => { hideTip(); choose({ term: null }); },
     onpointermove: (event) => showTip(event, said(termName(term), "term-name"),
       `${number(inTopic)} of ${number(overall)} counts belong to this topic`,
@@ -31,15 +31,11 @@ panels.push(() => {
   });
   listKeys(list, () => terms.map(({ term }) => term), () => state.term, (term) => choose({ term }));
   list.addEventListener("blur", () => choose({ term: null }));
-  watch(["term"], () => {
-    for (const row of list.children) row.setAttribute("aria-selected", row.id === `term-${state.term}`);
-    if (state.term === null) list.removeAttribute("aria-activedescendant");
-    else list.setAttribute("aria-activedescendant", `term-${state.term}`);
-  });
+  watch(["term"], () => markSelected(list, byId(`term-${state.term}`)));
   watch(["topic", "names"], () => {
     const given = givenName(state.topic);
     byId("terms-title").replaceChildren(swatch(state.topic), `Topic ${state.topic}`, ...(given ? [": ", said(given)] : []), make("span", { class: "hint" }, ` ${percent(share(state.topic))} of all counts`));
-    document.documentElement.style.setProperty("--topic", colour(state.topic));
+    styled(byId("key-topic"), { background: colour(state.topic) });
   });
 });
 

@@ -9,7 +9,7 @@ const ORDERS = {
 };
 
 function topicRow(k) {
-  return make("div", { id: `topic-${k}`, class: "entry topic", role: "option", title: label(k, 10), onclick: () => choose({ topic: k }) },
+  return make("div", { id: `topic-${k}`, class: "entry topic", role: "option", "aria-selected": "false", title: label(k, 10), onclick: () => choose({ topic: k }) },
     swatch(k), said(topicName(k), "cut"),
     make("span", { class: "meter", "aria-hidden": "true" }, styled(make("span", {}), { width: `${(100 * share(k)) / share(byShare[0])}%`, background: colour(k) })),
     make("span", { class: "amount" }, percent(share(k))));
@@ -37,9 +37,7 @@ panels.push(() => {
     byId("topics-found").textContent = topics.length === nTopics ? "" : topics.length ? `${topics.length} of ${nTopics} topics` : "No topic has this in its name or terms.";
   });
   watch(["topic", "sort", "names", "topicQuery"], () => {
-    if (byId(`topic-${state.topic}`)) list.setAttribute("aria-activedescendant", `topic-${state.topic}`);
-    else list.removeAttribute("aria-activedescendant");
-    for (const row of list.children) row.setAttribute("aria-selected", row.id === `topic-${state.topic}`);
+    markSelected(list, byId(`topic-${state.topic}`));
     reveal(list, byId(`topic-${state.topic}`));
   });
 });
