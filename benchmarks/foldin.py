@@ -36,7 +36,8 @@ def measure(settings: Settings) -> Iterator[Row]:
 
 
 def _one_by_one(model, X) -> Row:
-    milliseconds = [1e3 * _seconds(model, row) for row in X]
+    rows = [X[d : d + 1] for d in range(X.shape[0])]
+    milliseconds = [1e3 * _seconds(model, row) for row in rows]
     low, middle, high, worst = np.quantile(milliseconds, (0.25, 0.5, 0.75, 0.99))
     return Row(
         f"one sample, {_name(model)}",

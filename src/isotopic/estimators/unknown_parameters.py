@@ -11,6 +11,8 @@ _PENALTY = "strength (of SparseNMF)"
 _READING = "the options of read_counts, which makes the counts,"
 _FOLD_IN = "not needed: transform solves each sample's problem to a millionth of its total"
 _NAMES = "not needed: names come with X (a data frame, AnnData or read_counts)"
+_GENES = "not needed: give fit the columns of the genes that you choose"
+_OUTLIERS = "not needed: consensus leaves outliers out"
 _BATCHES = "partial_fit(X) for each batch, or solver=OnlineEM(batch_size=...)"
 ELSEWHERE: dict[str, dict[str, str]] = {
     "scikit-learn": {
@@ -63,14 +65,17 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "k": _TOPICS,
         "numiter": _ITERATIONS,
         "nc": _THREADS,
-        "verbosity": "verbose",
     },
     "cNMF": {
         "components": _TOPICS,
         "n_iter": "n_runs (of consensus)",
-        "numgenes": "not needed: give fit the columns of the genes that you choose",
+        "numgenes": _GENES,
+        "num_highvar_genes": _GENES,
+        "genes_file": _GENES,
         "densify": "not needed: sparse and dense data give the same result",
-        "local_density_threshold": "not needed: consensus leaves outliers out",
+        "density_threshold": _OUTLIERS,
+        "local_density_threshold": _OUTLIERS,
+        "total_workers": _THREADS,
     },
     "other packages": {
         "n_topics": _TOPICS,
