@@ -5,7 +5,8 @@ A page says where a table goes, and may ask for the rows whose names begin with 
     <!-- result: sklearn; rows: NMF iteration -->
     <!-- end of result -->
 
-What stands between the two lines is written here, and by each run of the benchmarks.
+What stands between the two lines is written here, and by each run of the benchmarks. Results that
+no page asks for are shown after ``<!-- results that no page shows -->``.
 """
 
 import json
@@ -22,6 +23,9 @@ BLOCK = re.compile(
     r"(<!-- result: (?P<name>[\w-]+)(?:; rows: (?P<rows>[^>]+))? -->\n).*?(<!-- end of result -->)",
     re.DOTALL,
 )
+OTHERS = re.compile(
+    r"(<!-- results that no page shows -->\n).*?(<!-- end of results -->)", re.DOTALL
+)
 
 
 def fill_all() -> None:
@@ -35,7 +39,20 @@ def fill_all() -> None:
 
 def fill(text: str) -> str:
     """Return a page with the tables of the results that are kept now."""
-    return BLOCK.sub(lambda b: b[1] + render(b["name"], b["rows"] or "") + b[4], text)
+    text = BLOCK.sub(lambda b: b[1] + render(b["name"], b["rows"] or "") + b[4], text)
+    return OTHERS.sub(lambda b: b[1] + render_others() + b[2], text)
+
+
+def render_others() -> str:
+    """Return the tables of the sections that no page asks for, each below its title."""
+    asked = {b["name"] for page in PAGES for b in BLOCK.finditer(page.read_text(encoding="utf-8"))}
+    names = sorted({file.stem for file in RESULTS.glob("*.json")} - asked)
+    return "".join(f"\n### {_title(name)}\n{render(name)}" for name in names)
+
+
+def _title(name: str) -> str:
+    title: str = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["title"]
+    return title[0].upper() + title[1:]
 
 
 def render(name: str, beginning: str = "") -> str:

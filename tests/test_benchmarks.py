@@ -141,3 +141,21 @@ def test_a_table_on_a_page_has_the_rows_command_and_machine_of_its_result(tmp_pa
     for text in ("| other", "typed by hand"):
         assert text not in filled
     assert pages.fill(filled) == filled
+
+
+def test_a_result_that_no_page_asks_for_is_shown_all_the_same(tmp_path, monkeypatch):
+    row = Row("pass", 2.0, "x")
+    facts = {"machine": "a machine", "versions": "Python"}
+    Measured(Section("speed", "asked for", list), [row]).keep(tmp_path, "python -m x", facts)
+    Measured(Section("new", "a new claim", list), [row]).keep(tmp_path, "python -m y", facts)
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- result: speed -->\n<!-- end of result -->\n"
+        "<!-- results that no page shows -->\n<!-- end of results -->\n"
+    )
+    monkeypatch.setattr(pages, "RESULTS", tmp_path)
+    monkeypatch.setattr(pages, "PAGES", (page,))
+    pages.fill_all()
+    text = page.read_text()
+    assert text.count("### A new claim") == 1
+    assert text.count("`python -m y`") == text.count("`python -m x`") == 1
