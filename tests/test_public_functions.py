@@ -148,6 +148,9 @@ OF_COUNTS = {
     ),
     "NMF.validate_counts": lambda X: fitted().validate_counts(X).feature_totals,
     "NMF.merge": lambda X: fitted().merge([[0, 1]], X).objective_,
+    "NMF.split": lambda X: fitted().split(0, X).objective_,
+    "NMF.drop": lambda X: fitted().drop(0, X).objective_,
+    "NMF.drop_features": lambda X: fitted().drop_features(0, X).objective_,
     "NMF.report": lambda X, folder: reported(lambda m, X, path: m.report(path, X))(folder, X),
 }
 

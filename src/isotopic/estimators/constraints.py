@@ -163,7 +163,7 @@ def _fill(
     if labels is not None:  # a pandas Series of pseudo-counts
         features = dict(zip(labels.tolist(), list(features), strict=True))
     for feature in features:
-        column = _column_of(name, feature, names, table.shape[1])
+        column = column_of(name, feature, names, table.shape[1])
         value = features[feature] if isinstance(features, Mapping) else None
         if value is None:
             table[int(topic), column] = 1.0 if default is None else default[column]
@@ -176,7 +176,8 @@ def _fill(
             )
 
 
-def _column_of(name: str, feature: Any, names: Any, n_features: int) -> int:
+def column_of(name: str, feature: Any, names: Any, n_features: int) -> int:
+    """Return the column of a feature that is given by number or by name."""
     if isinstance(feature, Integral):
         if 0 <= int(feature) < n_features:
             return int(feature)

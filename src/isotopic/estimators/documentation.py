@@ -156,6 +156,19 @@ merge.groups : list of lists of int
     topic; the others keep their order.
 merge.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
     The data that the model was fitted to, for the new objective.
+split.topic : int
+split.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    The data that the model was fitted to.
+split.n : int, default=2
+    The number of parts.
+drop.topics : int or list of int
+    The topics to drop; the others keep their order.
+drop.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    The data that the model was fitted to.
+drop_features.features : list of str or int
+    Names or column numbers.
+drop_features.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    The data that the model was fitted to, with all its features.
 label.names : dict, list of str, path or callable
     The name of each topic: a dict such as ``{3: "trade"}``, a list with a name (or ``None``) for
     every topic, the path of a JSON file with either, such as the ``labels.json`` that the report

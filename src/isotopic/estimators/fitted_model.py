@@ -19,12 +19,12 @@ from isotopic.arrays import Array
 from isotopic.blocks import is_blocks
 from isotopic.containers import sample_names_of
 from isotopic.counts import CountMatrix
-from isotopic.estimators import persistence, reordering
+from isotopic.estimators import persistence
 from isotopic.estimators.data import read_data, read_new
 from isotopic.estimators.documentation import documented
 from isotopic.estimators.parameters import plain_parameter
+from isotopic.estimators.topic_editing import TopicEditing
 from isotopic.fitted import Fitted, fitted_of, generation, inference, intervals, summaries
-from isotopic.fitted.topic_names import with_topic_names
 from isotopic.fitted.value import check_likelihood
 from isotopic.priors import Posterior
 from isotopic.random import Seed
@@ -40,7 +40,7 @@ def _view(path: str) -> Any:
 
 
 @documented
-class FittedModel:
+class FittedModel(TopicEditing):
     """Base class of the estimators: attributes and methods that need only ``fitted_``."""
 
     n_jobs: int | None
@@ -253,60 +253,6 @@ class FittedModel:
             data = read_new(self, X, **given)
             counts: Any = data.counts
             return counts, inference.infer(self.fitted_, counts, data.offsets)
-
-    def reorder(self, order: Any = "prevalence") -> Self:
-        """Return the same model with its topics in another order.
-
-        %(arguments)s
-
-        Returns
-        -------
-        model : fitted estimator
-            A new one. All that belongs to topics moves with them: posteriors, priors, seeds,
-            forbidden features, a given ``init``. Fixed topics must stay in front.
-        """
-        model: Self = reordering.reorder_model(self, order)
-        return model
-
-    def merge(self, groups: Any, X: Any, *, missing_mask: Any = None) -> Self:
-        r"""Return a model in which groups of topics are merged.
-
-        The counts that they explain are added, and the priors absorb the sum. Proportions, and
-        Dirichlet and Gamma posteriors of weights, add up exactly: the prior of a merged topic has
-        the sum of the concentrations (shapes) of its parts.
-
-        %(arguments)s
-
-        Returns
-        -------
-        model : fitted estimator
-            A new one, as if fitted with ``max_iter=0`` from there: ``n_iter_`` is 0, the history
-            empty. ``model.set_params(warm_start=True).fit(X)`` continues from it. An ``init`` that
-            is a pair or a model has too many topics and becomes ``"random"``.
-
-        Raises
-        ------
-        ValueError
-            If the merged topic has no prior of the same kind: for fixed topics, for Gamma weights
-            with different rates, for topics with different priors.
-        """
-        model: Self = reordering.merge_model(self, groups, X, missing_mask)
-        return model
-
-    def label(self, names: Any, **describe: Any) -> Self:
-        """Return the same model with named topics.
-
-        Tables, plots, reports and files of the model then use the names. They stay with their
-        topics when these are reordered; a new fit has none.
-
-        %(arguments)s
-
-        Returns
-        -------
-        model : fitted estimator
-            A new one.
-        """
-        return self.with_fitted(with_topic_names(fitted_of(self), names, **describe))
 
     def with_fitted(self, fitted: Fitted) -> Self:
         """Return a copy of this estimator that holds another fitted value.

@@ -12,6 +12,7 @@ from isotopic.containers import is_frame
 from isotopic.estimators.constraints import constraint_table
 from isotopic.estimators.data import read_data
 from isotopic.fitted import Fitted, fitted_of
+from isotopic.fitted.fitting import Data
 from isotopic.fitted.reordering import (
     merge_topics_prior,
     merged_counts,
@@ -27,7 +28,7 @@ from isotopic.threads import use_threads
 def reorder_model(model: Any, given: Any) -> Any:
     """Return a new estimator with its components in another order."""
     fitted = fitted_of(model)
-    n_fixed = _numbers_of_fixed(model)
+    n_fixed = numbers_of_fixed(model)
     if isinstance(given, str) and given == "prevalence":
         order = order_by_prevalence(fitted, n_fixed)
     else:
@@ -45,7 +46,7 @@ def reorder_model(model: Any, given: Any) -> Any:
                 "among themselves only."
             )
     weights, topics = model._priors()
-    new = _with_priors(model, (weights, topics), (weights.reordered(order), topics.rows(order)))
+    new = with_priors(model, (weights, topics), (weights.reordered(order), topics.rows(order)))
     new.fixed_topics = _select_rows(model.fixed_topics, order[: n_fixed[0]])
     new.seeds = _reorder_constraint(model.seeds, order)
     new.forbidden = _reorder_constraint(model.forbidden, order)
@@ -57,25 +58,40 @@ def merge_model(model: Any, given: Any, X: Any, missing_mask: Any) -> Any:
     """Return a new estimator in which groups of components are one."""
     fitted = fitted_of(model)
     groups = _read_groups(given, fitted.n_components)
-    n_fixed = max(_numbers_of_fixed(model))
+    n_fixed = max(numbers_of_fixed(model))
     if np.bincount(groups)[groups[:n_fixed]].max(initial=1) > 1:
         raise ValueError("Cannot merge fixed topics, which stay as they are given.")
     new = _with_merged_parameters(model, groups)
+    data = read_fitted_data(model, X, missing_mask)
+    names = _merge_names(fitted, groups)
+    return restarted(new, data, *merged_counts(fitted, groups), names)
+
+
+def read_fitted_data(model: Any, X: Any, missing_mask: Any) -> Data:
+    """Return the data that the model was fitted to; raise ValueError if it is other data."""
+    fitted: Fitted = model.fitted_
     with use_threads(model.n_jobs):
-        data = read_data(model, X, known=model.fitted_, missing_mask=missing_mask)
-        if len(fitted.weights.mean) != data.counts.shape[0] or not np.allclose(
-            fitted.sample_totals, data.counts.sample_totals, rtol=1e-4
-        ):
-            raise ValueError("X is not the data that the model was fitted to.")
-        data = replace(data, copies=fitted.copies, offsets=fitted.offsets)
-        by_sample, by_topic = merged_counts(fitted, groups)
-        fit = new._pose(data)
+        data = read_data(model, X, known=fitted, missing_mask=missing_mask)
+    if len(fitted.weights.mean) != data.counts.shape[0] or not np.allclose(
+        fitted.sample_totals, data.counts.sample_totals, rtol=1e-4
+    ):
+        raise ValueError("X is not the data that the model was fitted to.")
+    return replace(data, copies=fitted.copies, offsets=fitted.offsets)
+
+
+def restarted(model: Any, data: Data, by_sample: Array, by_topic: Array, names: Any) -> Any:
+    """Return an unfitted estimator as if fitted with ``max_iter=0`` from expected counts.
+
+    ``by_sample`` counts each sample once, ``by_topic`` as often as its sample weight says. The
+    topics get the ``names``.
+    """
+    with use_threads(model.n_jobs):
+        fit = model._pose(data)
         by_sample = by_sample if data.used_rows is None else by_sample[data.used_rows]
         if fit.problem.X.copies is not None:
             by_sample = by_sample * fit.problem.X.copies[:, np.newaxis]
         state = fit.problem.evaluate(*absorbed(fit.problem, by_sample, by_topic), passes=1)
-        merged = replace(fit.fitted_at(state), topic_names=_merge_names(fitted, groups))
-        return new.with_fitted(merged)
+        return model.with_fitted(replace(fit.fitted_at(state), topic_names=names))
 
 
 def _merge_names(fitted: Fitted, groups: Array) -> Array | None:
@@ -98,7 +114,7 @@ def _with_merged_parameters(model: Any, groups: Array) -> Any:
         weights.with_learned(fitted.weights_prior).merged(groups),
         merge_topics_prior(topics.with_learned(learned), groups),
     )
-    new = _with_priors(model, (weights, topics), merged)
+    new = with_priors(model, (weights, topics), merged)
     new.n_components = int(groups.max()) + 1
     if not isinstance(model.init, str):
         new.init = "random"
@@ -112,7 +128,7 @@ def _with_merged_parameters(model: Any, groups: Array) -> Any:
     return new
 
 
-def _with_priors(model: Any, old: tuple[Prior, Prior], new: tuple[Prior, Prior]) -> Any:
+def with_priors(model: Any, old: tuple[Prior, Prior], new: tuple[Prior, Prior]) -> Any:
     """Return the unfitted estimator with other priors."""
     other = type(model)(**model.get_params(deep=False))
     for name, (side, setting) in model._prior_settings.items():
@@ -121,7 +137,7 @@ def _with_priors(model: Any, old: tuple[Prior, Prior], new: tuple[Prior, Prior])
     return other
 
 
-def _numbers_of_fixed(model: Any) -> tuple[int, int]:
+def numbers_of_fixed(model: Any) -> tuple[int, int]:
     """Return how many topics are fixed, and the weights of how many components."""
     n_topics = 0 if model.fixed_topics is None else len(model.fixed_topics)
     return n_topics, model.fitted_.offsets.n_fixed_weights
@@ -134,7 +150,7 @@ def _read_groups(given: Any, n: int) -> Array:
     groups = [list(group) if np.ndim(group) == 1 else group for group in given]
     first, taken = np.arange(n), set[int]()
     for group in groups:
-        if not isinstance(group, list) or not all(_is_component(topic, n) for topic in group):
+        if not isinstance(group, list) or not all(is_component(topic, n) for topic in group):
             raise ValueError(
                 f"groups must be lists of topics between 0 and {n - 1}, not {given!r}."
             )
@@ -149,7 +165,8 @@ def _read_groups(given: Any, n: int) -> Array:
     return np.unique(first, return_inverse=True)[1]
 
 
-def _is_component(given: Any, n: int) -> bool:
+def is_component(given: Any, n: int) -> bool:
+    """Return whether an integer below ``n`` was given."""
     return isinstance(given, Integral) and not isinstance(given, bool) and 0 <= int(given) < n
 
 

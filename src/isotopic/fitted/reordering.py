@@ -49,7 +49,7 @@ def with_features(fitted: Fitted, expected: Array | None, *, what: str, than: st
         online = replace(online, average=_reorder_columns(online.average, order), topics=topics)
     return replace(
         fitted,
-        topics_prior=_reorder_settings(fitted.topics_prior, order),
+        topics_prior=select_columns(fitted.topics_prior, order, len(order)),
         topics=map_arrays(fitted.topics, lambda a: _reorder_columns(a, order)),
         feature_totals=fitted.feature_totals[order],
         feature_names=expected,
@@ -87,25 +87,30 @@ def merge_topics_prior(prior: Any, groups: Array) -> Any:
     return prior.rows(first)
 
 
-def _reorder_settings(value: Any, order: Array) -> Any:
-    """Return a prior of topics with what it has for each feature in another order."""
+def select_columns(value: Any, which: Array, n_features: int) -> Any:
+    """Return a prior of topics with what it has for some of ``n_features``, in this order."""
     if isinstance(value, Posterior):
-        return map_arrays(value, lambda array: _reorder_columns(array, order))
+        return map_arrays(value, lambda array: _columns(array, which, n_features))
     if is_dataclass(value) and not isinstance(value, type):
         settings = {item.name: getattr(value, item.name) for item in fields(value) if item.init}
-        changed = {name: _reorder_settings(setting, order) for name, setting in settings.items()}
+        changed = {n: select_columns(setting, which, n_features) for n, setting in settings.items()}
         changed = {name: new for name, new in changed.items() if new is not settings[name]}
         return replace(value, **changed) if changed else value
     if isinstance(value, (list, tuple, np.ndarray)):
-        return _reorder_columns(np.asarray(value), order)
+        return _columns(np.asarray(value), which, n_features)
     return value
 
 
 def _reorder_columns(array: Array, order: Array) -> Array:
     """Reorder the columns of a matrix, or the entries of a vector, if there is one per feature."""
-    if array.shape[-1:] != order.shape:
+    return _columns(array, order, len(order))
+
+
+def _columns(array: Array, which: Array, n_features: int) -> Array:
+    """Return some columns of a matrix, or entries of a vector, if there is one per feature."""
+    if array.shape[-1:] != (n_features,):
         return array
-    return np.array(array[..., order], order="C" if array.flags.c_contiguous else "F")
+    return np.array(array[..., which], order="C" if array.flags.c_contiguous else "F")
 
 
 def _reorder_rows(array: Array, order: Array) -> Array:

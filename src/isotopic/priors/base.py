@@ -265,7 +265,20 @@ class Prior:
 
     def reordered(self, order: Array) -> Self:
         """Return the prior of the weights when component ``order[i]`` becomes component ``i``."""
-        return self._with({n: a[..., order] for n, a in self._by_component(len(order)).items()})
+        return self.select_components(order, len(order))
+
+    def select_components(self, which: Array, n_components: int) -> Self:
+        """Return the prior of the weights of some of ``n_components``, each of them or several."""
+        by_component = self._by_component(n_components).items()
+        return self._with({name: array[..., which] for name, array in by_component})
+
+    def split(self, parents: Array, n_components: int) -> "Prior":
+        """Return the prior of the weights when components are split.
+
+        Component ``i`` is a part of the earlier component ``parents[i]``, one of ``n_components``.
+        Where sums of components have a prior of the same kind, ``merged`` is the inverse.
+        """
+        return self.select_components(parents, n_components)
 
     def merged(self, groups: Array) -> "Prior":
         """Return the prior of the weights when components are merged.

@@ -135,3 +135,12 @@ def summed_by_group(setting: Any, groups: Array) -> Array:
     for component, group in enumerate(groups):
         sums[..., group] += whole[..., component]
     return sums
+
+
+def shared_by_parts(setting: Any, parents: Array, n_components: int) -> Array:
+    """Return a setting of each component, divided equally among the parts of the component."""
+    array = np.asarray(setting, np.float64)
+    if array.ndim == 2 and len(array) == 1:  # as it is learned
+        array = array[0]
+    whole = np.broadcast_to(array, (*array.shape[:-1], n_components))
+    return np.asarray((whole / np.bincount(parents, minlength=n_components))[..., parents])

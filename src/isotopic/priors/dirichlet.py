@@ -22,6 +22,7 @@ from isotopic.priors.bayesian import (
     as_terms,
     check_settings,
     set_zero,
+    shared_by_parts,
     summed_by_group,
     with_ones,
 )
@@ -164,6 +165,11 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
     def merged(self, groups: Array) -> Self:
         """Return the prior of merged components: their concentrations are added."""
         return replace(self, concentration=summed_by_group(self.concentration, groups), learn=None)
+
+    def split(self, parents: Array, n_components: int) -> Prior:
+        """Return the prior of split components: each part has its share of the concentration."""
+        concentration = shared_by_parts(self.concentration, parents, n_components)
+        return replace(self, concentration=concentration, learn=None)
 
     def with_posterior_means(self) -> Prior:
         """Return the prior whose effective factor is the posterior mean."""
@@ -326,6 +332,13 @@ class DirichletMode(Dirichlet):
     def merged(self, groups: Array) -> Any:
         """Raise: modes of several components do not add up to a mode."""
         return Bayesian.merged(self, groups)
+
+    def split(self, parents: Array, n_components: int) -> Prior:
+        """Return the prior of split components: each part has the concentration of the whole.
+
+        With less of it, modes would be zero.
+        """
+        return Bayesian.split(self, parents, n_components)
 
     def _posterior(self, parameters: Array, counts: Array) -> Posterior:
         set_zero(self.forbidden, parameters, counts)

@@ -15,6 +15,7 @@ from isotopic.priors.bayesian import (
     as_terms,
     check_settings,
     set_zero,
+    shared_by_parts,
     summed_by_group,
     with_ones,
 )
@@ -147,6 +148,14 @@ class Gamma(Bayesian, LearnsHyperparameters):
                 )
             rate = rate[..., first]
         return Gamma(summed_by_group(self.shape, groups), rate if rate.ndim else self.rate)
+
+    def split(self, parents: Array, n_components: int) -> Prior:
+        """Return the prior of split components: each part has its share of the shape."""
+        rate: Any = np.asarray(self.rate, np.float64)
+        if rate.ndim:
+            rate = np.broadcast_to(rate, (*rate.shape[:-1], n_components))[..., parents]
+        shape = shared_by_parts(self.shape, parents, n_components)
+        return Gamma(shape, rate if rate.ndim else self.rate)
 
     def with_posterior_means(self) -> Prior:
         """Return the prior of proportions whose effective factor is the posterior mean."""

@@ -87,6 +87,10 @@ class Relevance(LinearPenalty, LearnsHyperparameters):
         """Return the prior without a tangent: merged components have another relevance."""
         return Relevance(self.shape, self.scale_share)
 
+    def split(self, parents: Array, n_components: int) -> "Relevance":
+        """Return the prior without a tangent: parts of components have another relevance."""
+        return Relevance(self.shape, self.scale_share)
+
     def penalty(self, factor: Array) -> Array:
         """Return the tangent's penalty of each row."""
         penalty = factor @ np.broadcast_to(self.strength, factor.shape[1]) + self.constant
