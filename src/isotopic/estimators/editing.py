@@ -17,7 +17,7 @@ from isotopic.estimators.reordering import (
     with_priors,
 )
 from isotopic.fitted import Fitted, fitted_of
-from isotopic.fitted.editing import counts_after_feature_drop, counts_after_drop, counts_after_split
+from isotopic.fitted.editing import counts_after_drop, counts_after_feature_drop, counts_after_split
 from isotopic.fitted.reordering import select_columns
 from isotopic.names import as_feature_names
 from isotopic.priors import Prior
