@@ -6,7 +6,7 @@ core, they use memory for one row block at a time.
 """
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -306,6 +306,34 @@ def descend(
     to[:] = weights / scale[:, np.newaxis]
 
 
+class _WeightsRule(NamedTuple):
+    """What a prior makes of the absorbed counts of samples; see ``SampleWeights``."""
+
+    prior: Array
+    part: Any
+    scale: Array | None
+    is_variational: bool
+    sums: Array
+
+    def absorb(self, counts: Array) -> tuple[Array, Array, Array]:
+        """Return the parameters, the effective weights and a variational prior's terms."""
+        parameters, terms = counts * self.part + self.prior, np.zeros(len(counts))
+        if self.is_variational:
+            digamma = special.digamma(parameters)
+            offset = 0.0 if self.scale is not None else special.digamma(self.sums)
+            effective = np.exp(digamma - offset)
+            terms = (counts * digamma - special.gammaln(parameters)).sum(axis=1)
+        else:
+            effective = parameters / (1.0 if self.scale is not None else self.sums)
+        return parameters, effective * (1.0 if self.scale is None else self.scale), terms
+
+    def may_have_risen(self, parameters: Array, accepted: Array, counts: Array) -> Array:
+        """Return of which samples the objective may have risen since the accepted step."""
+        change = np.zeros_like(parameters)
+        np.divide(parameters - accepted, parameters, out=change, where=parameters > 0)
+        return np.asarray(np.sum((counts + self.prior / self.part) * change, axis=1) < 0)
+
+
 def infer(
     row_starts: Array,
     row_ends: Array,
@@ -332,26 +360,20 @@ def infer(
     totals = np.array([values[first:end].sum(dtype=np.float64) for first, end in ends])
     first, least, most, growth, first_floor, shrinkage, to_residual = schedule
     part: Any = 1.0 if others is None else others.astype(np.float64)
-    sums = (totals + prior.sum(axis=1))[:, np.newaxis]
+    rule = _WeightsRule(prior, part, scale, is_variational, (totals + prior.sum(axis=1))[:, None])
 
-    def share_out(absorbed: Array, latest: Array) -> tuple[Array, Array]:
-        """Return the effective weights and objectives, and fill counts and log-likelihoods."""
-        parameters = absorbed * part + prior
-        if is_variational:
-            offset = 0.0 if scale is not None else special.digamma(sums)
-            effective = np.exp(special.digamma(parameters) - offset)
-            terms = absorbed * special.digamma(parameters) - special.gammaln(parameters)
-        else:
-            effective = parameters / (1.0 if scale is not None else sums)
-            terms = -prior / part * np.log(parameters)
-        effective = (effective * (1.0 if scale is None else scale)).astype(counts.dtype)
+    def share_out(absorbed: Array, latest: Array) -> tuple[Array, Array, Array]:
+        """Return parameters, effective weights and objectives, and fill the other results."""
+        parameters, weights, terms = rule.absorb(absorbed)
+        effective = weights.astype(counts.dtype)
         row_pass(*rows, effective, topics, latest, log_likelihoods, threads)
-        return effective, terms.sum(axis=1) - log_likelihoods
+        return parameters, effective, terms - log_likelihoods
 
     latest, previous = np.empty_like(counts), np.empty_like(counts)
     n_components = counts.shape[1]
     share_out(np.repeat(totals[:, np.newaxis] / n_components, n_components, 1), latest)
     absorbed, best = latest.astype(np.float64), np.full(len(counts), np.inf)
+    accepted = np.zeros_like(absorbed)
     momentum, floor = np.full(len(counts), first), np.ones(len(counts))
     residuals[:], updates[:] = np.where(totals > 0, np.inf, 0.0), 0
     is_plain, counts[:] = np.ones(len(counts), bool), 0
@@ -362,9 +384,13 @@ def infer(
         if not moving.any():
             break
         previous, latest = latest, np.empty_like(counts)
-        effective, objectives = share_out(absorbed, latest)
+        parameters, effective, objectives = share_out(absorbed, latest)
         moved = np.abs(latest - absorbed).sum(axis=1) / np.where(totals > 0, totals, 1)
-        failed = ~is_plain & (objectives > best) & (moved > tol)
+        is_worse = rule.may_have_risen(parameters, accepted, latest)
+        if is_variational:
+            is_worse = objectives > best
+        failed = ~is_plain & is_worse & (moved > tol)
+        accepted = np.where(failed[:, np.newaxis], accepted, parameters)
         latest[failed] = previous[failed]
         kept = np.where(failed, best, objectives)
         counts[moving], weights[moving] = latest[moving], effective[moving]

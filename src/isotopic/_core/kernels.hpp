@@ -247,8 +247,8 @@ template <class T> struct Kernels {
     // `memory`: (padded components + 2) times the entries of the longest row, in whole vectors.
     void (*descend)(const Descent<T>&, int64_t begin, int64_t end, T* memory);
     void (*squared_shares)(const SquaredShares<T>&, int64_t begin, int64_t end);
-    // `memory`: six rows of doubles, of components rounded up to a multiple of eight; then as for
-    // `descend`.
+    // `memory`: seven rows of doubles, of components rounded up to a multiple of eight; a vector
+    // for each padded component; then as for `descend`.
     void (*infer)(const Inference<T>&, int64_t begin, int64_t end, void* memory);
 };
 

@@ -30,18 +30,32 @@ template <class T> struct LogLikelihood {
     }
 };
 
-// Returns x / product and adds to the log-likelihood. A product of zero, or so small that the ratio
-// would overflow, can only explain a count of zero. For any other count the likelihood is zero, and
-// the ratio is set to zero so that the count goes to no component.
+// Returns x / product. A product of zero, or so small that the ratio would overflow, can only
+// explain a count of zero. For any other count the ratio is set to zero so that the count goes to
+// no component; `is_empty` says where that is.
+template <class T> struct Ratio {
+    vec<T> x, product;  // zero and one where the product is too small
+    ints<T> is_empty;
+    Ratio(vec<T> given, vec<T> by) {
+        const vec<T> most = T(4) * given;
+        is_empty = by < T(simd<T>::smallest_normal) * (most > T(1) ? most : fill<T>(1));
+        x = is_empty ? vec<T>{} : given;
+        product = is_empty ? fill<T>(1) : by;
+    }
+    vec<T> value() const { return x * reciprocal(product); }
+};
+
+template <class T> inline vec<T> ratio(vec<T> x, vec<T> product) {
+    return Ratio<T>(x, product).value();
+}
+
+// The same, and adds to the log-likelihood, which is minus infinity if a count cannot be explained.
 template <class T> inline vec<T> divide(vec<T> x, vec<T> product,
                                         LogLikelihood<T>& log_likelihood) {
-    const vec<T> most = T(4) * x;
-    const auto empty = product < T(simd<T>::smallest_normal) * (most > T(1) ? most : fill<T>(1));
-    log_likelihood.impossible |= empty & (x > T(0));
-    x = empty ? vec<T>{} : x;
-    product = empty ? fill<T>(1) : product;
-    log_likelihood.add(x, product);
-    return x * reciprocal(product);
+    const Ratio<T> r(x, product);
+    log_likelihood.impossible |= r.is_empty & (x > T(0));
+    log_likelihood.add(r.x, r.product);
+    return r.value();
 }
 
 }  // namespace ISOTOPIC_LEVEL

@@ -480,7 +480,8 @@ bool descend(const Descent<T>& descent, int64_t rows, const Execution& execution
 template <class T>
 bool infer(const Inference<T>& inference, int64_t rows, const Execution& execution) {
     const Kernels<T>& kernels = kernels_of<T>(current_level());
-    const size_t tables = size_t(6 * ceil_div(inference.components, 8) * 8) * sizeof(double);
+    const size_t tables = size_t(7 * ceil_div(inference.components, 8) * 8) * sizeof(double) +
+                          size_t(inference.padded * kernels.lanes) * sizeof(T);
     Buffers buffers(
         tables + sample_bytes<T>(inference.row_starts, inference.row_ends, rows, inference.padded));
     return run_in_chunks(rows, chunk_rows, execution, [&](int64_t begin, int64_t end) {

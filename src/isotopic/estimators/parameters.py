@@ -17,6 +17,7 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.divergences import Divergence
+from isotopic.estimators.unknown_parameters import parameter_names
 from isotopic.priors import Prior
 from isotopic.solvers import Solver
 
@@ -27,8 +28,10 @@ def with_plain_parameters(model: Any) -> Any:
     Tables and vectors with labels stay: they are aligned with the data where they are read.
     """
     plain = copy(model)
-    for name, value in model.get_params(deep=False).items():
-        setattr(plain, name, plain_parameter(name, value, keep_labels=True))
+    kind: type = type(model)
+    names = parameter_names(kind)
+    for name in model.get_params(deep=False) if names is None else names:
+        setattr(plain, name, plain_parameter(name, getattr(model, name), keep_labels=True))
     return plain
 
 

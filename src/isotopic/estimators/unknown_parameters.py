@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import Any, Self
 
@@ -93,6 +94,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
 }
 
 
+@cache
 def parameter_names(model: type) -> list[str] | None:
     """Return the names of the parameters of a class, or None if it takes any."""
     own = list(signature(model.__init__).parameters.values())[1:]  # type: ignore[misc]

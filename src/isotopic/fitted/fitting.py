@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -103,7 +103,11 @@ class Fit:
         topics: Posterior | None = None,
         online: OnlineMemory | None = None,
     ) -> Fitted:
-        """Return the fitted value of a solver's state; ``topics`` by default those of the state."""
+        """Return the fitted value of a solver's state; ``topics`` by default those of the state.
+
+        Topics that are learned ``online`` keep their order in memory: the next batch goes on with
+        it, and changing it would take longer than a small batch.
+        """
         data, problem = self.data, self.problem
         weights_prior, topics_prior = self.weights_prior, problem.topics
         divergence = problem.divergence
@@ -121,7 +125,9 @@ class Fit:
             weights_prior=weights_prior,
             topics_prior=topics_prior,
             weights=without_terms(weights),
-            topics=topics_for_new_samples(topics_prior, topics or state.topics),
+            topics=topics_for_new_samples(
+                topics_prior, topics or state.topics, by_row=online is None
+            ),
             offsets=data.offsets,
             copies=data.copies,
             sample_totals=data.counts.sample_totals,
@@ -148,13 +154,14 @@ class Fit:
         return replace(fitted, weights=weights)
 
 
-def topics_for_new_samples(prior: Prior, topics: Posterior) -> Posterior:
-    """Return the topics row by row, with the effective factor that new samples see."""
+def topics_for_new_samples(prior: Prior, topics: Posterior, *, by_row: bool = True) -> Posterior:
+    """Return the topics, row by row in memory, with the effective factor that new samples see."""
+    order: Literal["C", "K"] = "C" if by_row else "K"
     parameters, rates = topics.parameters, topics.rates
     return Posterior(
-        mean=np.ascontiguousarray(topics.mean),
+        mean=np.asarray(topics.mean, order=order),
         effective=prior.predictive_factor(topics),
-        parameters=None if parameters is None else np.ascontiguousarray(parameters),
-        rates=None if rates is None else np.ascontiguousarray(rates),
+        parameters=None if parameters is None else np.asarray(parameters, order=order),
+        rates=None if rates is None else np.asarray(rates, order=order),
         explained=topics.explained,
     )
