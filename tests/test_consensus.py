@@ -7,7 +7,7 @@ from scipy import sparse
 from isotopic import LDA, NMF, PLSA, GammaPoisson, consensus, load, plot
 from isotopic.consensus import cluster_components
 from isotopic.consensus.choice import choose_number
-from isotopic.consensus.runs import resample
+from isotopic.consensus.plan import resample
 from isotopic.generative import multinomial
 
 

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 _Doubles = NDArray[np.float64]
 
 HISTOGRAM_SIZE: int
+STACK_WIDTH: int
 
 class Workspace: ...
 
@@ -182,3 +183,23 @@ def concentration_rises(
 def gamma_functions(x: _Doubles, digamma: _Doubles, log_gamma: _Doubles) -> None: ...
 def level() -> str: ...
 def levels() -> list[str]: ...
+def stacked_pass(
+    segment_features: NDArray[np.int32],
+    segment_starts: NDArray[np.int64],
+    entry_rows: NDArray[np.int32],
+    values: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    topics: NDArray[np.float32],
+    totals: _Doubles,
+    weight_counts: NDArray[np.float32],
+    topic_counts: NDArray[np.float32],
+    sums: _Doubles,
+) -> None: ...
+def extrapolate_stack(
+    latest: NDArray[np.float32],
+    previous: NDArray[np.float32],
+    totals: NDArray[np.float32],
+    momentum: NDArray[np.float32],
+    floor: NDArray[np.float32],
+    to: NDArray[np.float32],
+) -> None: ...

@@ -14,6 +14,9 @@ from scipy import sparse, special
 
 from isotopic._core.rates import fit_rates as fit_rates  # noqa: PLC0414 - one of them
 from isotopic._core.selection import select_topics as select_topics  # noqa: PLC0414 - one of them
+from isotopic._core.stack import STACK_WIDTH as STACK_WIDTH  # noqa: PLC0414
+from isotopic._core.stack import extrapolate_stack as extrapolate_stack  # noqa: PLC0414
+from isotopic._core.stack import stacked_pass as stacked_pass  # noqa: PLC0414
 
 Array = NDArray[Any]
 

@@ -3,6 +3,7 @@
 #include "inference.hpp"
 #include "rates.hpp"
 #include "selection.hpp"
+#include "stack.hpp"
 #include "kernels.hpp"
 #include "likelihood.hpp"
 #include "tables.hpp"
@@ -332,6 +333,8 @@ const Level level = {
     .select_topics = select_topics,
     .fit_rates = fit_rates,
     .rises = rises_of,
+    .stacked_pass = stacked_pass,
+    .extrapolate_stack = extrapolate_stack,
 };
 
 }  // namespace ISOTOPIC_LEVEL

@@ -209,6 +209,45 @@ struct RateFit {
     double* covariance = nullptr;  // features x components x components, of the logarithms
 };
 
+// Runs that are fitted together; see stack.hpp.
+constexpr int stack_width = 16;
+
+// A pass over the counts for the factors of all runs of a stack.
+//
+// A segment holds the entries of one feature in a block of samples. All tables are aligned to whole
+// vectors. The counts are zero before the pass.
+struct Stack {
+    int64_t components = 0;
+    int64_t n_samples = 0;
+    int64_t n_features = 0;
+    int64_t n_segments = 0;
+    const int32_t* segment_features = nullptr;
+    const int64_t* segment_starts = nullptr;
+    const int32_t* entry_rows = nullptr;
+    bool has_own_values = false;        // whether each run has its own counts
+    const float* values = nullptr;      // entries, or entries x runs
+    const float* weights = nullptr;     // samples x components x runs
+    const float* topics = nullptr;      // features x components x runs, each with a sum of one
+    const double* totals = nullptr;     // components x runs: the sums of the weights
+    float* weight_counts = nullptr;     // samples x components x runs
+    float* topic_counts = nullptr;      // features x components x runs
+    double* log_likelihoods = nullptr;  // by run
+    double* weight_gaps = nullptr;      // by run: sum |weights - counts|
+    double* topic_gaps = nullptr;       // by run: sum |topics * totals - counts|
+};
+
+// Counts of the runs of a stack, extrapolated from their last two values.
+struct StackExtrapolation {
+    int64_t rows = 0;
+    int64_t components = 0;
+    const float* latest = nullptr;    // rows x components x runs
+    const float* previous = nullptr;  // rows x components x runs
+    const float* totals = nullptr;    // rows x runs
+    const float* momentum = nullptr;  // by run
+    const float* floor = nullptr;     // by run, as a part of the total
+    float* to = nullptr;              // rows x components x runs
+};
+
 // Counts of some sizes and shares, and how many of each there are.
 struct Bins {
     int64_t n = 0;  // in whole vectors
@@ -262,6 +301,8 @@ struct Level {
     // `memory`: see `fit_rates` in pass.cpp.
     void (*fit_rates)(const RateFit&, int64_t begin, int64_t end, double* memory);
     double (*rises)(const Bins&, double concentration, Occurs occurs);
+    void (*stacked_pass)(const Stack&);
+    void (*extrapolate_stack)(const StackExtrapolation&);
 };
 
 template <class T> const Kernels<T>& kernels_of(const Level& level);

@@ -28,6 +28,8 @@ template <class T> using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb
 template <class T> using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T> using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using In3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+template <class T> using Out3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 void require(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(what);
@@ -459,6 +461,92 @@ void bind_fit_rates(nb::module_& m) {
         "pseudo_count"_a, "rates"_a.noconvert(), "covariance"_a.noconvert(), "threads"_a);
 }
 
+// Returns whether a table of a stack has this shape, and is aligned to whole vectors.
+template <class A> bool is_stacked(const A& table, size_t rows, size_t components) {
+    return table.shape(0) == rows && table.shape(1) == components &&
+           table.shape(2) == stack_width && reinterpret_cast<uintptr_t>(table.data()) % 64 == 0;
+}
+
+void bind_stack(nb::module_& m) {
+    m.attr("STACK_WIDTH") = stack_width;
+    m.def(
+        "stacked_pass",
+        [](In<int32_t> segment_features, In<int64_t> segment_starts, In<int32_t> entry_rows,
+           In2<float> values, In3<float> weights, In3<float> topics, In2<double> totals,
+           Out3<float> weight_counts, Out3<float> topic_counts, Out2<double> sums) {
+            const size_t samples = weights.shape(0), features = topics.shape(0),
+                         components = weights.shape(1), entries = entry_rows.size();
+            const bool has_own_values = values.shape(1) == stack_width;
+            require(components > 0 && is_stacked(weights, samples, components) &&
+                        is_stacked(topics, features, components) &&
+                        is_stacked(weight_counts, samples, components) &&
+                        is_stacked(topic_counts, features, components),
+                    "the factors and counts of the runs differ in shape or are not aligned");
+            require(has_shape(totals, components, stack_width) && has_shape(sums, 3, stack_width),
+                    "totals or sums have a wrong shape");
+            require(values.shape(0) == entries && (has_own_values || values.shape(1) == 1) &&
+                        (!has_own_values || reinterpret_cast<uintptr_t>(values.data()) % 64 == 0),
+                    "values have a wrong shape or are not aligned");
+            require(segment_starts.size() == segment_features.size() + 1 &&
+                        ascends(segment_starts, entries),
+                    "segment_starts do not ascend from 0 to the number of entries");
+            require(are_features(segment_features, int64_t(features)) &&
+                        are_features(entry_rows, int64_t(samples)),
+                    "a feature or a sample is not among those of the factors");
+            const Stack stack{
+                .components = int64_t(components),
+                .n_samples = int64_t(samples),
+                .n_features = int64_t(features),
+                .n_segments = int64_t(segment_features.size()),
+                .segment_features = segment_features.data(),
+                .segment_starts = segment_starts.data(),
+                .entry_rows = entry_rows.data(),
+                .has_own_values = has_own_values,
+                .values = values.data(),
+                .weights = weights.data(),
+                .topics = topics.data(),
+                .totals = totals.data(),
+                .weight_counts = weight_counts.data(),
+                .topic_counts = topic_counts.data(),
+                .log_likelihoods = sums.data(),
+                .weight_gaps = sums.data() + stack_width,
+                .topic_gaps = sums.data() + 2 * stack_width,
+            };
+            nb::gil_scoped_release nogil;
+            stacked_pass(stack);
+        },
+        "segment_features"_a.noconvert(), "segment_starts"_a.noconvert(),
+        "entry_rows"_a.noconvert(), "values"_a.noconvert(), "weights"_a.noconvert(),
+        "topics"_a.noconvert(), "totals"_a.noconvert(), "weight_counts"_a.noconvert(),
+        "topic_counts"_a.noconvert(), "sums"_a.noconvert());
+    m.def(
+        "extrapolate_stack",
+        [](In3<float> latest, In3<float> previous, In2<float> totals, In<float> momentum,
+           In<float> floor, Out3<float> to) {
+            const size_t rows = latest.shape(0), components = latest.shape(1);
+            require(is_stacked(latest, rows, components) &&
+                        is_stacked(previous, rows, components) && is_stacked(to, rows, components),
+                    "the counts of the runs differ in shape or are not aligned");
+            require(has_shape(totals, rows, stack_width) && momentum.size() == stack_width &&
+                        floor.size() == stack_width,
+                    "totals, momentum or floor have a wrong shape");
+            const StackExtrapolation extrapolation{
+                .rows = int64_t(rows),
+                .components = int64_t(components),
+                .latest = latest.data(),
+                .previous = previous.data(),
+                .totals = totals.data(),
+                .momentum = momentum.data(),
+                .floor = floor.data(),
+                .to = to.data(),
+            };
+            nb::gil_scoped_release nogil;
+            extrapolate_stack(extrapolation);
+        },
+        "latest"_a.noconvert(), "previous"_a.noconvert(), "totals"_a.noconvert(),
+        "momentum"_a.noconvert(), "floor"_a.noconvert(), "to"_a.noconvert());
+}
+
 template <class T> void bind_elementwise(nb::module_& m) {
     m.def(
         "divide",
@@ -696,6 +784,7 @@ NB_MODULE(_native, m) {
     bind_elementwise<double>(m);
     bind_select_topics(m);
     bind_fit_rates(m);
+    bind_stack(m);
     bind_histogram<float>(m);
     bind_histogram<double>(m);
     m.attr("HISTOGRAM_SIZE") = int64_t(histogram_nodes);

@@ -133,4 +133,8 @@ bool infer(const Inference<T>& inference, int64_t rows, const Execution& executi
 bool select_topics(const Selection& selection, int64_t rows, const Execution& execution);
 bool fit_rates(const RateFit& fit, int64_t features, const Execution& execution);
 
+// Work on all runs of a stack, in one thread; see kernels.hpp.
+void stacked_pass(const Stack& stack);
+void extrapolate_stack(const StackExtrapolation& extrapolation);
+
 }  // namespace isotopic

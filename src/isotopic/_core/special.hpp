@@ -105,8 +105,8 @@ inline vec<double> exp(vec<double> x) {
 
 // x^power with a relative error of 1e-8 or so (1e-6 in single precision), exactly one for x = 1;
 // for x in [1e-300, 1e300] (1e-30, 1e30) and |power| <= 1. The logarithm is its atanh series, the
-// exponential its Taylor series, both short.
-template <class T> inline vec<T> rough_power(vec<T> x, T power) {
+// exponential its Taylor series, both short. The power is a number or a vector.
+template <class T, class Power> inline vec<T> rough_power(vec<T> x, Power power) {
     using S = simd<T>;
     vec<T> mantissa, exponent;
     split<T>(x, mantissa, exponent);

@@ -22,7 +22,7 @@ from isotopic.cli.output import (
 from isotopic.cli.tables import write_tables
 from isotopic.consensus import Consensus
 from isotopic.consensus import consensus as run_consensus
-from isotopic.consensus.runs import RESAMPLING
+from isotopic.consensus.plan import RESAMPLING
 
 # The files that are written to a folder; the plots need an extra.
 _MODEL, _TABLE, _COMPONENTS_TABLE = "model.isotopic", "numbers.csv", "components.csv"

@@ -1,7 +1,9 @@
 """Many fits, their components clustered: how many there are, and which of them are stable.
 
 =============== =========================================================================
-``runs``        fit from different starts to resampled data; go on after a kill
+``plan``        what a run is: a fit from its own start to resampled data
+``stacked``     runs that share their passes over the data
+``runs``        make all runs over the cores; go on after a kill
 ``held_out``    score held-out samples by document completion
 ``clusters``    cluster the components of all runs, one of each run in a cluster
 ``choice``      choose the number of components by stability and held-out score

@@ -16,8 +16,9 @@ from isotopic.arrays import Array
 from isotopic.consensus.choice import Choice, choose_number
 from isotopic.consensus.clusters import Clusters, cluster_components
 from isotopic.consensus.held_out import HeldOut, HiddenEntries
+from isotopic.consensus.plan import RESAMPLING, Plan
 from isotopic.consensus.result import Consensus
-from isotopic.consensus.runs import RESAMPLING, Plan, run_all, topics_of_runs
+from isotopic.consensus.runs import run_all, topics_of_runs
 from isotopic.containers import read_container
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.random import Seed, generator

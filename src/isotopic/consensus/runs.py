@@ -1,113 +1,34 @@
-"""The runs of a consensus: fits from different starts to resampled data."""
+"""Make the runs of a consensus: over the cores, with a checkpoint and progress."""
 
 import os
 import sys
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from queue import SimpleQueue
+from threading import Event
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import clone
 
 from isotopic import archive
 from isotopic.arrays import Array
-from isotopic.consensus.held_out import HeldOut, HiddenEntries
-from isotopic.containers import NamedMatrix
-from isotopic.estimators.digest import digest
+from isotopic.consensus.plan import Plan
+from isotopic.consensus.stacked import stack_of_runs
+from isotopic.solvers.stack import WIDTH
 from isotopic.terminal import LiveLine, can_show_live_lines
 from isotopic.threads import thread_count
 
-#: How the data of a run differ from the data.
-RESAMPLING = ("bootstrap", "subsample", "none")
-
-_SUBSAMPLE = 0.8
+# Yields the names and results of some runs.
+Task: TypeAlias = Callable[[], Iterator[tuple[str, dict[str, Any]]]]
 
 # Seconds between two writes of the checkpoint, and between two lines of progress.
 _SECONDS_TO_WRITE, _SECONDS_TO_PRINT = 20.0, 10.0
-
-# Parameters of a model that do not change what a fit finds.
-_NOT_COMPARED = ("n_jobs", "callbacks", "verbose", "random_state", "n_components", "init")
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What to fit.
-
-    Attributes
-    ----------
-    model : estimator
-    counts : csr_array
-    feature_names : ndarray of objects or None
-    resampling : {"bootstrap", "subsample", "none"}
-    splits : list of HeldOut or HiddenEntries
-        For the held-out scores; none of them if there are too few samples.
-    seed : int
-        Each run has a generator of its own, made of this, its kind and its numbers. So the result
-        depends neither on the order of the runs nor on which other numbers are tried.
-    """
-
-    model: Any
-    counts: Any
-    feature_names: Array | None
-    resampling: str
-    splits: list[HeldOut] | list[HiddenEntries]
-    seed: int
-
-    def fit(self, number: int, run: int) -> dict[str, Any]:
-        """Fit a run from a random start; return its topics, as distributions, and objective."""
-        rng = np.random.default_rng([self.seed, 0, number, run])
-        model = self._model(number, rng).set_params(init="random")
-        counts = resample(self.counts, self.resampling, rng)
-        model.fit(NamedMatrix(counts, self.feature_names))
-        topics = np.asarray(model.components_, np.float64)
-        sums = topics.sum(axis=1, keepdims=True)
-        uniform = 1 / topics.shape[1]
-        topics = np.where(sums > 0, topics / np.where(sums > 0, sums, 1), uniform)
-        return {"topics": topics, "objective": float(model.objective_)}
-
-    def score(self, number: int, split: int) -> dict[str, Any]:
-        """Fit what a split shows as the model would, and score what it hides."""
-        rng = np.random.default_rng([self.seed, 1, number, split])
-        model = self._model(number, rng)
-        return {"score": self.splits[split].fit_and_score(model, self.feature_names)}
-
-    def _model(self, number: int, rng: np.random.Generator) -> Any:
-        seed = int(rng.integers(2**31))
-        return clone(self.model).set_params(
-            n_components=number, random_state=seed, n_jobs=1, verbose=0, callbacks=None
-        )
-
-    def digest(self) -> str:
-        """Return a digest of everything that the results depend on."""
-        parameters = self.model.get_params(deep=False)
-        settings = {name: v for name, v in parameters.items() if name not in _NOT_COMPARED}
-        run = [self.resampling, len(self.splits), self.seed]
-        counts = self.counts.astype(np.float64)
-        return digest([type(self.model).__name__, settings, counts, self.feature_names, run])
-
-
-def resample(counts: Any, how: str, rng: np.random.Generator) -> Any:
-    """Return other counts: Poisson draws around them, some of the samples, or the same.
-
-    A feature or sample that has no count left keeps what it has in the data, so that every run has
-    the same features.
-    """
-    if how == "none":
-        return counts
-    if how == "subsample":
-        n_samples = counts.shape[0]
-        n_kept = max(1, round(_SUBSAMPLE * n_samples))
-        return counts[np.sort(rng.choice(n_samples, n_kept, replace=False))]
-    drawn = rng.poisson(counts.data).astype(np.float64)
-    if not drawn.any():
-        return counts
-    return sparse.csr_array((drawn, counts.indices, counts.indptr), shape=counts.shape)
 
 
 def run_all(
@@ -121,23 +42,23 @@ def run_all(
 ) -> dict[str, dict[str, Any]]:
     """Return the results of all runs and scores by name; what the checkpoint has is not repeated.
 
-    Several fits run at a time, each in one thread.
+    Several tasks run at a time, each in one thread.
     """
-    tasks: dict[str, tuple[Callable[[int, int], dict[str, Any]], int, int]] = {}
-    for number in numbers:
-        for run in range(n_runs):
-            tasks[f"fit {number} {run}"] = plan.fit, number, run
-        for split in range(len(plan.splits)):
-            tasks[f"score {number} {split}"] = plan.score, number, split
+    fits = {f"fit {k} {run}": (k, run) for k in numbers for run in range(n_runs)}
+    scores = {f"score {k} {s}": (k, s) for k in numbers for s in range(len(plan.splits))}
     store = Store(checkpoint, plan) if checkpoint is not None else None
     done: dict[str, dict[str, Any]] = {} if store is None else store.read()
-    left = [name for name in tasks if name not in done]
-    # The longest fits first, so that no core waits for one of them at the end.
-    left.sort(key=lambda name: -tasks[name][1])
-    with warnings.catch_warnings(), _progress(len(left), verbose) as show:
+    left = {name: given for name, given in fits.items() if name not in done}
+    tasks = _fit_tasks(plan, left, thread_count(n_jobs))
+    for name, given in scores.items():
+        if name not in done:
+            tasks.append((given[0], partial(_alone, name, plan.score, given)))
+    tasks.sort(key=lambda task: -task[0])  # the longest first, so that no core waits at the end
+    n_left = sum(name not in done for name in (*fits, *scores))
+    with warnings.catch_warnings(), _progress(n_left, verbose) as show:
         warnings.simplefilter("ignore")  # a run that stops early is one of many
         try:
-            for name, found in _in_threads({name: tasks[name] for name in left}, n_jobs):
+            for name, found in _in_threads([task for _, task in tasks], n_jobs):
                 done[name] = found
                 show()
                 if store is not None:
@@ -145,22 +66,65 @@ def run_all(
         finally:
             if store is not None:
                 store.write(done)
-    return {name: done[name] for name in tasks}
+    return {name: done[name] for name in (*fits, *scores)}
 
 
-def _in_threads(tasks: dict[str, Any], n_jobs: int | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield results as they come. The first error, or Ctrl-C, cancels what has not begun."""
+def _fit_tasks(
+    plan: Plan, left: dict[str, tuple[int, int]], n_threads: int
+) -> list[tuple[int, Task]]:
+    """Return the tasks that make the runs, with the number of components of each."""
+    tasks: list[tuple[int, Task]] = []
+    for number in {number: None for number, _ in left.values()}:
+        runs = {name: run for name, (k, run) in left.items() if k == number}
+        stacked = stack_of_runs(plan, number)
+        if stacked is None:
+            tasks += [
+                (number, partial(_alone, name, plan.fit, (number, run)))
+                for name, run in runs.items()
+            ]
+        else:
+            queue = deque(runs.items())
+            n_stacks = min(n_threads, -(-len(queue) // WIDTH))
+            tasks += [(number, partial(stacked, queue))] * n_stacks
+    return tasks
+
+
+def _alone(
+    name: str, call: Callable[[int, int], dict[str, Any]], given: tuple[int, int]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield name, call(*given)
+
+
+def _in_threads(tasks: list[Task], n_jobs: int | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield results as they come. The first error, or Ctrl-C, ends what has not begun."""
+    results: SimpleQueue[tuple[str, dict[str, Any]] | BaseException | None] = SimpleQueue()
+    is_over = Event()
+
+    def work(task: Task) -> None:
+        try:
+            for found in task():
+                results.put(found)
+                if is_over.is_set():
+                    break
+        except BaseException as error:
+            results.put(error)
+        results.put(None)
+
     executor = ThreadPoolExecutor(thread_count(n_jobs))
     try:
-        pending: dict[Future[dict[str, Any]], str] = {
-            executor.submit(task, *given): name for name, (task, *given) in tasks.items()
-        }
-        while pending:
-            done = wait(pending, return_when=FIRST_COMPLETED).done
-            # What succeeded is kept, before an error ends everything.
-            for future in sorted(done, key=lambda future: future.exception() is not None):
-                yield pending.pop(future), future.result()
+        for task in tasks:
+            executor.submit(work, task)
+        n_open = len(tasks)
+        while n_open:
+            found = results.get()
+            if found is None:
+                n_open -= 1
+            elif isinstance(found, BaseException):
+                raise found
+            else:
+                yield found
     finally:
+        is_over.set()
         executor.shutdown(cancel_futures=True)
 
 
