@@ -16,6 +16,7 @@ ROOT = pathlib.Path(isotopic.__file__).parent
 # From the bottom to the top; a module may import from its own layer and from those before it.
 LAYERS = [
     {"_core", "archive", "arrays", "atomic", "npy", "random", "registry", "terminal", "threads"},
+    {"mutation_types"},
     {"names"},
     {"containers"},
     {"count_checks", "io", "missing"},

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from isotopic import LDA, NMF, TopicModel, datasets, evaluate, plot, refit
 from isotopic.consensus import cluster_components
+from isotopic.mutation_types import DBS_COLOURS, ID_CLASSES, ID_GROUPS, SBS_COLOURS, STRANDS
 from isotopic.plot.labels import move_apart
-from isotopic.plot.mutation_types import DBS_COLOURS, ID_CLASSES, ID_GROUPS, SBS_COLOURS, STRANDS
 from isotopic.plot.structure import sample_order
 from isotopic.plot.style import text_on
 from isotopic.plot.text import readable

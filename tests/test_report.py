@@ -23,8 +23,9 @@ from isotopic.report import write as writing
 from isotopic.report.chunks import split_evenly
 from isotopic.report.limits import Limits
 from isotopic.report.payload import ReportData
+from isotopic.report.relations import correlate, topic_tree
 from isotopic.report.samples import choose_samples
-from isotopic.report.topics import nearest_topics, relevance, relevant_terms, similar_order
+from isotopic.report.topics import nearest_topics, relevance, relevant_terms, salient_terms
 from isotopic.report.write import as_json
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -223,10 +224,30 @@ def test_similar_topics_are_neighbours_in_the_list(rng):
     groups = np.repeat(np.arange(4), 5)[rng.permutation(20)]
     points = 10.0 * groups[:, np.newaxis] + rng.normal(size=(20, 2))
     distances = np.linalg.norm(points[:, None] - points, axis=2)
-    order = similar_order(distances)
+    tree = topic_tree(distances)
+    order = tree["order"]
     assert sorted(order) == list(range(20))
     assert np.count_nonzero(np.diff(groups[order])) == 3  # each group in one piece
-    assert similar_order(np.zeros((1, 1))) == [0]
+    members = [{k} for k in range(20)]
+    for first, second in zip(tree["first"], tree["second"], strict=True):
+        members.append(members[first] | members[second])
+        places = sorted(order.index(k) for k in members[-1])
+        assert places == list(range(places[0], places[-1] + 1))  # no branch crosses another
+    assert members[-1] == set(range(20))
+    assert topic_tree(np.zeros((1, 1)))["order"] == [0]
+
+
+def test_correlations_are_those_of_numpy(rng):
+    shares = rng.dirichlet(np.ones(5), size=50)
+    np.testing.assert_allclose(correlate(shares), np.corrcoef(shares.T), atol=1e-12)
+    assert not correlate(np.ones((4, 2))).any()  # nothing varies
+
+
+def test_salient_terms_tell_topics_apart():
+    topics = np.array([[0.5, 0.4, 0.1, 0.0], [0.5, 0.0, 0.1, 0.4]])
+    shares = (topics / topics.sum(axis=0)).T
+    found = salient_terms(shares, topics.mean(axis=0), np.array([0.5, 0.5]), 2)
+    assert set(found) == {1, 3}  # the most frequent term says nothing
 
 
 def test_of_many_samples_the_best_and_an_even_choice_are_kept(rng):

@@ -14,8 +14,11 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.names import (
+    SYMBOL_COLUMNS,
+    are_gene_identifiers,
     as_feature_names,
     as_sample_names,
+    gene_names,
     names_of_vector,
     order_by_name,
 )
@@ -142,6 +145,14 @@ def is_anndata(X: Any) -> bool:
     """Return whether ``X`` is an AnnData object."""
     is_theirs = type(X).__module__.partition(".")[0] == "anndata"
     return is_theirs and hasattr(X, "var_names") and hasattr(X, "obs_names")
+
+
+def gene_symbols_of(X: Any) -> Array | None:
+    """Return the symbols of genes if AnnData has them beside Ensembl's identifiers, else None."""
+    if not is_anndata(X) or not are_gene_identifiers(X.var_names):
+        return None
+    found = [name for name in SYMBOL_COLUMNS if name in X.var]
+    return gene_names(X.var_names, X.var[found[0]]) if found else None
 
 
 def columns_of(matrix: Any, order: Array) -> Any:

@@ -5,8 +5,10 @@ nothing. The same names in another order are aligned, with a warning. Other name
 one side has no names, features and samples are matched by position.
 """
 
+import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,6 +21,19 @@ _MOST_NAMES_SHOWN = 5
 
 # Frames of these packages are skipped, so that a warning points to the line that called them.
 _PACKAGES = ("isotopic", "sklearn")
+
+
+# Columns of AnnData's ``var`` that hold the symbols of genes.
+SYMBOL_COLUMNS = (
+    "gene_symbols",
+    "gene_symbol",
+    "gene_names",
+    "gene_name",
+    "feature_name",
+    "symbol",
+)
+
+_GENE_IDENTIFIER = re.compile(r"ENS[A-Z]*G\d{6,}(\.\d+)?")
 
 
 class FeatureOrderWarning(UserWarning):
@@ -256,3 +271,27 @@ def _listed(title: str, names: set[Any]) -> str:
     lines = [title, *(f"- {name!s:.100}" for name in shown)]
     left = len(names) - len(shown)
     return "\n".join([*lines, f"- ... and {left:,} more"] if left else lines) + "\n"
+
+
+def are_gene_identifiers(names: Iterable[Any]) -> bool:
+    """Return whether most names are Ensembl's identifiers of genes, such as ENSG00000141510."""
+    found = [bool(_GENE_IDENTIFIER.fullmatch(str(name))) for name in names]
+    return sum(found) > len(found) / 2
+
+
+def gene_names(identifiers: Iterable[Any], symbols: Iterable[Any]) -> Array:
+    """Return the symbols of genes; a symbol of several genes gets the identifier of each.
+
+    A gene without a symbol keeps its identifier.
+    """
+    pairs = [
+        (str(key), str(key if _is_missing(name) else name))
+        for key, name in zip(identifiers, symbols, strict=True)
+    ]
+    times = Counter(name for _, name in pairs)
+    names = [name if times[name] == 1 else f"{name} ({key})" for key, name in pairs]
+    return np.array(names, dtype=object)
+
+
+def _is_missing(name: Any) -> bool:
+    return name is None or name != name or not str(name).strip()  # noqa: PLR0124 - NaN

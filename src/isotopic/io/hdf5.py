@@ -16,6 +16,7 @@ from isotopic.io.files import as_names, extra, head_of, is_plain_file, open_seek
 from isotopic.io.inside import InsideHdf5, check_zarr
 from isotopic.io.limits import MAX_SIZE, check_bytes, check_shape
 from isotopic.io.source import Options, Source, check_structure
+from isotopic.names import SYMBOL_COLUMNS, are_gene_identifiers, gene_names
 
 #: The first bytes of a file of HDF5.
 HDF5_MAGIC = b"\x89HDF\r\n"
@@ -81,7 +82,20 @@ class Hdf5Source(Source):
                 return as_names(self._strings(frame[self.name_column], start, stop))
             if not hasattr(frame, "attrs") or "_index" not in frame.attrs:
                 raise ValueError(f"{_FRAMES[axis]} has no index")
+            if axis == 1:
+                return self._feature_names(frame)[start:stop]
             return as_names(self._strings(frame[frame.attrs["_index"]], start, stop))
+
+    def _feature_names(self, frame: Any) -> Array:
+        """Return the index of ``var``, or the symbols of genes if it has only identifiers."""
+        names = as_names(self._strings(frame[frame.attrs["_index"]], 0, None))
+        found = [name for name in SYMBOL_COLUMNS if name in frame]
+        if not found or not are_gene_identifiers(names):
+            return names
+        try:
+            return gene_names(names, self._strings(frame[found[0]], 0, None))
+        except ValueError:  # symbols are missing; the identifiers are whole
+            return names
 
     def _strings(self, node: Any, start: int, stop: int | None) -> list[str]:
         """Return an array of strings in any of the ways in which AnnData stores them."""

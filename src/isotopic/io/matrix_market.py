@@ -4,7 +4,6 @@ SciPy can read it too, but some damaged files make its reader end the process.
 """
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -19,6 +18,7 @@ from isotopic.io.files import as_names, bare, beside, open_text
 from isotopic.io.limits import CHANGED, check_shape
 from isotopic.io.numbers import is_number
 from isotopic.io.source import Options, Source, named, transposed
+from isotopic.names import gene_names
 
 # Lines that are held at once.
 _LINES = 2**18
@@ -114,11 +114,8 @@ def _gene_names(path: Path, encoding: str) -> Array:
     """Return the names of genes; a name of several genes gets the identifier of each."""
     with open_text(path, encoding) as stream:
         rows = [line.rstrip("\r\n").split("\t") for line in stream]
-    names = [row[1] if len(row) > 1 else row[0] for row in rows]
-    times = Counter(names)
     return as_names(
-        name if times[name] == 1 else f"{name} ({row[0]})"
-        for name, row in zip(names, rows, strict=True)
+        gene_names((row[0] for row in rows), (row[-1] if len(row) < 2 else row[1] for row in rows))
     )
 
 

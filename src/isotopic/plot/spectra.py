@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from isotopic.evaluate.topics import named_topics, topics_of
+from isotopic.mutation_types import Bar, arrange, strands_of
 from isotopic.plot.given import chosen_topics
-from isotopic.plot.mutation_types import Bar, arrange, strands_of
 from isotopic.plot.style import FAINT, INK, PAPER, Axes, axes, palette, text_on
 from isotopic.plot.text import names_of_features, readable, topic_names
 

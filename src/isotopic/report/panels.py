@@ -26,6 +26,8 @@ PANELS = (
     Panel("about"),
     Panel("terms"),
     Panel("names"),
+    Panel("spectrum"),
+    Panel("relations"),
     Panel("topics"),
     Panel("map"),
     Panel("readings"),

@@ -3,12 +3,13 @@
 ``ReportData.payload`` is where the data of a new panel is added; see ``panels.py``.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.containers import sample_names_of
+from isotopic.containers import gene_symbols_of, sample_names_of
 from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.evaluate import proportions
@@ -16,11 +17,14 @@ from isotopic.fitted import Fitted, fitted_of, read_feature_names
 from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.inference import infer
 from isotopic.kernels import normalized
+from isotopic.match import hellinger_similarity
 from isotopic.report import rows, samples, summary, topics
 from isotopic.report.chunks import Archive, Sidecar, compress_tree
+from isotopic.report.fields import FIELDS, describe_spectrum, find_field
 from isotopic.report.limits import Limits
 from isotopic.report.metadata import describe_metadata, read_metadata
 from isotopic.report.readings import describe_readings
+from isotopic.report.relations import describe_relations
 from isotopic.report.texts import shortened_archive, text_archive
 from isotopic.threads import use_threads
 
@@ -29,12 +33,6 @@ _BEST = 6
 
 # Sums of the same float32 counts in different orders agree to this relative tolerance.
 _ROUNDING = 1e-5
-
-# What samples and features are called.
-_WORDS = {
-    "any": {"sample": "sample", "samples": "samples", "term": "term", "terms": "terms"},
-    "text": {"sample": "document", "samples": "documents", "term": "word", "terms": "words"},
-}
 
 
 class ReportData:
@@ -48,9 +46,12 @@ class ReportData:
         sample_names: Any = None,
         documents: Any = None,
         metadata: Any = None,
+        field: str | None = None,
     ) -> None:
         fitted = fitted_of(model)
         self.model, self.fitted = model, fitted
+        if feature_names is None:
+            feature_names = gene_symbols_of(X)
         self.feature_names = read_feature_names(fitted, feature_names)
         self.X: CountMatrix = model.validate_counts(X)
         if self.X.total == 0:
@@ -66,6 +67,9 @@ class ReportData:
         self.documents: Array | None = None
         if documents is not None:
             self.documents = _as_texts("documents", documents, n_samples)
+        names = list(map(str, self.feature_names))
+        self.field = FIELDS[find_field(field, X, names, documents)]
+        self.spectrum = describe_spectrum(names)
         self.metadata = read_metadata(metadata, X, n_samples)
         self.is_fitted_data = _has_totals_of(fitted, self.X)
         if self.is_fitted_data:
@@ -79,6 +83,8 @@ class ReportData:
         self.effective_weights = weights.effective
         self.proportions = proportions(weights.mean, model.components_)
         self.readings = describe_readings(model)
+        self.shares = normalized(model.components_)
+        self.distances = 1 - hellinger_similarity(self.shares, self.shares)
         self._topics: dict[int, dict[str, Any]] = {}  # by the number of terms
 
     def payload(self, title: str, limits: Limits) -> dict[str, Any]:
@@ -89,7 +95,7 @@ class ReportData:
         sample = self._describe_samples(frequencies, limits)
         used = _number_terms(topic, sample, X)
         return {
-            "words": _WORDS["text" if self.documents is not None else "any"],
+            "words": self.field.words(),
             "title": samples.shorten([title], 300)[0],
             "model": summary.describe_model(model),
             "data": summary.describe_data(X) | {"fitted": self.is_fitted_data},
@@ -103,6 +109,8 @@ class ReportData:
             "metadata": describe_metadata(self.metadata, sample["rows"]),
             "topic_names": _names_of(self.fitted, limits),
             "topics": topic,
+            "relations": self.relations,
+            "spectrum": self._describe_spectrum(),
             "samples": sample,
             "left_out": self._left_out(len(used), sample, limits),
             "shown_terms": limits.terms,
@@ -112,9 +120,22 @@ class ReportData:
         """Return what the page shows of the topics; terms are indices of features."""
         if n_terms not in self._topics:
             frequencies = self.X.feature_totals / self.X.total
-            shares = normalized(self.model.components_), self.explained.sum(axis=0)
-            self._topics[n_terms] = topics.describe_topics(*shares, frequencies, n_terms)
+            counts = self.explained.sum(axis=0)
+            self._topics[n_terms] = topics.describe_topics(
+                self.shares, counts, frequencies, self.distances, n_terms
+            )
         return self._topics[n_terms]
+
+    @cached_property
+    def relations(self) -> dict[str, Any]:
+        """How the topics relate to each other."""
+        return describe_relations(self.distances, self.proportions)
+
+    def _describe_spectrum(self) -> dict[str, Any] | None:
+        """Return the topics as spectra of mutation types, if these are the features."""
+        if self.spectrum is None:
+            return None
+        return self.spectrum | {"shares": self.shares[:, self.spectrum["features"]].ravel()}
 
     def _describe_samples(self, frequencies: Array, limits: Limits) -> dict[str, Any]:
         """Return what the page shows of the samples; terms are indices of features."""
@@ -187,24 +208,26 @@ class ReportData:
     def _left_out(self, n_terms: int, sample: dict[str, Any], limits: Limits) -> list[str]:
         """Return sentences that say what the page leaves out."""
         n_samples, n_features = self.X.shape
-        kept = len(sample["rows"])
+        kept, word = len(sample["rows"]), self.field
         sentences = []
         if kept < n_samples:
             sentences.append(
-                f"The report contains {kept:,} of {n_samples:,} samples: those with the largest "
-                "share of each topic, and others at equal steps. The figures for topics are "
-                "computed from all samples."
+                f"The report contains {kept:,} of {n_samples:,} {word.samples}: those with the "
+                f"largest share of each {word.topic}, and others at equal steps. The figures for "
+                f"{word.topics} are computed from all {word.samples}."
             )
         if sample["own"] is not None:
             sentences.append(
-                f"The report contains {n_terms:,} of {n_features:,} features: the {limits.terms} "
-                "most relevant of each topic for every position of the slider, and the "
-                f"{limits.sample_terms} most distinctive of each sample. A search finds these."
+                f"The report contains {n_terms:,} of {n_features:,} {word.terms}: the "
+                f"{limits.terms} most relevant of each {word.topic} for every position of the "
+                f"slider, and the {limits.sample_terms} most distinctive of each {word.sample}. A "
+                "search finds these."
             )
         n_topics = len(self.fitted.topics.mean)
         largest = "" if n_topics <= limits.mixture else f"{limits.mixture} largest "
         sentences.append(
-            f"A sample lists its {largest}topics with a share of at least {limits.share:.1%}."
+            f"A {word.sample} lists its {largest}{word.topics} with a share of at least "
+            f"{limits.share:.1%}."
         )
         names = map(str, (*self.feature_names, *self.sample_names))
         if max(map(len, names)) > limits.name:
@@ -223,7 +246,12 @@ def _number_terms(topic: dict[str, Any], sample: dict[str, Any], X: CountMatrix)
     own = sample["own"]
     of_samples = np.flatnonzero(X.feature_totals > 0) if own is None else own["terms"]
     used = np.union1d(topic["terms"], of_samples).astype(np.int64)
-    for part, key in ((topic, "terms"), (topic, "distinct"), *([(own, "terms")] if own else [])):
+    for part, key in (
+        (topic, "terms"),
+        (topic, "distinct"),
+        (topic, "salient"),
+        *([(own, "terms")] if own else []),
+    ):
         part[key] = np.searchsorted(used, part[key])
     return used
 

@@ -3,11 +3,10 @@
 from typing import Any
 
 import numpy as np
-from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
+from scipy import special
 
 from isotopic.arrays import Array
-from isotopic.match import hellinger_similarity, principal_coordinates
+from isotopic.match import principal_coordinates
 
 # The positions of the relevance slider. The report contains the best terms for each of them.
 SLIDER = np.linspace(0, 1, 101)
@@ -55,47 +54,45 @@ def nearest_topics(distances: Array, n: int) -> tuple[Array, Array]:
     return order, np.take_along_axis(distances, order, axis=1)
 
 
-def similar_order(distances: Array) -> list[int]:
-    """Return the order of the leaves of a tree of the topics: neighbours are similar.
+def salient_terms(shares: Array, frequencies: Array, prevalence: Array, n: int) -> Array:
+    r"""Return the ``n`` most salient terms: frequent ones that tell the topics apart.
 
-    Clusters are merged by their average distance, and each is turned so that neighbouring leaves
-    are as near as possible.
+    The saliency (Chuang, Manning & Heer, 2012) is a term's frequency times the divergence of its
+    topics from those of all counts,
+    :math:`p(v) \sum_k p(k | v) \log (p(k | v) / p(k))`. ``shares`` are :math:`p(k | v)`.
     """
-    if len(distances) < 3:
-        return list(range(len(distances)))
-    symmetric = (distances + distances.T) / 2
-    np.fill_diagonal(symmetric, 0.0)
-    tree = hierarchy.linkage(squareform(symmetric), "average", optimal_ordering=True)
-    order: list[int] = hierarchy.leaves_list(tree).tolist()
-    return order
+    told = special.rel_entr(shares, prevalence).sum(axis=1)
+    return np.argsort(-frequencies * told, kind="stable")[:n]
 
 
-def describe_topics(topics: Array, explained: Array, frequencies: Array, n: int) -> dict[str, Any]:
+def describe_topics(
+    topics: Array, explained: Array, frequencies: Array, distances: Array, n: int
+) -> dict[str, Any]:
     """Return what the page shows of the topics: ``n`` terms of each, as indices of features.
 
     The topics sum to one; ``explained`` has the counts that each of them explains.
     """
     terms = relevant_terms(topics, frequencies, n)
-    distances = 1 - hellinger_similarity(topics, topics)
     points, kept = principal_coordinates(distances)
     near, far = nearest_topics(distances, _NEAREST)
     distinct = np.unique(np.concatenate(terms))
     expected = explained[:, np.newaxis] * topics[:, distinct]
     shares = (expected / expected.sum(axis=0)).T  # of each term's counts
     large = shares >= _LEAST_SHARE
+    prevalence = explained / explained.sum()
     return {
         "counts": explained,
         "x": points[:, 0],
         "y": points[:, 1],
         # If all topics coincide, nothing is lost.
         "shown": float(kept.sum()) if kept.any() else 1.0,
-        "similar": similar_order(distances),
         "near": near.tolist(),
         "near_distances": far.tolist(),
         "starts": np.append(0, np.cumsum(list(map(len, terms)))),
         "terms": np.concatenate(terms),
         "shares": np.concatenate(list(map(np.take, topics, terms))),
         "distinct": distinct,
+        "salient": distinct[salient_terms(shares, frequencies[distinct], prevalence, n)],
         "where": {
             "starts": np.append(0, np.cumsum(large.sum(axis=1))),
             "topics": np.nonzero(large)[1],

@@ -5,6 +5,7 @@ import hashlib
 import html
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ def write_report(
     sample_names: Any = None,
     documents: Any = None,
     metadata: Any = None,
+    field: str | None = None,
     title: str | None = None,
     overwrite: bool = False,
 ) -> Path:
@@ -46,8 +48,8 @@ def write_report(
 
     It shows the topics with a map and a relevance slider, the samples with a structure plot and a
     search, the weights as NMF, PLSA, LDA or Gamma-Poisson would have them, the convergence of the
-    fit, the data and the parameters. Large data is reduced so that the file stays below 10 MB; the
-    page lists what was left out.
+    fit, the data and the parameters. Large data is reduced so that the file has about 35 MB at
+    most; the page states its size and what was left out.
 
     Parameters
     ----------
@@ -66,6 +68,10 @@ def write_report(
     metadata : data frame, or dict of columns, or None, default=None
         What else is known of each sample, such as dates, numbers and groups. The default is the
         ``obs`` of AnnData.
+    field : {"counts", "text", "cells", "tumours"} or None, default=None
+        Whose words the page uses: sample, term and topic; document and word; cell, gene and
+        program; or tumour, mutation type and signature. The default is "text" with ``documents``,
+        "cells" for AnnData, "tumours" if the features are mutation types, and else "counts".
     title : str or None, default=None
         The default names the model and its number of topics.
     overwrite : bool, default=False
@@ -99,9 +105,9 @@ def write_report(
             f"{target} already exists. Choose another path or use overwrite=True."
         )
     check_replaceable(target)
+    data = ReportData(model, X, feature_names, sample_names, documents, metadata, field)
     if title is None:
-        title = f"{type(model).__name__} with {model.n_components} topics"
-    data = ReportData(model, X, feature_names, sample_names, documents, metadata)
+        title = f"{type(model).__name__} with {model.n_components} {data.field.topics}"
     limits = Limits()
     payload = data.payload(title, limits)
     while len(as_json(payload)) > LARGEST and limits != limits.smaller():
@@ -133,10 +139,16 @@ def render(payload: dict[str, Any], archives: Mapping[str, Archive] | None = Non
         "data": as_json(payload),
         "chunks": "".join(part.elements(kind) for kind, part in (archives or {}).items()),
     }
-    pieces = read_part("page/page.html").split("%%")  # markup, name, markup, ..., markup
+    parts["size"] = f"{sum(map(len, parts.values())) / 1e6:.1f} MB"
+    pieces = _in_words_of(payload["words"]).split("%%")  # markup, name, markup, ..., markup
     for i in range(1, len(pieces), 2):
         pieces[i] = parts[pieces[i]]
     return "".join(pieces).encode("utf-8", "replace")  # lone surrogates cannot be encoded
+
+
+def _in_words_of(words: Mapping[str, str]) -> str:
+    """Return the markup of the page, in which ``{samples}`` and the like stand for words."""
+    return re.sub(r"\{(\w+)\}", lambda found: words[found[1]], read_part("page/page.html"))
 
 
 def _digest(text: str) -> str:

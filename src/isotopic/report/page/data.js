@@ -14,6 +14,7 @@ addCounts(report.samples);
 
 const nTopics = report.topics.counts.length;
 const nSamples = report.samples.rows.length;
+const { words } = report; // of the field: sample, term, topic, and Sample, ... at the beginning of a sentence
 const allCounts = report.data.counts;
 const explained = report.topics.counts.reduce((sum, value) => sum + value, 0);
 const share = (k) => report.topics.counts[k] / explained;
@@ -59,13 +60,19 @@ function relevantTerms(k, lambda) {
       const inTopic = report.topics.shares[i];
       const overall = report.terms.totals[term];
       return {
-        term, overall, inTopic: inTopic * report.topics.counts[k],
+        term, topic: k, overall, inTopic: inTopic * report.topics.counts[k],
         relevance: Math.log(inTopic) - less * Math.log(overall / allCounts),
       };
     })
     .sort((a, b) => b.relevance - a.relevance)
     .slice(0, report.shown_terms);
 }
+
+/** The terms that tell the topics apart, each with its main topic. */
+const salientTerms = () => Array.from(report.topics.salient, (term) => {
+  const [main] = whereabouts(term).sort((a, b) => b.share - a.share), overall = report.terms.totals[term];
+  return { term, overall, topic: main.topic, inTopic: main.share * overall };
+});
 
 const termName = (term) => report.terms.names[term];
 const label = (k, n = 4) => relevantTerms(k, 0.6).slice(0, n).map(({ term }) => termName(term)).join(" · ");

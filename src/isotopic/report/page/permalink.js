@@ -27,6 +27,7 @@ const KEPT = {
   query: { write: (text) => text, read: (text) => text.slice(0, 1000) },
   withTopic: { write: (flag) => (flag ? 1 : 0), read: (text) => text === "1" },
   lambda: { write: (value) => value, read: (text) => (Number(text) >= 0 && Number(text) <= 1 && text !== "" ? Number(text) : undefined) },
+  measure: { write: (text) => text, read: (text) => oneOf(Object.keys(MEASURES))(text) },
   sort: { write: (text) => text, read: (text) => oneOf(Object.keys(ORDERS))(text) },
   order: { write: (text) => text, read: oneOf(["topic", "given"]) },
   reading: { write: (i) => i, read: numberBelow(report.readings.length) },

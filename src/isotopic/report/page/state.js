@@ -13,6 +13,7 @@ const state = {
   section: "topics", // in a narrow window one section is seen at a time
   lambda: 0.6,
   sort: "share",
+  measure: "similarity", // of the relations between topics
   topicQuery: "",
   reading: ownReading >= 0 ? ownReading : Math.max(0, exactReading),
   sample: 0,
@@ -56,5 +57,4 @@ const isShown = (sample) => state.shown === null || state.shown[sample] === 1;
 const givenName = (k) => (state.names[k] ?? report.topic_names?.[k] ?? "").trim();
 const topicName = (k) => givenName(k) || labels[k];
 const nameOfSample = (sample) => report.samples.names[sample];
-const { words } = report;
 const spread = range(nSamples).filter((sample) => report.samples.spread[sample]);

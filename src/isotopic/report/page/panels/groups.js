@@ -22,8 +22,8 @@ function linePlot(bins, topics, selected) {
     d: `${path([...bins.map((bin, i) => [x(i), y(bin.mean(selected) + bin.half(selected))]), ...bins.map((bin, i) => [x(i), y(bin.mean(selected) - bin.half(selected))]).reverse()])}Z`,
   });
   const lines = topics.map((k) => makeSvg("path", {
-    class: k === selected ? "line chosen" : "line", "data-topic": k, stroke: colour(k), d: path(bins.map((bin, i) => [x(i), y(bin.mean(k))])),
-    onclick: () => choose({ topic: k }), onpointermove: (event) => showTip(event, make("b", {}, `Topic ${k}`), said(topicName(k))), onpointerleave: hideTip,
+    class: k === selected ? "line chosen" : selected === null ? "line equal" : "line", "data-topic": k, stroke: colour(k), d: path(bins.map((bin, i) => [x(i), y(bin.mean(k))])),
+    onclick: () => choose({ topic: k }), onpointermove: (event) => showTip(event, make("b", {}, `${words.Topic} ${k}`), said(topicName(k))), onpointerleave: hideTip,
   }));
   const points = selected === null ? [] : bins.map((bin, i) => makeSvg("circle", {
     class: "point", cx: x(i), cy: y(bin.mean(selected)), r: bins.length > 60 ? 2 : 3.5, fill: colour(selected),
@@ -33,13 +33,16 @@ function linePlot(bins, topics, selected) {
   return makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "groups-title groups-note" }, grid, ticks, band, lines, points);
 }
 
+/** A text of at most this many characters. */
+const cutTo = (text, most) => ([...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);
+
 /** A bar for each group, with its interval. */
 function barPlot(bins, k) {
   const rows = bins.slice(0, MOST_BARS), step = 24, width = plotWidth(), left = Math.min(190, width / 3), height = rows.length * step + 8;
   const high = Math.max(...rows.map((bin) => bin.mean(k) + bin.half(k)), 1e-9);
   const x = (value) => left + (Math.max(0, value) / high) * (width - left - 70);
   return makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "groups-title groups-note" }, rows.map((bin, i) => {
-    const middle = i * step + step / 2 + 4, most = Math.floor(left / 7), short = [...bin.name].length > most ? `${[...bin.name].slice(0, most - 1).join("")}…` : bin.name;
+    const middle = i * step + step / 2 + 4, short = cutTo(bin.name, left / 7);
     return makeSvg("g", {
       class: "group", onclick: () => filterTo(bin.name), onpointerleave: hideTip,
       onpointermove: (event) => showTip(event, said(bin.name, "term-name"), `${percent(bin.mean(k))} ± ${percent(bin.half(k))}`, `${whole(bin.n)} ${words.samples}`),
@@ -48,6 +51,25 @@ function barPlot(bins, k) {
     makeSvg("rect", { x: left, y: middle - 7, width: Math.max(0.5, x(bin.mean(k)) - left), height: 14, rx: 2, fill: colour(k) }),
     makeSvg("line", { class: "whisker-line", x1: x(bin.mean(k) - bin.half(k)), x2: x(bin.mean(k) + bin.half(k)), y1: middle, y2: middle }),
     makeSvg("text", { class: "tick", x: x(bin.mean(k) + bin.half(k)) + 8, y: middle, dy: "0.35em" }, percent(bin.mean(k))));
+  }));
+}
+
+/** A bar for each group, stacked by topic: all topics together. */
+function stackPlot(bins) {
+  const rows = bins.slice(0, MOST_BARS), step = 24, width = plotWidth(), left = Math.min(190, width / 3);
+  return makeSvg("svg", { viewBox: `0 0 ${width} ${rows.length * step + 8}`, role: "img", "aria-labelledby": "groups-title groups-note" }, rows.map((bin, i) => {
+    const top = i * step + step / 2 - 3, sum = range(nTopics).reduce((total, k) => total + bin.mean(k), 0) || 1;
+    let from = left;
+    return makeSvg("g", { class: "group" },
+      makeSvg("text", { class: "tick", x: left - 8, y: top + 7, dy: "0.35em", "text-anchor": "end", onclick: () => filterTo(bin.name) }, cutTo(bin.name, left / 7)),
+      byShare.map((k) => {
+        const size = (bin.mean(k) / sum) * (width - left - 8);
+        from += size;
+        return size < 0.2 ? null : makeSvg("rect", {
+          x: from - size, y: top, width: size, height: 14, fill: colour(k), onclick: () => choose({ topic: k }), onpointerleave: hideTip,
+          onpointermove: (event) => showTip(event, said(bin.name, "term-name"), make("span", {}, swatch(k), said(topicName(k))), percent(bin.mean(k))),
+        });
+      }));
   }));
 }
 
@@ -84,19 +106,21 @@ panels.push(() => {
   byId("clear-filter").addEventListener("click", () => choose({ filter: {} }));
   const draw = () => {
     const column = columns[state.column], bins = [...shownMeans(column)], isOrdered = column.kind !== "group";
-    const others = byShare.slice(0, MOST_LINES), k = state.topic ?? byShare[0];
-    const listed = others.includes(k) ? others : [...others.slice(0, -1), k];
-    if (!isOrdered) bins.sort((a, b) => b.mean(k) - a.mean(k));
-    byId("groups-plot").replaceChildren(isOrdered ? linePlot(bins, listed, k) : barPlot(bins, k));
-    byId("groups-title").replaceChildren(swatch(k), "Mean share of topic ", String(k), givenName(k) ? ": " : "", givenName(k) ? said(givenName(k)) : "", " by ", said(column.name));
-    byId("groups-note").textContent = isOrdered
-      ? `With an interval of 95% of the mean. Thin lines: the ${listed.length - 1} largest other topics. Click a point to filter.`
-      : `With an interval of 95% of the mean. Click a bar to filter.${bins.length > MOST_BARS ? ` The ${MOST_BARS} groups with the largest share are drawn.` : ""}`;
+    const others = byShare.slice(0, MOST_LINES), k = state.topic;
+    const listed = k === null || others.includes(k) ? others : [...others.slice(0, -1), k];
+    if (!isOrdered) bins.sort((a, b) => (k === null ? b.n - a.n : b.mean(k) - a.mean(k)));
+    byId("groups-plot").replaceChildren(isOrdered ? linePlot(bins, listed, k) : k === null ? stackPlot(bins) : barPlot(bins, k));
+    byId("groups-title").replaceChildren(...(k === null ? [`Mean shares of ${isOrdered ? `the ${listed.length} largest` : "all"} ${words.topics} by `]
+      : [swatch(k), `Mean share of ${words.topic} ${k}${givenName(k) ? ": " : ""}`, givenName(k) ? said(givenName(k)) : "", " by "]), said(column.name));
+    const first = bins.length > MOST_BARS ? ` The ${MOST_BARS} ${k === null ? "largest groups" : "groups with the largest share"} are drawn.` : "";
+    byId("groups-note").textContent = k === null ? `Click a ${isOrdered ? "line" : "part of a bar"} to select its ${words.topic}.${isOrdered ? "" : first}`
+      : isOrdered ? `With an interval of 95% of the mean. Thin lines: the ${listed.length - 1} largest other ${words.topics}. Click a point to filter.`
+        : `With an interval of 95% of the mean. Click a bar to filter.${first}`;
   };
   watch(["column", "topic", "shown", "names"], draw);
   let width = plotWidth();
   new ResizeObserver(() => { if (plotWidth() !== width) { width = plotWidth(); draw(); } }).observe(byId("groups-plot"));
-  offerDrawing("Topics by metadata", "groups", () => byId("groups-plot").querySelector("svg"));
-  offerTable("Topics by metadata", "groups", () => [columns[state.column].name, words.samples, ...range(nTopics).flatMap((k) => [`topic ${k}`, `± topic ${k}`])],
+  offerDrawing(`${words.Topics} by metadata`, "groups", () => byId("groups-plot").querySelector("svg"));
+  offerTable(`${words.Topics} by metadata`, "groups", () => [columns[state.column].name, words.samples, ...range(nTopics).flatMap((k) => [`${words.topic} ${k}`, `± ${words.topic} ${k}`])],
     () => shownMeans(columns[state.column]).map((bin) => [bin.name, bin.n, ...range(nTopics).flatMap((k) => [bin.mean(k), bin.half(k)])]));
 });

@@ -74,6 +74,10 @@ function mapLabels(places) {
   return labels;
 }
 
+/** A topic to select, with a number that says how it relates to the selected one. */
+const topicChip = (k, value) => make("button", { type: "button", class: "chip", title: topicName(k), onclick: () => choose({ topic: k }) },
+  swatch(k), said(givenName(k) || label(k, 2), "cut"), value === undefined ? null : make("span", { class: "hint" }, value.toFixed(2)));
+
 panels.push(() => {
   const places = mapPlaces();
   const circles = [];
@@ -81,7 +85,7 @@ panels.push(() => {
     const circle = makeSvg("circle", { cx: x, cy: y, r, fill: colour(k), stroke: colour(k) });
     const group = makeSvg("g", {
       id: `map-${k}`, class: "place", role: "option", "aria-selected": "false", onclick: () => choose({ topic: k }),
-      onpointermove: (event) => showTip(event, make("b", {}, `Topic ${k} · ${percent(share(k))}`), said(topicName(k))),
+      onpointermove: (event) => showTip(event, make("b", {}, `${words.Topic} ${k} · ${percent(share(k))}`), said(topicName(k))),
       onpointerleave: hideTip,
     }, circle, makeSvg("text", { x, y, dy: "0.35em", class: r < 9 ? "tiny" : null }, String(k)));
     circles[k] = { circle, group, r };
@@ -97,29 +101,32 @@ panels.push(() => {
   byId("map").append(svg);
   listKeys(svg, () => byShare, () => state.topic, (topic) => choose({ topic }));
   byId("map-note").textContent =
-    `Hellinger distances between topics, projected to two dimensions that keep ${percent(report.topics.shown)} of the squared distances. ${nTopics > MANY ? "Places are moved towards their ranks, so that clumps have room. " : ""}Overlapping circles are moved apart. The area of a circle is the share of the topic.`;
+    `Hellinger distances between ${words.topics}, projected to two dimensions that keep ${percent(report.topics.shown)} of the squared distances. ${nTopics > MANY ? "Places are moved towards their ranks, so that clumps have room. " : ""}Overlapping circles are moved apart. The area of a circle is the share of the ${words.topic}.`;
 
   let written = [];
   watch(["names"], () => {
     for (const label of written) label.remove();
     written = mapLabels(places);
     svg.insertBefore(makeSvg("g", {}, written), marks[0]);
-    circles.forEach(({ group }, k) => group.setAttribute("aria-label", `Topic ${k}, ${percent(share(k))}: ${topicName(k)}`));
+    circles.forEach(({ group }, k) => group.setAttribute("aria-label", `${words.Topic} ${k}, ${percent(share(k))}: ${topicName(k)}`));
   });
   watch(["topic", "names"], () => {
+    markSelected(svg, byId(`map-${state.topic}`));
+    byId("map-topic").hidden = state.topic === null;
+    if (state.topic === null) return;
     const { near, near_distances: far } = report.topics;
-    byId("near").replaceChildren(...near[state.topic].map((k, i) =>
-      make("button", { type: "button", class: "chip", title: topicName(k), onclick: () => choose({ topic: k }) },
-        swatch(k), said(givenName(k) || label(k, 2), "cut"), make("span", { class: "hint" }, far[state.topic][i].toFixed(2)))));
+    byId("near").replaceChildren(...near[state.topic].map((k, i) => topicChip(k, far[state.topic][i])));
+    const together = mostRelated(state.topic, "correlation", 4).filter(({ value }) => value >= 0.01);
+    byId("together").replaceChildren(...(together.length ? together.map(({ topic, value }) => topicChip(topic, value))
+      : [make("span", { class: "hint" }, `No other ${words.topic} occurs more often beside this one.`)]));
     byId("best").replaceChildren(...report.samples.best[state.topic].map((sample, i) =>
       make("button", { type: "button", class: "chip", onclick: () => visit(sample) },
         said(nameOfSample(sample), "cut"), make("span", { class: "hint" }, percent(report.samples.best_proportions[state.topic][i])))));
-    markSelected(svg, byId(`map-${state.topic}`));
   });
   watch(["term"], () => {
     const found = state.term === null ? null : whereabouts(state.term);
     const largest = Math.sqrt(Math.max(...report.topics.counts) / explained);
-    byId("map-hint").replaceChildren(...(found ? ["topics of ", said(termName(state.term), "term-name")] : []));
+    byId("map-hint").replaceChildren(...(found ? [`${words.topics} of `, said(termName(state.term), "term-name")] : []));
     svg.classList.toggle("term", found !== null);
     circles.forEach(({ circle, r }, k) => {
       const part = found ? (found.find(({ topic }) => topic === k) || { share: 0 }).share : null;

@@ -25,11 +25,13 @@ panels.push(() => {
   });
   input.addEventListener("change", async () => {
     const names = input.files.length ? readLabels(await input.files[0].text()) : null;
-    note.textContent = names ? `${Object.keys(names).length} names were read.` : "This file holds no names of topics.";
+    note.textContent = names ? `${Object.keys(names).length} names were read.` : `This file holds no names of ${words.topics}.`;
     if (names) choose({ names: { ...state.names, ...names } });
     input.value = "";
   });
   watch(["topic", "names"], () => {
+    byId("naming").hidden = state.topic === null;
+    if (state.topic === null) return;
     const given = givenName(state.topic);
     if (field.value.trim() !== given) field.value = given;
     field.placeholder = labels[state.topic];

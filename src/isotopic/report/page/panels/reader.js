@@ -58,7 +58,7 @@ function wordKeys(box) {
     element.classList.add("current");
     const { left, top, height } = element.getBoundingClientRect();
     showTip({ clientX: left - 14, clientY: top + height - 12 }, ...wordLines(element.word));
-    byId("word-said").textContent = `${element.textContent}: ${element.word.topics.slice(0, 3).map(({ topic, share }) => `topic ${topic} ${percent(share)}`).join(", ")}`;
+    byId("word-said").textContent = `${element.textContent}: ${element.word.topics.slice(0, 3).map(({ topic, share }) => `${words.topic} ${topic} ${percent(share)}`).join(", ")}`;
   };
   box.addEventListener("pointermove", (event) => {
     const element = event.target.closest(".word");
@@ -89,12 +89,12 @@ async function coloredText(sample) {
   wordKeys(box);
   paintWords(box);
   const choice = make("div", { class: "segmented small", role: "radiogroup", "aria-label": "Colour words by" });
-  segmented(choice, "colouring", [{ value: "all", label: "All topics" }, { value: "selected", label: "Selected topic" }],
+  segmented(choice, "colouring", [{ value: "all", label: `All ${words.topics}` }, { value: "selected", label: `Selected ${words.topic}` }],
     state.colouring, (colouring) => choose({ colouring }));
   const cut = textsAreWhole ? null : make("p", { class: "hint" }, `Documents are cut after ${whole(report.texts.shown)} characters here.`);
   return make("div", { class: "sample-text" },
     make("div", { class: "card-head" }, make("h4", {}, "Text "), choice,
-      make("span", { class: "hint" }, "stronger colour: more probable. Point at a word for its topics.")),
+      make("span", { class: "hint" }, `stronger colour: more probable. Point at a word for its ${words.topics}.`)),
     box, cut, make("p", { id: "word-said", class: "unseen", "aria-live": "polite" }));
 }
 

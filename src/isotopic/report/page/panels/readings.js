@@ -9,7 +9,7 @@ function formula(reading) {
     LDA: [" = (α", index("k"), " + ", n, index("dk"), ") ∕ Σ", index("j"), " (α", index("j"), " + ", n.cloneNode(true), index("dj"), ")"],
     "Gamma-Poisson": [" = (shape", index("k"), " + ", n, index("dk"), ") ∕ (1 + rate", index("k"), ")"] };
   return [w, index("dk"), ...parts[reading.name], make("span", { class: "hint" }, reading.setting ? `   with ${reading.setting}` : ""),
-    make("span", { class: "hint" }, "   where "), make("i", {}, "n"), index("dk"), make("span", { class: "hint" }, " is the number of counts of sample d that topic k explains")];
+    make("span", { class: "hint" }, "   where "), make("i", {}, "n"), index("dk"), make("span", { class: "hint" }, ` is the number of counts of ${words.sample} d that ${words.topic} k explains`)];
 }
 
 panels.push(() => {

@@ -24,7 +24,7 @@ function weightList(sample) {
   return [
     make("h4", {}, `Weights as ${reading.name} `, make("span", { class: "hint" }, reading.unit + (reading.bayesian && !reading.why_not ? " ± standard deviation" : ""))),
     make("div", { id: "weights" }, listed.map((k) => weightRow(sample, reading, values[k], largest, k)),
-      topics.length > listed.length ? make("p", { class: "hint" }, `and ${topics.length - listed.length} smaller topics`) : null,
+      topics.length > listed.length ? make("p", { class: "hint" }, `and ${topics.length - listed.length} smaller ${words.topics}`) : null,
       listed.length ? null : make("p", { class: "hint" }, `This ${words.sample} has no counts.`)),
   ];
 }
@@ -45,7 +45,7 @@ async function drawSample(card, isStale) {
     make("div", { class: "fields" }, columns.map((column) => make("span", {}, said(column.name), ": ", make("b", {}, said(valueText(column, sample)))))),
     make("div", { class: "sample-parts" },
       make("div", { class: "sample-topics" }, make("div", { id: "sample-weights" }, weightList(sample)),
-        make("h4", {}, `Distinctive ${words.terms} `, make("span", { class: "hint" }, "each with the topic that explains most of it")),
+        make("h4", {}, `Distinctive ${words.terms} `, make("span", { class: "hint" }, `each with the ${words.topic} that explains most of it`)),
         make("div", { class: "chips", id: "own-terms" }, own.map(termChip))),
       text));
 }

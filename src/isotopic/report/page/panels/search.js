@@ -30,7 +30,7 @@ function resultRow(sample, parts) {
 
 /** What is said when nothing is found. */
 function nothingFound(asked) {
-  const inTopic = state.withTopic ? ` that has at least ${percent(LEAST_SHARE)} of the selected topic` : "";
+  const inTopic = state.withTopic && state.topic !== null ? ` that has at least ${percent(LEAST_SHARE)} of the selected ${words.topic}` : "";
   const cut = textArchive && !textsAreWhole ? " Long documents are shortened in this page; open the file beside it to search all of their text." : "";
   return make("p", { class: "hint nothing" }, `No ${words.sample}${inTopic} contains `, make("b", {}, said(asked.trim())), `.${cut}`);
 }
@@ -56,7 +56,7 @@ panels.push(() => {
     const found = await findSamples(asked, () => mine !== round);
     if (mine !== round) return;
     ({ parts } = found);
-    results = found.samples.filter((sample) => isShown(sample) && (!state.withTopic || shareOf(sample, state.topic) >= LEAST_SHARE));
+    results = found.samples.filter((sample) => isShown(sample) && (!state.withTopic || state.topic === null || shareOf(sample, state.topic) >= LEAST_SHARE));
     shown = 0;
     list.replaceChildren();
     add();
@@ -85,6 +85,7 @@ panels.push(() => {
     only.checked = state.withTopic;
     whileBusy(find());
   });
+  watch(["topic"], () => { only.disabled = state.topic === null; });
   watch(["topic"], () => { if (state.withTopic) whileBusy(find()); });
   watch(["sample"], mark);
 });

@@ -107,7 +107,7 @@ panels.push(() => {
     area = size();
     owners = pixelTopics(columns, tallest, ...area);
     paint();
-    byId("structure-hint").textContent = `${whole(order.length)} ${words.samples}; the selected topic is highlighted. ` +
+    byId("structure-hint").textContent = `${whole(order.length)} ${words.samples}; the selected ${words.topic} is highlighted. ` +
       (reading.normalize ? "" : `The axis ends at ${number(tallest)}; taller columns are cut off. `) + `Click a ${words.sample} or use the arrow keys.`;
   };
   const under = (event) => {
@@ -115,14 +115,14 @@ panels.push(() => {
     return order[Math.max(0, Math.min(order.length - 1, Math.floor(((event.clientX - left) / width) * order.length)))];
   };
   segmented(byId("order"), "order", [
-    { value: "topic", label: "Main topic" }, { value: "given", label: "Data order" },
+    { value: "topic", label: `Main ${words.topic}` }, { value: "given", label: "Data order" },
   ], state.order, (value) => choose({ order: value }));
   canvas.addEventListener("click", (event) => { if (order.length) choose({ sample: under(event) }); });
   canvas.addEventListener("pointermove", (event) => {
     const sample = under(event);
     if (sample === undefined) return;
     const k = mainTopic(sample);
-    showTip(event, said(nameOfSample(sample), "term-name"), `mostly topic ${k} (${percent(shareOf(sample, k))})`);
+    showTip(event, said(nameOfSample(sample), "term-name"), `mostly ${words.topic} ${k} (${percent(shareOf(sample, k))})`);
   });
   canvas.addEventListener("pointerleave", hideTip);
   listKeys(canvas, () => order, () => state.sample, (sample) => choose({ sample }));

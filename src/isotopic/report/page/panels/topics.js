@@ -4,7 +4,7 @@
 const ORDERS = {
   share: () => byShare,
   number: () => range(nTopics),
-  similar: () => report.topics.similar,
+  similar: () => report.relations.order,
   terms: () => range(nTopics).sort((a, b) => topicName(a).localeCompare(topicName(b))),
 };
 
@@ -28,13 +28,17 @@ panels.push(() => {
   field.value = state.topicQuery;
   field.addEventListener("input", () => choose({ topicQuery: field.value }));
   segmented(byId("sort"), "sort", [
-    { value: "share", label: "Share" }, { value: "number", label: "Number" }, { value: "similar", label: "Similar", title: "In the order of a tree: neighbours are similar" }, { value: "terms", label: "Terms" },
+    { value: "share", label: "Share" }, { value: "number", label: "Number" }, { value: "similar", label: "Similar", title: "In the order of a tree: neighbours are similar" }, { value: "terms", label: words.Terms },
   ], state.sort, (sort) => choose({ sort }));
+  const overview = byId("overview");
+  overview.addEventListener("click", () => choose({ topic: null }));
+  list.addEventListener("keydown", (event) => { if (event.key === "Escape") choose({ topic: null }); });
+  watch(["topic"], () => overview.setAttribute("aria-pressed", state.topic === null));
   listKeys(list, listedTopics, () => state.topic, (topic) => choose({ topic }));
   watch(["sort", "names", "topicQuery"], () => {
     const topics = listedTopics();
     list.replaceChildren(...topics.map(topicRow));
-    byId("topics-found").textContent = topics.length === nTopics ? "" : topics.length ? `${topics.length} of ${nTopics} topics` : "No topic has this in its name or terms.";
+    byId("topics-found").textContent = topics.length === nTopics ? "" : topics.length ? `${topics.length} of ${nTopics} ${words.topics}` : `No ${words.topic} has this in its name or ${words.terms}.`;
   });
   watch(["topic", "sort", "names", "topicQuery"], () => {
     markSelected(list, byId(`topic-${state.topic}`));
