@@ -46,6 +46,8 @@ _BASE_STYLES = ("uplot/uPlot.min.css", "page/style.css")
 _BASE_SCRIPTS = (
     "uplot/uPlot.iife.min.js",
     "page/elements.js",
+    "page/colours.js",
+    "page/watching.js",
     "page/binary.js",
     "page/data.js",
     "page/rows.js",
@@ -55,7 +57,7 @@ _BASE_SCRIPTS = (
     "page/saving.js",
     "page/groups.js",
 )
-_LAST_SCRIPTS = ("page/permalink.js", "page/main.js")
+_LAST_SCRIPTS = ("page/links.js", "page/permalink.js", "page/main.js")
 
 
 def read_part(name: str) -> str:

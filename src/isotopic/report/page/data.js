@@ -18,22 +18,11 @@ const { words } = report; // of the field: sample, term, topic, and Sample, ... 
 const allCounts = report.data.counts;
 const explained = report.topics.counts.reduce((sum, value) => sum + value, 0);
 const share = (k) => report.topics.counts[k] / explained;
-const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 const byShare = range(nTopics).sort((a, b) => share(b) - share(a) || a - b);
 const rank = byShare.reduce((ranks, k, i) => { ranks[k] = i; return ranks; }, []);
 
-// Ten hues that colour-blind readers can distinguish, then lighter and darker ones.
-const HUES = ["#4477aa", "#ee8833", "#228866", "#cc4466", "#7755bb", "#bbaa33", "#55b5dd", "#a3527d", "#77bb55", "#997755"];
-const TONES = [[0, 0], [255, 0.45], [20, 0.28], [255, 0.68], [20, 0.48]];
-
-function channels(k) {
-  const hue = HUES[rank[k] % HUES.length];
-  const [towards, part] = TONES[Math.floor(rank[k] / HUES.length) % TONES.length];
-  const channel = (at) => Math.round(parseInt(hue.slice(at, at + 2), 16) * (1 - part) + towards * part);
-  return [channel(1), channel(3), channel(5)];
-}
-
+const channels = (k) => tone(rank[k]);
 const colour = (k) => `rgb(${channels(k).join(", ")})`;
 
 /** The topic's colour, faded towards the background: for topics that are not selected. */
@@ -42,11 +31,7 @@ function faded(k, theme) {
   return channels(k).map((value) => Math.round(0.45 * value + 0.55 * paper));
 }
 
-/** Black or white, whichever has more contrast to the topic's colour (WCAG 2): at least 4.5 to 1. */
-function inkOn(k) {
-  const [r, g, b] = channels(k).map((value) => (value > 10 ? ((value / 255 + 0.055) / 1.055) ** 2.4 : value / 3294.6));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
-}
+const inkOn = (k) => inkFor(channels(k));
 
 const slice = (part, field, at) => part[field].subarray(part.starts[at], part.starts[at + 1]);
 const entries = (part, at) => range(part.starts[at + 1] - part.starts[at]).map((i) => part.starts[at] + i);

@@ -95,6 +95,8 @@ function whileBusy(promise) {
   promise.then(end, (error) => { end(); throw error; });
 }
 
+const range = (n) => Array.from({ length: n }, (_, i) => i);
+
 // Formatting numbers.
 const whole = (value) => Math.round(value).toLocaleString("en");
 function percent(value) {

@@ -67,3 +67,17 @@ const offerCanvas = (label, file, find) => saves.push({
     return canvasBlob(canvas);
   },
 });
+
+/** The menu of what can be saved. */
+function startSaveMenu() {
+  const menu = byId("save-menu");
+  const close = (event) => { if (menu.open && !menu.contains(event.target)) menu.open = false; };
+  document.addEventListener("click", close);
+  menu.addEventListener("keydown", (event) => { if (event.key === "Escape") { menu.open = false; menu.querySelector("summary").focus(); } });
+  menu.addEventListener("toggle", () => {
+    if (!menu.open) return;
+    byId("save-list").replaceChildren(...saves.map(({ label: text, file, type, content }) => make("button", {
+      type: "button", "data-file": file, onclick: async () => { saveFile(file, type, await content()); menu.open = false; },
+    }, text, make("span", { class: "hint" }, ` ${file}`))));
+  });
+}

@@ -1,9 +1,6 @@
 "use strict";
 // The selection (topic, sample, sort order, ...) and the functions that redraw when it changes.
 
-/** The panels of the page: each script in panels/ adds one function, which main.js calls. */
-const panels = [];
-
 // Begin with the fitted model itself, else with an exactly equivalent one, else with the first.
 const ownReading = report.readings.findIndex((reading) => reading.own);
 const exactReading = report.readings.findIndex((reading) => !reading.why_not);
@@ -31,21 +28,6 @@ const state = {
   names: {}, // of topics
   theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
 };
-const watchers = [];
-
-/** Call a function now, and again whenever one of these parts of the state changes. */
-function watch(names, draw) {
-  watchers.push({ names, draw });
-  draw();
-}
-
-/** Change the state and redraw what depends on it. */
-function choose(changes) {
-  const changed = Object.keys(changes).filter((name) => state[name] !== changes[name]);
-  Object.assign(state, changes);
-  for (const { names, draw } of watchers) if (names.some((name) => changed.includes(name))) draw();
-}
-
 /** Show a sample, wherever it was chosen. */
 function visit(sample) {
   choose({ sample, section: "samples" });

@@ -20,14 +20,5 @@ panels.push(() => {
   offerCanvas("Structure", "structure", () => byId("structure"));
   offerCanvas("Convergence", "convergence", () => byId("objective").querySelector("canvas"));
   offerCanvas("Optimality", "optimality", () => byId("residual").querySelector("canvas"));
-  const menu = byId("save-menu");
-  const close = (event) => { if (menu.open && !menu.contains(event.target)) menu.open = false; };
-  document.addEventListener("click", close);
-  menu.addEventListener("keydown", (event) => { if (event.key === "Escape") { menu.open = false; menu.querySelector("summary").focus(); } });
-  menu.addEventListener("toggle", () => {
-    if (!menu.open) return;
-    byId("save-list").replaceChildren(...saves.map(({ label: text, file, type, content }) => make("button", {
-      type: "button", "data-file": file, onclick: async () => { saveFile(file, type, await content()); menu.open = false; },
-    }, text, make("span", { class: "hint" }, ` ${file}`))));
-  });
+  startSaveMenu();
 });
