@@ -19,7 +19,7 @@ LAYERS = [
     {"mutation_types"},
     {"names"},
     {"containers"},
-    {"count_checks", "io", "missing"},
+    {"count_checks", "covariates", "io", "missing"},
     {"counts"},
     {"kernels"},
     {"row_inference"},

@@ -267,6 +267,7 @@ def refit_model(
         missing_mask=missing_mask,
         size_factors=fitted.offsets.size_factors,
         fixed_weights=fitted.offsets.fixed_weights,
+        covariates=fitted.offsets.covariates,
     )
     order = match(fitted, again).order
     return again.with_fitted(reorder(again.fitted_, order))

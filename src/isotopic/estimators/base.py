@@ -111,6 +111,8 @@ class BaseTopicModel(
         checkpoint: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        covariates: Any = None,
+        formula: str | None = None,
         memory_limit: Any = None,
         client: Any = None,
     ) -> Self:
@@ -129,6 +131,8 @@ class BaseTopicModel(
             missing_mask=missing_mask,
             size_factors=size_factors,
             fixed_weights=fixed_weights,
+            covariates=covariates,
+            formula=formula,
             memory_limit=memory_limit,
             client=client,
         )
@@ -144,6 +148,8 @@ class BaseTopicModel(
         checkpoint: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        covariates: Any = None,
+        formula: str | None = None,
         memory_limit: Any = None,
         client: Any = None,
     ) -> Array:
@@ -165,6 +171,8 @@ class BaseTopicModel(
             missing_mask=missing_mask,
             size_factors=size_factors,
             fixed_weights=fixed_weights,
+            covariates=covariates,
+            formula=formula,
             memory_limit=memory_limit,
             client=client,
         )
@@ -180,6 +188,7 @@ class BaseTopicModel(
         missing_mask: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        covariates: Any = None,
         memory_limit: Any = None,
         client: Any = None,
     ) -> Array:
@@ -201,6 +210,7 @@ class BaseTopicModel(
                 missing_mask=missing_mask,
                 size_factors=size_factors,
                 fixed_weights=fixed_weights,
+                covariates=covariates,
                 memory_limit=memory_limit,
                 client=client,
             )
@@ -239,6 +249,7 @@ class BaseTopicModel(
         missing_mask: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        covariates: Any = None,
         memory_limit: Any = None,
         client: Any = None,
     ) -> float:
@@ -270,6 +281,7 @@ class BaseTopicModel(
                 missing_mask=missing_mask,
                 size_factors=size_factors,
                 fixed_weights=fixed_weights,
+                covariates=covariates,
                 memory_limit=memory_limit,
                 client=client,
             )
@@ -285,6 +297,7 @@ class BaseTopicModel(
         missing_mask: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        covariates: Any = None,
         memory_limit: Any = None,
         client: Any = None,
     ) -> float:
@@ -305,6 +318,7 @@ class BaseTopicModel(
             missing_mask=missing_mask,
             size_factors=size_factors,
             fixed_weights=fixed_weights,
+            covariates=covariates,
             memory_limit=memory_limit,
             client=client,
         )
@@ -341,6 +355,7 @@ class BaseTopicModel(
         sample_weight: Any,
         size_factors: Any,
         fixed_weights: Any,
+        covariates: Any,
         **reading: Any,
     ) -> Data:
         """Fit the model, and return what it was fitted to. A fit that fails changes nothing."""
@@ -348,6 +363,7 @@ class BaseTopicModel(
             "sample_weight": sample_weight,
             "size_factors": size_factors,
             "fixed_weights": fixed_weights,
+            "covariates": covariates,
         }
         plain = with_plain_parameters(self)
         plain._validate_params()
@@ -377,6 +393,7 @@ class BaseTopicModel(
             if not isinstance(prior, Prior):
                 raise TypeError(f"A prior must be an object such as Dirichlet(0.1), not {prior!r}.")
         weights = plain_parameter("weights", align_settings(weights, samples=data.sample_names))
+        weights = data.offsets.given_covariates(weights)
         weights.check_shape((n_samples, self.n_components))
         X, used_prior = data.used(weights)
         shape, names = (self.n_components, n_features), data.feature_names

@@ -22,6 +22,7 @@ from isotopic.containers import (
 )
 from isotopic.count_checks import read_mask
 from isotopic.counts import CountMatrix
+from isotopic.covariates import read_covariates
 from isotopic.fitted import NO_OFFSETS, Fitted, Offsets
 from isotopic.fitted.fitting import Data, SampleNames
 from isotopic.names import (
@@ -42,6 +43,8 @@ def read_data(
     missing_mask: Any = None,
     size_factors: Any = None,
     fixed_weights: Any = None,
+    covariates: Any = None,
+    formula: str | None = None,
     memory_limit: Any = None,
     client: Any = None,
 ) -> Data:
@@ -78,6 +81,16 @@ def read_data(
         size_factors = _align_rows("size_factors", size_factors, samples)
         fixed_weights = _align_rows("fixed_weights", fixed_weights, samples)
         offsets = _read_offsets(size_factors, fixed_weights, counts, prior, n_components)
+    fitted = None if known is None else known.offsets.covariates
+    given = read_covariates(
+        covariates,
+        formula,
+        X,
+        n_samples=counts.shape[0],
+        sample_names=samples,
+        known=None if fitted is None else fitted.design,
+    )
+    offsets = replace(offsets, covariates=given)
     names = counts.feature_names if known is None else known.feature_names
     return Data(counts, copies, offsets, names, samples)
 
@@ -89,11 +102,13 @@ def read_new(estimator: Any, X: Any, **given: Any) -> Data:
         read_data(estimator, X, known=estimator.fitted_, **given),
         estimator.fitted_.offsets,
     )
-    for name in ("size_factors", "fixed_weights"):
+    for name in ("size_factors", "fixed_weights", "covariates"):
         if getattr(fitted, name) is not None and getattr(data.offsets, name) is None:
             raise ValueError(
                 f"This model was fitted with {name}. Pass the {name} of these samples, too."
             )
+    if fitted.covariates is None and data.offsets.covariates is not None:
+        raise ValueError("This model was fitted without covariates. Leave them out.")
     if fitted.fixed_weights is not None:
         expected, found = fitted.n_fixed_weights, data.offsets.n_fixed_weights
         if found != expected:

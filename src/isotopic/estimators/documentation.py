@@ -107,6 +107,15 @@ fixed_weights : array-like of shape (n_samples, n_fixed) or None, default=None
     For Poisson models: the weights of the first components, which are not changed. Together with
     ``fixed_topics`` they are a known background. A model that was fitted with size factors or
     fixed weights needs them for new samples, too.
+covariates : data frame, dict of columns, array-like, names of columns, or None, default=None
+    For Dirichlet and Gamma weights: what is known of each sample, numbers or groups. The
+    concentration of its weights is log-linear in them. Names are those of columns of the metadata
+    of ``X`` (AnnData's ``obs``, or what :func:`~isotopic.read_counts` has read). Rows with labels
+    are aligned with the samples. A model that was fitted with covariates needs them for new
+    samples, too.
+formula : str or None, default=None
+    How covariates become columns of numbers, such as ``"~ party + spline(year, 5)"``; with the
+    library formulaic (``pip install 'isotopic[covariates]'``).
 memory_limit : int, str or None, default=None
     For row blocks: the memory that may be used, such as ``"2 GB"``.
 client : distributed.Client or None, default=None

@@ -174,6 +174,7 @@ class FittedModel(TopicEditing):
         missing_mask: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        covariates: Any = None,
     ) -> Responsibilities:
         """Return the probability of each component for each count.
 
@@ -188,7 +189,11 @@ class FittedModel(TopicEditing):
         check_is_fitted(self)
         check_likelihood(self.fitted_, "posterior")
         counts, weights = self._infer_new(
-            X, missing_mask=missing_mask, size_factors=size_factors, fixed_weights=fixed_weights
+            X,
+            missing_mask=missing_mask,
+            size_factors=size_factors,
+            fixed_weights=fixed_weights,
+            covariates=covariates,
         )
         return Responsibilities(counts, weights.effective, self.fitted_.topics.effective)
 
@@ -201,6 +206,7 @@ class FittedModel(TopicEditing):
         missing_mask: Any = None,
         size_factors: Any = None,
         fixed_weights: Any = None,
+        covariates: Any = None,
     ) -> tuple[Array, Array]:
         """Return the posterior's interval for each entry of a Bayesian side.
 
@@ -226,8 +232,13 @@ class FittedModel(TopicEditing):
                 raise ValueError(
                     "X applies only to intervals of weights. Leave it out for the components."
                 )
-            offsets = {"size_factors": size_factors, "fixed_weights": fixed_weights}
-            weights = self._infer_new(X, missing_mask=missing_mask, **offsets)[1]
+            weights = self._infer_new(
+                X,
+                missing_mask=missing_mask,
+                size_factors=size_factors,
+                fixed_weights=fixed_weights,
+                covariates=covariates,
+            )[1]
         return intervals.credible_interval(self.fitted_, side, level, weights)
 
     def validate_counts(self, X: Any, *, missing_mask: Any = None) -> CountMatrix:

@@ -69,7 +69,6 @@ def calibration_factor(problem: Problem, state: HyperparameterState) -> float:
     (document completion) for several factors. The topics of the fit itself do not change.
     """
     prior: Any = state.weights_prior
-    concentration = np.ravel(np.asarray(prior.concentration, np.float64))
     rng = np.random.default_rng(0)
     learned = replace(
         problem,
@@ -86,10 +85,13 @@ def calibration_factor(problem: Problem, state: HyperparameterState) -> float:
         return 1.0
     order = rng.permutation(n_samples)
     topics = _topics_of(part, weight_counts, state, np.sort(order[n_held_out:]))
-    seen, hidden = _halves(part.X, order[:n_held_out], rng)
+    rows = _enough_samples(part.X, order[:n_held_out])
+    seen, hidden = _halves(part.X.rows(rows), rng)
     if not (hidden.total > 0 and seen.total > 0):
         return 1.0
-    concentration = np.broadcast_to(concentration, problem.n_components)
+    of_rows: Any = part.weights.rows(rows)
+    whole = np.asarray(of_rows.concentration, np.float64)
+    concentration = np.broadcast_to(whole, (len(rows), problem.n_components))
     return _best_factor(concentration, ready(topics), seen, hidden)
 
 
@@ -156,13 +158,16 @@ def _without_self_contribution(prior: Any) -> Any:
     return prior.with_self_contribution(None) if prior.needs_squares else prior
 
 
-def _halves(
-    X: CountMatrix, order: Array, rng: np.random.Generator
-) -> tuple[CountMatrix, CountMatrix]:
-    """Return two random halves of the counts of as many held-out samples as are needed."""
+def _enough_samples(X: CountMatrix, order: Array) -> Array:
+    """Return as many of the held-out samples as are needed."""
     totals = X.sample_totals[order] if X.copies is None else (X.sample_totals / X.copies)[order]
     enough = 1 + int(np.searchsorted(np.cumsum(totals), _MOST_COUNTS))
-    some = X.rows(np.sort(order[:enough])).as_sparse()
+    return np.sort(order[:enough])
+
+
+def _halves(X: CountMatrix, rng: np.random.Generator) -> tuple[CountMatrix, CountMatrix]:
+    """Return two random halves of the counts of samples."""
+    some = X.as_sparse()
     values = some.values.astype(np.float64)
     if some.copies is not None:
         values /= np.repeat(some.copies, np.diff(some.row_starts))
@@ -181,8 +186,7 @@ def _best_factor(
     concentration: Array, topics: ReadyTopics, seen: CountMatrix, hidden: CountMatrix
 ) -> float:
     """Return the factor with the best prediction: by steps from one, then by a parabola."""
-    shares = concentration / concentration.sum()
-    counts = np.outer(seen.sample_totals, shares)
+    counts = seen.sample_totals[:, np.newaxis] * normalized(concentration)
 
     def score(factor: float, passes: int) -> float:
         nonlocal counts

@@ -53,7 +53,7 @@ def infer(
     fitted : Fitted
     X : CountMatrix of shape (samples, features)
     offsets : Offsets
-        Size factors and fixed weights of these samples.
+        Size factors, fixed weights and covariates of these samples.
     rows : ndarray of int or None
         The rows of the weights' prior that belong to these samples, if it has one for each sample.
 
@@ -65,10 +65,10 @@ def infer(
     X = X.as_sparse()  # the last bits of dense products depend on other rows
     if not offsets.is_empty:
         check_likelihood(fitted, "size_factors and fixed_weights")
-    prior = fitted.weights_prior if rows is None else fitted.weights_prior.rows(rows)
+    prior = offsets.prior_of_rows(fitted.weights_prior, rows)
     topics = fitted.known_topics(X.dtype)
     fixed = Fixed(topics, is_normalized=fitted.topics_prior.is_normalized)
-    problem = Problem(offsets.wrap(prior), fixed, X, fitted.n_components, fitted.divergence)
+    problem = Problem(prior, fixed, X, fitted.n_components, fitted.divergence)
     start = uniform_start(problem, topics)
     if problem.weights.needs_squares:
         problem = with_self_contribution_estimate(problem, start)

@@ -1,14 +1,17 @@
-"""Size factors and fixed weights of samples."""
+"""Size factors, fixed weights and covariates of samples."""
 
 from dataclasses import dataclass
 
 from isotopic.arrays import Array
+from isotopic.covariates import Covariates
 from isotopic.priors import (
     Free,
     Posterior,
     Prior,
+    WithCovariates,
     WithFixedWeights,
     WithSizeFactors,
+    with_covariates,
 )
 from isotopic.registry import register
 
@@ -16,21 +19,23 @@ from isotopic.registry import register
 @register
 @dataclass(frozen=True, eq=False)
 class Offsets:
-    """The size factors and the fixed weights of samples, where a user gave them.
+    """The size factors, fixed weights and covariates of samples, where a user gave them.
 
     Parameters
     ----------
     size_factors : ndarray of shape (samples,) or None
     fixed_weights : ndarray of shape (samples, fixed components) or None
         Of a sample of size one.
+    covariates : Covariates or None
     """
 
     size_factors: Array | None = None
     fixed_weights: Array | None = None
+    covariates: Covariates | None = None
 
     @property
     def is_empty(self) -> bool:
-        """Whether neither was given."""
+        """Whether neither size factors nor fixed weights were given."""
         return self.size_factors is None and self.fixed_weights is None
 
     @property
@@ -40,10 +45,27 @@ class Offsets:
 
     def rows(self, rows: Array | slice) -> "Offsets":
         """Select samples."""
-        sizes, fixed = self.size_factors, self.fixed_weights
+        sizes, fixed, covariates = self.size_factors, self.fixed_weights, self.covariates
         return Offsets(
-            None if sizes is None else sizes[rows], None if fixed is None else fixed[rows]
+            None if sizes is None else sizes[rows],
+            None if fixed is None else fixed[rows],
+            None if covariates is None else covariates.rows(rows),
         )
+
+    def given_covariates(self, prior: Prior) -> Prior:
+        """Return the prior of the weights of samples with these covariates."""
+        covariates = self.covariates
+        return prior if covariates is None else with_covariates(prior, covariates.matrix)
+
+    def prior_of_rows(self, prior: Prior, rows: Array | None) -> Prior:
+        """Return the prior of samples of a fitted model: of new ones, or of some of its rows."""
+        if self.covariates is not None:
+            return self.wrap(self.given_covariates(prior))
+        if isinstance(prior, WithCovariates):
+            raise ValueError(
+                "This model was fitted with covariates. Pass the covariates of these samples, too."
+            )
+        return self.wrap(prior if rows is None else prior.rows(rows))
 
     def wrap(self, prior: Prior) -> Prior:
         """Return the prior of the weights of samples with these sizes and fixed weights."""

@@ -38,6 +38,7 @@ prior and delegate the rest to it::
     SampleWeighted(prior, copies)        samples have sample weights
     WithSizeFactors(prior, size_factors) a sample of known size sees totals * size
     WithFixedWeights(prior, given)       the weights of the first components are given
+    WithCovariates(kind, covariates)     concentrations are log-linear in covariates
     WithFixedTopics(prior, held)         the first topics are given
     Seeded(prior, pseudo_counts)         pseudo-counts are added to the counts
     Forbidden(prior, forbidden)          some entries are always zero
@@ -53,6 +54,7 @@ A new prior is one file with a subclass of :class:`Prior`: ``docs/extending-prio
 from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import Bayesian
 from isotopic.priors.collapsed import ESTIMATES, CollapsedDirichlet
+from isotopic.priors.covariates import WithCovariates, with_covariates
 from isotopic.priors.dirichlet import Dirichlet, DirichletMean, DirichletMode
 from isotopic.priors.gamma import Gamma
 from isotopic.priors.hyperparameters import Evidence, LearnsHyperparameters
@@ -95,6 +97,7 @@ __all__ = [
     "Simplex",
     "Totals",
     "UnitNorm",
+    "WithCovariates",
     "WithFixedTopics",
     "WithFixedWeights",
     "WithSizeFactors",
@@ -103,4 +106,5 @@ __all__ = [
     "innermost",
     "row_norms",
     "seeded",
+    "with_covariates",
 ]

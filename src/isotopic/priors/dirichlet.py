@@ -34,6 +34,7 @@ from isotopic.priors.hyperparameters import (
     Evidence,
     LearnsHyperparameters,
     Occurrence,
+    concentration_slopes,
     concentration_statistics,
     uncertain,
 )
@@ -197,22 +198,37 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
 
     def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Return the sums over rows that an update of the concentration needs."""
-        counts = evidence.counts.astype(np.float64, copy=False)
-        if self.is_variational:  # the bound takes expected counts as if they were observed
-            occurrence = Occurrence(np.ones(1), counts)
-        else:
-            squares = evidence.squares
-            squares = None if squares is None else squares.astype(np.float64)
-            occurrence = uncertain(counts, squares, self._whole_prior(counts.shape))
         return concentration_statistics(
             np.asarray(self.concentration, np.float64),
-            occurrence,
+            self._occurrence(evidence),
             row_sums(evidence.counts),
             symmetric=self.learn == "symmetric",
             seeds=None if self.seeds is None else np.asarray(self.seeds, np.float64),
             forbidden=None if self.forbidden is None else np.asarray(self.forbidden),
             copies=evidence.copies,
         )
+
+    def _occurrence(self, evidence: Evidence) -> Occurrence:
+        """Return how likely expected counts are positive, and how large they are then."""
+        counts = evidence.counts.astype(np.float64, copy=False)
+        if self.is_variational:  # the bound takes expected counts as if they were observed
+            return Occurrence(np.ones(1), counts)
+        squares = None if evidence.squares is None else evidence.squares.astype(np.float64)
+        return uncertain(counts, squares, self._whole_prior(counts.shape))
+
+    n_slope_sums: ClassVar[int] = 0
+
+    def likelihood_slopes(self, evidence: Evidence) -> tuple[Array, Array, Array]:
+        """Return gains and losses of the log-likelihood of each row; see WithCovariates."""
+        prior = np.atleast_2d(np.asarray(self.prior_counts, np.float64))
+        forbidden = None if self.forbidden is None else np.asarray(self.forbidden)
+        totals = row_sums(evidence.counts)
+        slopes = concentration_slopes(prior, self._occurrence(evidence), totals, forbidden)
+        return *slopes, np.empty((0, evidence.counts.shape[1]))
+
+    def with_slope_sums(self, sums: Array) -> Self:
+        """Return the prior itself: nothing but the concentration is learned."""
+        return self
 
     def with_statistics(self, statistics: Array) -> Self:
         """Return the prior with an updated concentration."""
@@ -319,7 +335,8 @@ class DirichletMode(Dirichlet):
         if self.learn is not None:
             raise ValueError(
                 "The concentration cannot be learned with estimate='map' (DirichletMode). Pass a "
-                "number for alpha and eta; at 1 or below, entries become exactly zero."
+                "number for alpha and eta (at 1 or below, entries become exactly zero) and no "
+                "covariates, or use estimate='smoothed', the mode under concentrations + 1."
             )
 
     def with_posterior_means(self) -> Self:

@@ -215,6 +215,32 @@ class Gamma(Bayesian, LearnsHyperparameters):
         rate = np.divide(shape * entries, expected, out=_shared(self.rate, falls), where=has_data)
         return replace(self, shape=shape, rate=rate)
 
+    n_slope_sums: ClassVar[int] = 3
+
+    def likelihood_slopes(self, evidence: Evidence) -> tuple[Array, Array, Array]:
+        """Return gains and losses of the log-likelihood of each row; see WithCovariates.
+
+        The counts are negative binomial. With them come three sums over rows for the rate: of
+        shapes, of expected weights, and of totals.
+        """
+        counts, _, totals, copies = evidence
+        shape, rate = np.atleast_2d(np.asarray(self.shape, np.float64)), np.asarray(self.rate)
+        allowed = np.ones((1, 1)) if self.forbidden is None else ~np.asarray(self.forbidden)
+        gains = allowed * (gamma_functions(counts + shape)[0] - gamma_functions(shape)[0])
+        losses = allowed * np.log1p(np.asarray(totals, np.float64) / rate)
+        weight = allowed if copies is None else allowed * copies[:, np.newaxis]
+        sums = (shape, (shape + counts) / (rate + totals), totals)
+        others = [(np.broadcast_to(each, counts.shape) * weight).sum(axis=0) for each in sums]
+        return gains, losses, np.stack(others)
+
+    def with_slope_sums(self, sums: Array) -> Self:
+        """Return the prior with an updated rate (an EM step); without data it keeps its own."""
+        shapes, expected, totals = sums
+        before = np.broadcast_to(np.asarray(self.rate, np.float64), shapes.shape[-1:])
+        return replace(
+            self, rate=np.divide(shapes, expected, out=before.copy(), where=totals > 0)
+        )
+
     def with_learned(self, learned: Any) -> Self:
         """Return the prior with the learned shape and rate, fixed from now on."""
         if self.learn is None:

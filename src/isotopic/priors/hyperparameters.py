@@ -241,9 +241,24 @@ def concentration_statistics(
     by_row = allowed if copies is None else allowed * copies[:, np.newaxis]
     now = np.atleast_2d(np.asarray(concentration, np.float64))
     prior = now if seeds is None else now + seeds
-    rises = gamma_functions(prior + occurrence.size)[0] - gamma_functions(prior)[0]
-    sums = np.broadcast_to(prior * allowed, shape).sum(axis=1)
-    row_rises = gamma_functions(sums + totals)[0] - gamma_functions(sums)[0]
-    numerator = (by_row * now * occurrence.probability * rises).sum(axis=axis, keepdims=True)
-    denominator = np.broadcast_to(by_row * row_rises[:, np.newaxis], shape)
+    gains, losses = concentration_slopes(prior, occurrence, totals, forbidden)
+    numerator = (by_row * now * gains).sum(axis=axis, keepdims=True)
+    denominator = np.broadcast_to(by_row * losses, shape)
     return np.stack([numerator, denominator.sum(axis=axis, keepdims=True)])
+
+
+def concentration_slopes(
+    prior: Array, occurrence: Occurrence, totals: Array, forbidden: Array | None = None
+) -> tuple[Array, Array]:
+    r"""Return what the log-likelihood of counts gains and loses by a larger concentration.
+
+    .. math:: p_{ij} (\psi(\alpha_{ij} + n_{ij}) - \psi(\alpha_{ij})), \qquad
+        \psi(A_i + N_i) - \psi(A_i)
+
+    of shapes (rows, columns) and (rows, 1). The difference is its derivative.
+    """
+    allowed = np.ones((1, 1)) if forbidden is None else ~forbidden
+    rises = gamma_functions(prior + occurrence.size)[0] - gamma_functions(prior)[0]
+    sums = np.broadcast_to(prior * allowed, occurrence.size.shape).sum(axis=1)
+    row_rises = gamma_functions(sums + totals)[0] - gamma_functions(sums)[0]
+    return allowed * occurrence.probability * rises, row_rises[:, np.newaxis]

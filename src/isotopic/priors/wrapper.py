@@ -124,17 +124,17 @@ def innermost(prior: Prior) -> Prior:
     return prior
 
 
-class _Delegated:
-    """Delegate a member of Prior to the inner prior."""
+class Delegated:
+    """Delegate a member of Prior to the inner prior, or to another field of the wrapper."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, field: str = "prior") -> None:
+        self.name, self.field = name, field
 
     def __get__(self, wrapper: Any, owner: type | None = None) -> Any:
-        return self if wrapper is None else getattr(wrapper.prior, self.name)
+        return self if wrapper is None else getattr(getattr(wrapper, self.field), self.name)
 
 
 # Wrapper inherits defaults from Prior, so __getattr__ is not asked for them: replace them all.
 for _name in vars(Prior):
     if not _name.startswith("_") and _name not in vars(Wrapper):
-        setattr(Wrapper, _name, _Delegated(_name))
+        setattr(Wrapper, _name, Delegated(_name))

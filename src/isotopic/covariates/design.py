@@ -1,0 +1,202 @@
+"""Design: how a table of covariates becomes columns of numbers, the same for all samples."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+
+from isotopic.arrays import Array, check_numbers
+from isotopic.covariates.formula import formula_columns
+from isotopic.registry import register
+
+INTERCEPT = "Intercept"
+
+# A column is taken as a combination of others if less than this share of it is left without them.
+_DEPENDENT = 1e-7
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Design:
+    """How the covariates of a sample become a row of numbers.
+
+    The first column is one. Numbers stay as they are, and a column of texts becomes one column of
+    zeros and ones for each of its values but the first, which is the reference. A formula says
+    something else. All columns but the first are standardised, so that one prior suits all
+    coefficients.
+
+    Attributes
+    ----------
+    names : ndarray of str
+        Of the columns of numbers.
+    means, scales : ndarray
+        Of these columns over the fitted samples; 0 and 1 for the first.
+    table : dict of ndarrays
+        The covariates of the fitted samples by name: floats, or texts.
+    formula : str or None
+    """
+
+    names: Array
+    means: Array
+    scales: Array
+    table: dict[str, Array]
+    formula: str | None = None
+
+    @classmethod
+    def of(cls, table: dict[str, Array], formula: str | None) -> Self:
+        """Return the design of fitted samples; raise if a coefficient could not be told."""
+        names, columns = _columns(table, table, formula)
+        made = np.array([INTERCEPT, *names], dtype=object)
+        means, scales = columns.mean(axis=0), columns.std(axis=0)
+        _check_varying(names, means, scales)
+        design = cls(made, np.append(0.0, means), np.append(1.0, scales), table, formula)
+        _check_independent(names, (columns - means) / scales)
+        return design
+
+    def matrix(self, table: dict[str, Array]) -> Array:
+        """Return the standardised numbers of samples, of shape (samples, columns)."""
+        _, columns = _columns(table, self.table, self.formula)
+        ones = np.ones((len(columns), 1))
+        return np.hstack([ones, (columns - self.means[1:]) / self.scales[1:]])
+
+    def in_units(self, coefficients: Array) -> Array:
+        """Return coefficients of the columns themselves, from those of standardised columns."""
+        own = coefficients / self.scales[:, np.newaxis]
+        own[0] -= self.means[1:] @ own[1:]
+        return np.asarray(own)
+
+    @property
+    def unit_matrix(self) -> Array:
+        """The matrix by which :meth:`in_units` multiplies coefficients."""
+        return self.in_units(np.eye(len(self.names)))
+
+    @classmethod
+    def __from_archive__(cls, content: dict[str, Any]) -> Self:
+        made = cls(**content)
+        for name in ("means", "scales"):
+            check_numbers(name, getattr(made, name), -np.inf)
+            if np.shape(getattr(made, name)) != np.shape(made.names):
+                raise ValueError(f"{name} must have a number for each column.")
+        return made
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """The covariates of samples.
+
+    Attributes
+    ----------
+    design : Design
+    table : dict of ndarrays
+        By name: floats, or texts.
+    matrix : ndarray of shape (samples, columns)
+        What the design makes of the table.
+    """
+
+    design: Design
+    table: dict[str, Array]
+    matrix: Array
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def rows(self, rows: Any) -> "Covariates":
+        """Select samples."""
+        table = {name: column[rows] for name, column in self.table.items()}
+        return Covariates(self.design, table, self.matrix[rows])
+
+    def with_column(self, name: str, value: Any) -> Array:
+        """Return the matrix of the same samples, if all had one value of a covariate."""
+        column = np.full(len(self), value, dtype=self.table[name].dtype)
+        return self.design.matrix({**self.table, name: column})
+
+
+def is_categorical(column: Array) -> bool:
+    """Return whether a covariate has texts, not numbers."""
+    return column.dtype.kind == "O"
+
+
+def levels_of(column: Array) -> list[str]:
+    """Return the values of a covariate of texts, the reference first."""
+    return sorted(set(column.tolist()))
+
+
+def _columns(
+    table: dict[str, Array], fitted: dict[str, Array], formula: str | None
+) -> tuple[list[str], Array]:
+    """Return the names of the columns of numbers, and the columns, without the intercept."""
+    _check_known(table, fitted)
+    if formula is not None:
+        return formula_columns(formula, table, fitted)
+    names, columns = [], []
+    for name, of_fitted in fitted.items():
+        column = table[name]
+        if not is_categorical(of_fitted):
+            names.append(name)
+            columns.append(np.asarray(column, np.float64))
+            continue
+        for level in levels_of(of_fitted)[1:]:
+            names.append(f"{name}[{level}]")
+            columns.append((column == level).astype(np.float64))
+    return names, np.column_stack(columns) if columns else np.empty((_length(table), 0))
+
+
+def _length(table: dict[str, Array]) -> int:
+    return len(next(iter(table.values())))
+
+
+def _check_known(table: dict[str, Array], fitted: dict[str, Array]) -> None:
+    """Raise ValueError unless a table has the columns, and the texts, that were fitted."""
+    absent = [name for name in fitted if name not in table]
+    if absent:
+        raise ValueError(
+            f"covariates has no column {absent[0]!r}, which the model was fitted with. Its columns "
+            f"are {list(table)}."
+        )
+    for name, of_fitted in fitted.items():
+        if is_categorical(of_fitted) != is_categorical(table[name]):
+            kinds = ("numbers", "text")
+            was, now = kinds[is_categorical(of_fitted)], kinds[is_categorical(table[name])]
+            raise ValueError(
+                f"covariates: column {name!r} holds {now}, but the model was fitted with {was}."
+            )
+        if is_categorical(of_fitted):
+            known = set(of_fitted.tolist())
+            unknown = sorted(set(table[name].tolist()) - known)
+            if unknown:
+                raise ValueError(
+                    f"covariates: column {name!r} has the value {unknown[0]!r}, which no fitted "
+                    f"sample had, so nothing is known of it. Known values: {sorted(known)}."
+                )
+
+
+def _check_varying(names: list[str], means: Array, scales: Array) -> None:
+    if not names:
+        raise ValueError("covariates has no column that varies. Leave covariates out.")
+    constant = scales <= 1e-12 * np.maximum(1.0, np.abs(means))
+    if constant.any():
+        at = int(np.argmax(constant))
+        raise ValueError(
+            f"covariates: column {names[at]!r} has the same value, {means[at]:g}, for every "
+            "sample, so its effect cannot be told from the intercept. Leave it out."
+        )
+
+
+def _check_independent(names: list[str], columns: Array) -> None:
+    """Raise ValueError if a column is a combination of others."""
+    n_samples, n_columns = columns.shape
+    if n_columns >= n_samples:
+        raise ValueError(
+            f"covariates has {n_columns} columns of numbers, but there are only {n_samples} "
+            "samples. Use fewer covariates."
+        )
+    triangle, order = linalg.qr(columns, mode="r", pivoting=True)
+    left = np.abs(np.diag(triangle)) / np.sqrt(n_samples)
+    if left[-1] < _DEPENDENT:
+        name = names[order[int(np.argmax(left < _DEPENDENT))]]
+        raise ValueError(
+            f"covariates: column {name!r} is a combination of the others, so their effects "
+            "cannot be told apart. Leave one of them out."
+        )

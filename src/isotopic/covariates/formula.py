@@ -1,0 +1,78 @@
+"""Columns of numbers by a formula, with the library formulaic."""
+
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array
+
+
+def formula_columns(
+    formula: str, table: dict[str, Array], fitted: dict[str, Array]
+) -> tuple[list[str], Array]:
+    """Return the names and values of the columns that a formula makes, without the intercept.
+
+    What a formula learns from data, such as the knots of a spline or the mean that is subtracted,
+    is learned from the ``fitted`` samples.
+    """
+    formulaic, frame = _libraries()
+    made = _apply(formulaic.model_matrix, formula, frame(fitted), {"spline": _spline()})
+    if "Intercept" not in made.columns:
+        raise ValueError(
+            f"formula={formula!r} leaves the intercept out, but the model needs one: it is the "
+            "concentration of a typical sample. Remove '0 +' or '- 1'."
+        )
+    if table is not fitted:
+        made = _apply(made.model_spec.get_model_matrix, frame(table), {"spline": _spline()})
+    made = made.drop(columns="Intercept")
+    values = made.to_numpy(np.float64)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = (int(place[0]) for place in np.nonzero(bad))
+        raise ValueError(
+            f"formula={formula!r} makes {values[row, column]} of sample {row} in the column "
+            f"{made.columns[column]!r}."
+        )
+    return [str(name) for name in made.columns], values
+
+
+def formula_variables(formula: Any) -> list[str]:
+    """Return the names of the covariates that a formula needs, in alphabetical order."""
+    if not isinstance(formula, str):
+        raise TypeError(f"formula must be a str such as '~ party + year', not {formula!r}.")
+    formulaic, _ = _libraries()
+    parsed = _apply(formulaic.Formula, formula)
+    if hasattr(parsed, "lhs"):
+        raise ValueError(f"formula={formula!r} has a left side. Begin it with '~'.")
+    return sorted(str(name) for name in parsed.required_variables)
+
+
+def _apply(function: Any, *arguments: Any) -> Any:
+    try:
+        *given, context = arguments
+        is_context = isinstance(context, dict)
+        return function(*given, context=context) if is_context else function(*arguments)
+    except Exception as error:  # formulaic has errors of its own
+        raise ValueError(f"The formula cannot be used: {error}") from error
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import formulaic  # noqa: PLC0415 - an extra
+        import pandas  # noqa: PLC0415 - formulaic needs it too
+    except ImportError:
+        raise ImportError(
+            "A formula needs the library formulaic. Install it with: pip install "
+            "'isotopic[covariates]'. Without it, pass columns of numbers as covariates."
+        ) from None
+    return formulaic, pandas.DataFrame
+
+
+def _spline() -> Any:
+    """Return ``spline(x, df)``: cubic splines, which go on as straight lines beyond the data."""
+    from formulaic.transforms import basis_spline, stateful_transform  # noqa: PLC0415
+
+    def spline(x: Any, df: int = 4, _state: Any = None) -> Any:
+        return basis_spline(x, df=df, extrapolation="extend", _state=_state)
+
+    return stateful_transform(spline)

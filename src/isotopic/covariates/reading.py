@@ -1,0 +1,167 @@
+"""Read covariates from data frames, dicts, arrays, AnnData and files."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from isotopic.arrays import Array, as_numbers
+from isotopic.containers import is_anndata, is_frame
+from isotopic.covariates.design import Covariates, Design
+from isotopic.covariates.formula import formula_variables
+from isotopic.names import as_sample_names, order_by_name
+
+
+def read_covariates(
+    given: Any,
+    formula: str | None,
+    X: Any,
+    *,
+    n_samples: int,
+    sample_names: Callable[[], Array | None],
+    known: Design | None = None,
+) -> Covariates | None:
+    """Return the covariates of the samples of ``X``; ``None`` if there are none.
+
+    Parameters
+    ----------
+    given : data frame, dict of columns, array, names of columns, Covariates or None
+        Names are those of columns of the metadata of ``X``.
+    formula : str or None
+    X : the data, whose metadata are used if only names or a formula were given
+    n_samples : int
+    sample_names : callable
+        Returns the names of the samples of ``X`` or ``None``.
+    known : Design or None
+        Of a fitted model; ``None``: a new design is made.
+    """
+    if isinstance(given, Covariates):
+        _check_length("covariates", len(given), n_samples)
+        return given
+    if given is None and formula is None:
+        return None
+    if known is not None and formula is not None:
+        raise ValueError("The formula is that of the fit. Pass only the covariates.")
+    table = read_table(given, X, n_samples=n_samples, sample_names=sample_names)
+    if known is not None:
+        wanted = list(known.table)
+    else:
+        wanted = list(table) if formula is None else formula_variables(formula)
+    absent = [name for name in wanted if name not in table]
+    if absent and known is None:
+        raise ValueError(
+            f"formula={formula!r} needs {absent[0]!r}, which is not among the covariates "
+            f"{list(table)}."
+        )
+    table = {name: _checked(name, table[name]) for name in wanted if name in table}
+    design = Design.of(table, formula) if known is None else known
+    return Covariates(design, table, design.matrix(table))
+
+
+def read_table(
+    given: Any, X: Any, *, n_samples: int, sample_names: Callable[[], Array | None]
+) -> dict[str, Array]:
+    """Return columns by name, each with a value for each sample of ``X``, in its order.
+
+    A column holds floats or texts; dates become years, such as 2001.5. A value that is missing is
+    NaN, or an empty text.
+    """
+    names = [given] if isinstance(given, str) else given
+    if names is None or _are_texts(names):
+        table = _metadata(X)
+        if names is not None:
+            absent = [name for name in names if name not in table]
+            if absent:
+                raise ValueError(
+                    f"covariates: X has no metadata called {absent[0]!r}; it has {list(table)}."
+                )
+            table = {name: table[name] for name in names}
+    elif is_frame(given) or isinstance(given, Mapping):
+        index = as_sample_names(getattr(given, "index", None))
+        samples = None if index is None else sample_names()
+        order = order_by_name(index, samples, what="covariates", than="X", kind="sample")
+        rows: Any = slice(None) if order is None else order
+        table = {str(name): np.asarray(given[name])[rows] for name in _keys(given)}
+    elif hasattr(given, "iloc") and np.ndim(given) == 1:  # a Series
+        return read_table(given.to_frame(), X, n_samples=n_samples, sample_names=sample_names)
+    else:
+        array = as_numbers("covariates", given)
+        if array.ndim not in (1, 2):
+            raise ValueError(f"covariates must be a table, not an array of shape {array.shape}.")
+        columns = array[:, np.newaxis] if array.ndim == 1 else array
+        table = {f"x{i}": column for i, column in enumerate(columns.T)}
+    if not table:
+        raise ValueError("covariates has no columns. Leave it out.")
+    for name, column in table.items():
+        if np.ndim(column) != 1:
+            raise ValueError(f"covariates: column {name!r} is not a list of values.")
+        _check_length(f"covariates: column {name!r}", len(column), n_samples)
+    return {name: _as_column(column) for name, column in table.items()}
+
+
+def _are_texts(given: Any) -> bool:
+    return isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given)
+
+
+def _keys(given: Any) -> list[Any]:
+    names = list(given.columns if is_frame(given) else given)
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        twice = next(name for name in texts if texts.count(name) > 1)
+        raise ValueError(f"covariates has several columns called {twice!r}. Rename them.")
+    return names
+
+
+def _metadata(X: Any) -> dict[str, Array]:
+    """Return what AnnData, or counts that were read from a file, know of their samples."""
+    if is_anndata(X):
+        return {str(name): np.asarray(X.obs[name]) for name in X.obs.columns}
+    metadata = getattr(X, "metadata", None)
+    if isinstance(metadata, Mapping):
+        return {name: _numbers_in_text(column) for name, column in metadata.items()}
+    raise ValueError(
+        "covariates must be a data frame, a dict of columns or an array with a row for each "
+        f"sample. Names of columns and a formula alone need X with metadata, not {type(X).__name__}"
+        " (AnnData, or what read_counts returns for a table of documents)."
+    )
+
+
+def _numbers_in_text(column: Array) -> Array:
+    """Return a column of texts as floats, if all are numbers or empty."""
+    try:
+        return np.array([float(text) if text.strip() else np.nan for text in column])
+    except ValueError:
+        return column
+
+
+def _as_column(column: Any) -> Array:
+    """Return a column as floats or texts."""
+    array = np.asarray(column)
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    if array.dtype.kind == "M":
+        days = array.astype("datetime64[D]")
+        years = 1970 + days.astype(np.float64) / 365.2425
+        return np.where(np.isnat(days), np.nan, years)
+    values = array.tolist()
+    if all(isinstance(value, (bool, int, float, np.number)) or value is None for value in values):
+        return np.array([np.nan if value is None else value for value in values], np.float64)
+    texts = ["" if value is None or value != value else str(value) for value in values]  # noqa: PLR0124
+    return np.array(texts, dtype=object)
+
+
+def _checked(name: str, column: Array) -> Array:
+    """Return a column; raise ValueError if a value is missing."""
+    missing = ~np.isfinite(column) if column.dtype.kind == "f" else column == ""
+    if missing.any():
+        raise ValueError(
+            f"covariates: column {name!r} has no finite value for {np.count_nonzero(missing)} "
+            f"samples, the first of which is sample {int(np.argmax(missing))}. Fill them in, or "
+            "leave these samples out."
+        )
+    return column
+
+
+def _check_length(what: str, found: int, n_samples: int) -> None:
+    if found != n_samples:
+        raise ValueError(f"{what} has {found} values, but X has {n_samples} samples.")
