@@ -41,7 +41,7 @@ LAYERS = [
 ]
 
 # Methods that hand over to a layer above. They import it when they are called, never before.
-UPWARDS = {("estimators/fitted_model.py", "report")}
+UPWARDS = {("estimators/fitted_model.py", "report"), ("estimators/effects.py", "bootstrap")}
 
 MODULES = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or path.is_dir()}
 MODULES -= {"__pycache__"}

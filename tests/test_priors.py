@@ -2,7 +2,7 @@
 
 import copy
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -29,6 +29,7 @@ from isotopic.priors import (
     SampleWeighted,
     Seeded,
     UnitNorm,
+    WithCovariates,
     WithFixedTopics,
     WithFixedWeights,
     WithSizeFactors,
@@ -62,6 +63,8 @@ GIVEN, HELD = _rng.gamma(2.0, size=(SHAPE[0], 1)), _rng.dirichlet(np.ones(SHAPE[
 SEEDS = np.where(_rng.random(SHAPE) < 0.3, 2.0, 0.0)
 MASK = _rng.random(SHAPE) < 0.3
 MASK[:, 0] = False
+COVARIATES = np.column_stack([np.ones(SHAPE[0]), _rng.normal(size=SHAPE[0])])
+COEFFICIENTS = _rng.normal(-0.5, 0.5, (2, SHAPE[1]))
 
 
 def wrapped(prior):
@@ -71,6 +74,9 @@ def wrapped(prior):
         yield WithSizeFactors(prior, SIZES)
         yield WithFixedWeights(prior, GIVEN)
         yield SampleWeighted(WithSizeFactors(WithFixedWeights(prior, GIVEN), SIZES), COPIES)
+    if prior.is_bayesian and not isinstance(prior, DirichletMode):  # whose rows have concentrations
+        yield WithCovariates(replace(prior, learn="asymmetric"), COVARIATES)
+        yield SampleWeighted(WithCovariates(prior, COVARIATES, COEFFICIENTS), COPIES)
     if not prior.is_bayesian:
         yield Seeded(prior, SEEDS)
         if type(prior) is not Barrier:  # which has infinite costs at zero
@@ -85,7 +91,7 @@ each_point = pytest.mark.parametrize("prior", [p for p in ALL if not p.is_bayesi
 def absorbed(prior, seed=0):
     rng = np.random.default_rng(seed)
     counts = rng.gamma(2.0, 3.0, SHAPE) + 0.05
-    if not isinstance(prior, (SampleWeighted, WithSizeFactors, WithFixedWeights)):
+    if not isinstance(prior, (SampleWeighted, WithSizeFactors, WithFixedWeights, WithCovariates)):
         counts = np.asfortranarray(counts)  # the layout of topics
     if isinstance(prior, Forbidden):  # they cannot have any
         counts[prior.forbidden] = 0

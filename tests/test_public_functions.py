@@ -211,6 +211,7 @@ OTHERS = {
     "plot.sparsity_path": "models",
     "plot.structure": "a model, or weights",
     "plot.volcano": "the result of evaluate.differential",
+    "NMF.effects": "the name of a covariate",
     "NMF.get_feature_names_out": "scikit-learn's",
     "NMF.get_metadata_routing": "scikit-learn's",
     "NMF.get_params": "scikit-learn's",

@@ -107,6 +107,7 @@ def bootstrap(
     n_resamples: int = 200,
     level: float = 0.9,
     missing_mask: Any = None,
+    weights: str = "posterior",
     random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> Any:
@@ -134,6 +135,10 @@ def bootstrap(
         the estimate, except where values end (at zero, or at one).
     missing_mask : array-like or sparse matrix of bool of shape (n_samples, n_features)
         As it was given to ``fit``.
+    weights : {"posterior", "prior"}, default="posterior"
+        Where the weights of a resample are drawn from. Their posterior is right for statistics of
+        these samples; the prior, for statistics of all samples that there could be, such as the
+        coefficients of covariates.
     random_state : int, Generator, RandomState or None, default=None
     n_jobs : int or None, default=None
         Fits at a time, each in a thread; ``None`` uses every core. The result has the same bits
@@ -167,6 +172,10 @@ def bootstrap(
     True
     """
     _check(model, n_resamples, level)
+    if weights not in ("posterior", "prior"):
+        raise ValueError(f"weights must be 'posterior' or 'prior', not {weights!r}.")
+    if weights == "prior" and not model.fitted_.weights_prior.is_bayesian:
+        raise ValueError("weights='prior' needs weights with a Dirichlet or Gamma prior.")
     missing = _missing_pattern(model, X, missing_mask)
     model = _completed(model, X, missing_mask)
     statistics = _statistics(statistic)
@@ -179,7 +188,7 @@ def bootstrap(
     def resample(seed: Array) -> tuple[dict[str, tuple[Array, Array]], bool]:
         """Draw a resample and fit it; return each statistic of both, and whether it converged."""
         rng = np.random.default_rng(seed)
-        drawn = draw_factors(model.fitted_, rng)
+        drawn = draw_factors(model.fitted_, rng, from_prior=weights == "prior")
         counts = draw_counts(drawn, missing, rng).astype(drawn.topics.mean.dtype)
         named = NamedMatrix(counts, drawn.feature_names)
         again = refit_model(model, named, start, missing)

@@ -44,15 +44,20 @@ class Design:
     formula: str | None = None
 
     @classmethod
-    def of(cls, table: dict[str, Array], formula: str | None) -> Self:
-        """Return the design of fitted samples; raise if a coefficient could not be told."""
+    def of(cls, table: dict[str, Array], formula: str | None, copies: Array | None = None) -> Self:
+        """Return the design of fitted samples; raise if a coefficient could not be told.
+
+        ``copies`` are the sample weights.
+        """
         names, columns = _columns(table, table, formula)
         made = np.array([INTERCEPT, *names], dtype=object)
-        means, scales = columns.mean(axis=0), columns.std(axis=0)
+        used = columns if copies is None else columns[copies > 0]
+        shares = None if copies is None else copies[copies > 0]
+        means = np.average(used, axis=0, weights=shares)
+        scales = np.sqrt(np.average((used - means) ** 2, axis=0, weights=shares))
         _check_varying(names, means, scales)
-        design = cls(made, np.append(0.0, means), np.append(1.0, scales), table, formula)
-        _check_independent(names, (columns - means) / scales)
-        return design
+        _check_independent(names, (used - means) / scales)
+        return cls(made, np.append(0.0, means), np.append(1.0, scales), table, formula)
 
     def matrix(self, table: dict[str, Array]) -> Array:
         """Return the standardised numbers of samples, of shape (samples, columns)."""
@@ -109,7 +114,7 @@ class Covariates:
 
     def with_column(self, name: str, value: Any) -> Array:
         """Return the matrix of the same samples, if all had one value of a covariate."""
-        column = np.full(len(self), value, dtype=self.table[name].dtype)
+        column = np.full(len(self.table[name]), value, dtype=self.table[name].dtype)
         return self.design.matrix({**self.table, name: column})
 
 

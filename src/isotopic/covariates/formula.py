@@ -16,14 +16,15 @@ def formula_columns(
     is learned from the ``fitted`` samples.
     """
     formulaic, frame = _libraries()
-    made = _apply(formulaic.model_matrix, formula, frame(fitted), {"spline": _spline()})
+    known = {"context": {"spline": _spline()}}
+    made = _apply(formulaic.model_matrix, formula, frame(fitted), na_action="ignore", **known)
     if "Intercept" not in made.columns:
         raise ValueError(
             f"formula={formula!r} leaves the intercept out, but the model needs one: it is the "
             "concentration of a typical sample. Remove '0 +' or '- 1'."
         )
     if table is not fitted:
-        made = _apply(made.model_spec.get_model_matrix, frame(table), {"spline": _spline()})
+        made = _apply(made.model_spec.get_model_matrix, frame(table), **known)
     made = made.drop(columns="Intercept")
     values = made.to_numpy(np.float64)
     bad = ~np.isfinite(values)
@@ -44,14 +45,12 @@ def formula_variables(formula: Any) -> list[str]:
     parsed = _apply(formulaic.Formula, formula)
     if hasattr(parsed, "lhs"):
         raise ValueError(f"formula={formula!r} has a left side. Begin it with '~'.")
-    return sorted(str(name) for name in parsed.required_variables)
+    return sorted({str(name) for name in parsed.required_variables} - {"spline"})
 
 
-def _apply(function: Any, *arguments: Any) -> Any:
+def _apply(function: Any, *arguments: Any, **options: Any) -> Any:
     try:
-        *given, context = arguments
-        is_context = isinstance(context, dict)
-        return function(*given, context=context) if is_context else function(*arguments)
+        return function(*arguments, **options)
     except Exception as error:  # formulaic has errors of its own
         raise ValueError(f"The formula cannot be used: {error}") from error
 

@@ -19,6 +19,7 @@ def read_covariates(
     *,
     n_samples: int,
     sample_names: Callable[[], Array | None],
+    copies: Array | None = None,
     known: Design | None = None,
 ) -> Covariates | None:
     """Return the covariates of the samples of ``X``; ``None`` if there are none.
@@ -32,6 +33,8 @@ def read_covariates(
     n_samples : int
     sample_names : callable
         Returns the names of the samples of ``X`` or ``None``.
+    copies : ndarray of shape (samples,) or None
+        The sample weights.
     known : Design or None
         Of a fitted model; ``None``: a new design is made.
     """
@@ -54,7 +57,7 @@ def read_covariates(
             f"{list(table)}."
         )
     table = {name: _checked(name, table[name]) for name in wanted if name in table}
-    design = Design.of(table, formula) if known is None else known
+    design = Design.of(table, formula, copies) if known is None else known
     return Covariates(design, table, design.matrix(table))
 
 

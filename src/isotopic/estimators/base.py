@@ -25,6 +25,7 @@ from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callba
 from isotopic.estimators.constraints import align_settings, constrain_topics
 from isotopic.estimators.count_hints import warn_unless_counts
 from isotopic.estimators.data import read_data, read_new, warn_of_empty_samples
+from isotopic.estimators.effects import CovariateEffects
 from isotopic.estimators.fitted_model import FittedModel
 from isotopic.estimators.multistart import (
     best_solution,
@@ -46,6 +47,7 @@ from isotopic.threads import use_threads
 class BaseTopicModel(
     CallbackSupport,  # type: ignore[misc]
     FittedModel,
+    CovariateEffects,
     KnownParameters,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]

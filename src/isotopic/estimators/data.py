@@ -88,6 +88,7 @@ def read_data(
         X,
         n_samples=counts.shape[0],
         sample_names=samples,
+        copies=copies,
         known=None if fitted is None else fitted.design,
     )
     offsets = replace(offsets, covariates=given)

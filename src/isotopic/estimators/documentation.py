@@ -84,7 +84,12 @@ history_ : structured ndarray
 sample_totals_ : ndarray of shape (n_samples,)
     The sum of each fitted sample.
 n_features_in_, feature_names_in_ : int, ndarray of str
-    Those of ``X``; names only if it had any."""
+    Those of ``X``; names only if it had any.
+coefficients_, covariate_names_ : ndarray of shape (n_covariates, n_components), ndarray of str
+    After a fit with covariates: the coefficients of the logarithms of the concentrations.
+effects_ : Table
+    After a fit with covariates: coefficients with intervals, and what they do to the expected
+    proportions; see ``effects``."""
 
 # The arguments of methods, by name, or by method and name where they mean something of their own.
 # An X of methods that take row blocks is that of ``blocks``.
@@ -157,6 +162,24 @@ distinctive_terms.versus : {"nearest", "mean"} or int, default="nearest"
     What a topic is compared with: the topic with the nearest rate, the mean topic, or one topic.
 distinctive_terms.level : float, default=0.95
     The level of the confidence interval.
+effects.covariate : str or None, default=None
+    The covariate whose effect on the expected proportions is computed; by default the table has
+    the coefficients of all.
+effects.values : array-like or None, default=None
+    Its values; by default all groups, or up to 21 numbers.
+effects.others : {"average", "typical"}, default="average"
+    The other covariates: ``"average"`` takes the mean of the proportions over all fitted samples,
+    each with its own; ``"typical"`` takes one sample, with means and the most frequent groups.
+effects.level : float, default=0.9
+    The level of the intervals.
+effects.method : {"analytic", "bootstrap"}, default="analytic"
+    ``"analytic"`` takes the intervals from the scores of the samples; they account for the
+    uncertainty of the weights but not for that of the topics. ``"bootstrap"`` fits data that is
+    drawn from the model.
+effects.X : array-like or sparse matrix of shape (n_samples, n_features) or None, default=None
+    For the bootstrap: the data that was fitted; see :func:`~isotopic.bootstrap`.
+effects.n_resamples : int, default=100
+effects.random_state : int, Generator, RandomState or None, default=None
 reorder.order : "prevalence" or array-like of int of shape (n_components,), default="prevalence"
     ``order[i]`` is the topic that becomes topic ``i``, as in ``isotopic.match(a, b).order``; or
     the most prevalent first.

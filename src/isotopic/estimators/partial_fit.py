@@ -40,6 +40,11 @@ def learn_samples(model: Any, X: Any, sample_weight: Any, missing_mask: Any) -> 
             f"n_components={plain.n_components}, but partial_fit continues a model with "
             f"{known.n_components} components. Set n_components back, or call fit."
         )
+    if known is not None and known.offsets.covariates is not None:
+        raise ValueError(
+            "partial_fit cannot continue a model with covariates. Fit all samples: with "
+            "solver='online', or as row blocks if they are larger than memory."
+        )
     with use_threads(plain.n_jobs):
         data = read_data(
             plain, X, known=known, sample_weight=sample_weight, missing_mask=missing_mask

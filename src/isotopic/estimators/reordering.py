@@ -109,6 +109,7 @@ def _with_merged_parameters(model: Any, groups: Array) -> Any:
     """Return the unfitted estimator of the merged components, with what was learned."""
     fitted: Fitted = model.fitted_
     weights, topics = model._priors()
+    fitted.weights_prior.merged(groups)  # raises if what was learned cannot be merged
     learned = getattr(fitted.topics_prior, "prior", fitted.topics_prior)  # without fixed topics
     merged = (
         weights.with_learned(fitted.weights_prior).merged(groups),

@@ -11,6 +11,7 @@ the function does:
 ``reordering`` put components into another order, merge some of them
 ``generation`` draw new samples, and data near what was fitted (for the bootstrap)
 ``intervals``  credible intervals
+``effects``    what covariates do to the weights
 ``summaries``  tables of topics and samples
 ============== ==========================================================================
 

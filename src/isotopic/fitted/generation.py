@@ -46,18 +46,21 @@ def draw_samples(fitted: Fitted, n_samples: int, random_state: Seed = None) -> A
     return generative.multinomial(normalized(weights), normalized(topics), totals, random_state=rng)
 
 
-def draw_factors(fitted: Fitted, rng: np.random.Generator) -> Fitted:
+def draw_factors(fitted: Fitted, rng: np.random.Generator, *, from_prior: bool = False) -> Fitted:
     """Return the model with weights and topics drawn near its own.
 
     A Bayesian side is drawn from its posterior, a point estimate from the posterior that its
-    expected counts imply.
+    expected counts imply. With ``from_prior`` the weights come from their prior.
     """
     by_sample, by_topic = explained_counts(fitted)
     offsets, sizes = fitted.offsets, fitted.offsets.size_factors
     totals = fitted.pair.topics_totals(fitted.topics)
     if sizes is not None:
         totals = sizes[:, np.newaxis] * totals
-    weights = _draw(fitted.weights_prior, fitted.weights, by_sample, 1, totals, rng)
+    if from_prior:
+        weights = fitted.weights_prior.draw(fitted.weights.mean.astype(np.float64), rng)
+    else:
+        weights = _draw(fitted.weights_prior, fitted.weights, by_sample, 1, totals, rng)
     fixed = np.s_[:, : offsets.n_fixed_weights]
     weights[fixed] = fitted.weights.mean[fixed]
     seen = weights

@@ -301,6 +301,7 @@ class Prior:
     learns: ClassVar[bool] = False  # whether hyperparameters are learned during the fit
     needs_squares: ClassVar[bool] = False  # whether that needs squared responsibilities
     needs_calibration: ClassVar[bool] = False  # whether new samples need another concentration
+    update_accuracy: ClassVar[float] = 1.0  # the share of the tolerance that an update may move
 
     def with_updated_hyperparameters(self, evidence: Any) -> "Prior":
         """Return the prior with hyperparameters that fit the expected counts better."""

@@ -1,4 +1,4 @@
-"""WithCovariates: the concentration of a sample's weights depends on what is known of the sample."""
+"""WithCovariates: the concentration of weights depends on what is known of their sample."""
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -25,7 +25,7 @@ _RANGE = np.log([LEAST, 1 / LEAST])
 
 # The largest change of a coefficient by one Newton step, and the coefficients that have settled.
 _LARGEST_STEP = 1.0
-_SMALL_CHANGE = 1e-3
+_SMALL_CHANGE = 5e-3
 
 # Rows that are worked on at a time, by one thread: their tables stay in the cache.
 _ROWS = 4096
@@ -67,6 +67,9 @@ class WithCovariates(Wrapper):
     covariates: Array = field(repr=False)
     coefficients: Array | None = field(default=None, repr=False)
 
+    # Coefficients are results, not only settings: they are learned more exactly than the fit needs.
+    update_accuracy: ClassVar[float] = 0.3
+
     # What does not depend on the rows is asked of the kind: it needs no concentrations.
     is_normalized: ClassVar[Any] = Delegated("is_normalized", "kind")
     is_bayesian: ClassVar[Any] = Delegated("is_bayesian", "kind")
@@ -87,7 +90,7 @@ class WithCovariates(Wrapper):
             )
 
     @cached_property
-    def prior(self) -> Prior:  # type: ignore[override]
+    def prior(self) -> Prior:
         """The prior of these rows, each with a concentration of its own."""
         logarithms = self.covariates @ self._known_coefficients
         table = np.exp(np.clip(logarithms, *_RANGE))
@@ -108,7 +111,7 @@ class WithCovariates(Wrapper):
 
     # --- Rows and components ------------------------------------------------------------------
 
-    def given(self, covariates: Array) -> Self:
+    def for_samples(self, covariates: Array) -> Self:
         """Return the prior of samples with these covariates."""
         return replace(self, covariates=covariates)
 
@@ -179,13 +182,14 @@ class WithCovariates(Wrapper):
 
     def _statistics(self, evidence: Evidence, rows: slice) -> Array:
         """Return the sufficient statistics of some rows."""
-        counts, squares, totals, copies = evidence
+        counts, squares, copies = evidence.counts, evidence.squares, evidence.copies
+        totals: Any = evidence.totals
         which = np.arange(*rows.indices(len(counts)))
         prior: Any = self.rows(which).prior
         part = Evidence(
             counts[rows].astype(np.float64),
             None if squares is None else squares[rows].astype(np.float64),
-            totals[rows] if np.ndim(totals) == 2 and len(np.asarray(totals)) > 1 else totals,
+            totals[rows] if np.ndim(totals) == 2 and len(totals) > 1 else totals,
             None if copies is None else copies[rows],
         )
         gains, losses, others = prior.likelihood_slopes(part)
@@ -263,7 +267,7 @@ class WithCovariates(Wrapper):
         return np.broadcast_to(known, (len(known), n_components))
 
     def _size(self, n_components: int) -> int:
-        n_covariates = self.covariates.shape[1]
+        n_covariates = int(self.covariates.shape[1])
         return n_components * (n_covariates + n_covariates**2 + int(self.kind.n_slope_sums))
 
     # --- Equality and files: without what was computed ----------------------------------------
@@ -286,7 +290,7 @@ class WithCovariates(Wrapper):
 def with_covariates(prior: Prior, covariates: Array) -> Prior:
     """Return the prior of samples with these covariates, which learns or has its coefficients."""
     if isinstance(prior, WithCovariates):
-        return prior.given(covariates)
+        return prior.for_samples(covariates)
     made = WithCovariates(prior, covariates)
     kind: Any = prior
     start = np.atleast_2d(np.asarray(getattr(kind, kind.learned_setting)))

@@ -237,9 +237,7 @@ class Gamma(Bayesian, LearnsHyperparameters):
         """Return the prior with an updated rate (an EM step); without data it keeps its own."""
         shapes, expected, totals = sums
         before = np.broadcast_to(np.asarray(self.rate, np.float64), shapes.shape[-1:])
-        return replace(
-            self, rate=np.divide(shapes, expected, out=before.copy(), where=totals > 0)
-        )
+        return replace(self, rate=np.divide(shapes, expected, out=before.copy(), where=totals > 0))
 
     def with_learned(self, learned: Any) -> Self:
         """Return the prior with the learned shape and rate, fixed from now on."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 from isotopic.arrays import Array
 from isotopic.priors.base import Prior, Totals
 from isotopic.priors.hyperparameters import CountHistogram, Evidence
+from isotopic.row_inference import RowRule
 
 
 class Wrapper(Prior):
@@ -28,8 +29,9 @@ class Wrapper(Prior):
         """Return this wrapper with another inner prior."""
         return self._with({"prior": prior})
 
-    def row_rule(self, n_components: int, totals: Totals) -> None:
-        """Return ``None``: the core knows no wrappers."""
+    def row_rule(self, n_components: int, totals: Totals) -> RowRule | None:
+        """Return ``None``: the core knows hardly any wrapper."""
+        return None
 
     # --- Members that return a prior: the result is wrapped again -----------------------------
 

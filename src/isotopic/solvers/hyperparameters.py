@@ -48,7 +48,8 @@ class HyperparameterState:
     def __post_init__(self) -> None:
         for name in ("weights", "topics", "counts", "objective", "passes"):
             object.__setattr__(self, name, getattr(self.inner, name))
-        residual = max(self.inner.residual, self.residual_after_update)
+        accuracy = min(self.weights_prior.update_accuracy, self.topics_prior.update_accuracy)
+        residual = max(self.inner.residual, self.residual_after_update / accuracy)
         object.__setattr__(self, "residual", residual)
 
 

@@ -1,0 +1,343 @@
+"""Covariates: concentrations of the weights that are log-linear in what is known of samples."""
+
+import numpy as np
+import pytest
+from scipy import sparse, special
+
+import isotopic
+from isotopic import LDA, NMF, GammaPoisson, OnlineEM, PoissonFactorization
+from isotopic.priors import CollapsedDirichlet, Dirichlet, Evidence, Gamma, with_covariates
+
+K = 3
+TRUE = np.array([[-1.2, -1.0, -1.5], [1.0, -1.0, 0.0], [0.8, 0.0, -0.8]])
+
+
+def simulate(n=300, seed=0, n_features=40, length=60):
+    """Return counts, covariates and topics of a model with known coefficients."""
+    topics = np.random.default_rng(9).dirichlet(np.full(n_features, 0.1), K)
+    rng = np.random.default_rng(seed)
+    party = rng.choice(["left", "right"], n)
+    year = rng.uniform(-1, 1, n)
+    columns = np.column_stack([np.ones(n), party == "right", year])
+    weights = rng.standard_gamma(np.exp(columns @ TRUE))
+    weights /= weights.sum(axis=1, keepdims=True)
+    counts = [rng.multinomial(length, row) for row in weights @ topics]
+    return sparse.csr_array(np.array(counts)), {"party": party, "year": year}, topics
+
+
+X, TABLE, TOPICS = simulate()
+
+
+def fit(model=None, **given):
+    model = LDA(K, fixed_topics=TOPICS, random_state=0) if model is None else model
+    return model.fit(X, covariates=TABLE, **given)
+
+
+def some(table, rows):
+    return {name: np.asarray(column)[rows] for name, column in table.items()}
+
+
+MODEL = fit()
+
+
+@pytest.mark.parametrize("estimate", ["cvb0", "smoothed", "variational"])
+def test_known_coefficients_are_found_by_every_estimate(estimate):
+    model = fit(LDA(K, fixed_topics=TOPICS, estimate=estimate, random_state=0))
+    assert model.coefficients_.shape == TRUE.shape
+    assert np.abs(model.coefficients_[1:] - TRUE[1:]).max() < 0.6
+    assert list(model.covariate_names_) == ["Intercept", "party[right]", "year"]
+
+
+def test_topics_are_learned_along_with_the_coefficients():
+    model = fit(LDA(K, random_state=0))
+    order = isotopic.match(TOPICS, model.components_).order
+    assert np.abs(model.coefficients_[1:][:, order] - TRUE[1:]).max() < 0.6
+
+
+@pytest.mark.parametrize("kind", [Dirichlet(0.3), CollapsedDirichlet(0.3), Gamma(0.3, 0.1)])
+def test_slopes_are_the_derivative_of_the_likelihood(kind):
+    """The statistics' gradient is that of the likelihood of the counts, by finite differences."""
+    rng = np.random.default_rng(1)
+    z = np.column_stack([np.ones(20), rng.normal(size=20)])
+    counts = rng.poisson(3.0, (20, K)) * 1.0
+    copies = rng.uniform(0.5, 2, 20)
+    beta = rng.normal(0, 0.3, (2, K))
+    prior = with_covariates(kind, z).__class__(kind, z, beta)
+    occurrence = prior.rows(np.arange(20)).prior
+    probability, size = (
+        occurrence._occurrence(Evidence(counts, None, 1.0))
+        if hasattr(occurrence, "_occurrence")
+        else (1.0, counts)
+    )
+
+    def likelihood(beta):
+        alpha = np.exp(z @ beta)
+        rises = probability * (special.gammaln(alpha + size) - special.gammaln(alpha))
+        if isinstance(kind, Gamma):
+            falls = (alpha * np.log1p(1.0 / 0.1)).sum(axis=1)
+        else:
+            whole = alpha.sum(axis=1)
+            falls = special.gammaln(whole + counts.sum(axis=1)) - special.gammaln(whole)
+        return copies @ (rises.sum(axis=1) - falls)
+
+    found = prior.sufficient_statistics(Evidence(counts, None, 1.0, copies))
+    gradient = found[: 2 * K].reshape(2, K)
+    for place in np.ndindex(2, K):
+        step = np.zeros((2, K))
+        step[place] = 1e-5
+        slope = (likelihood(beta + step) - likelihood(beta - step)) / 2e-5
+        assert gradient[place] == pytest.approx(slope, rel=1e-5, abs=1e-6)
+
+
+def test_the_bound_never_rises():
+    model = LDA(K, estimate="variational", solver="joint", max_iter=60, tol=0, random_state=0)
+    steps = np.diff(fit(model).history_["objective"])
+    assert steps.max() <= 1e-9 * model.objective_
+
+
+def test_better_predictions_where_covariates_matter():
+    new, table, _ = simulate(seed=1)
+    seen, hidden = isotopic.evaluate.split_counts(new, held_out=0.9, random_state=0)
+    plain = LDA(K, fixed_topics=TOPICS, random_state=0).fit(X)
+
+    def score(weights):
+        return float(hidden.multiply(np.log(weights @ TOPICS + 1e-300)).sum())
+
+    assert score(MODEL.transform(seen, covariates=table)) > score(plain.transform(seen))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GammaPoisson(K, fixed_topics=TOPICS, shape=0.3, rate=0.01, random_state=0),
+        PoissonFactorization(K, fixed_topics=TOPICS, random_state=0),
+    ],
+)
+def test_gamma_weights_have_log_linear_shapes(model):
+    model = fit(model)
+    large = np.abs(TRUE[1:]) > 0.5
+    assert np.array_equal(np.sign(model.coefficients_[1:])[large], np.sign(TRUE[1:])[large])
+    assert np.all(model.fitted_.weights_prior.kind.rate < 0.5)  # learned, too
+    sized = fit(model, size_factors=np.full(X.shape[0], 2.0))
+    assert np.allclose(sized.coefficients_, model.coefficients_, atol=0.1)
+
+
+def test_row_blocks_and_threads_give_the_same_bits():
+    parts = [X[:100], X[100:180], X[180:]]
+    model = LDA(K, random_state=0, max_iter=45, tol=0, n_jobs=1)
+    whole = fit(model)
+    blocked = LDA(K, random_state=0, max_iter=45, tol=0, n_jobs=2)
+    blocked.fit(isotopic.open_blocks(parts), covariates=TABLE)
+    assert np.allclose(blocked.coefficients_, whole.coefficients_, atol=1e-8)
+    again = fit(LDA(K, random_state=0, max_iter=45, tol=0, n_jobs=2))
+    assert np.array_equal(again.coefficients_, whole.coefficients_)
+    found = blocked.transform(isotopic.open_blocks(parts), covariates=TABLE)
+    assert np.allclose(found, whole.transform(X, covariates=TABLE), atol=1e-6)
+
+
+def test_dask_gives_the_same_bits_as_row_blocks():
+    distributed = pytest.importorskip("distributed")
+    parts = [X[:150], X[150:]]
+    settings = {"random_state": 0, "max_iter": 25, "tol": 0}
+    here = LDA(K, **settings).fit(isotopic.open_blocks(parts), covariates=TABLE)
+    with distributed.Client(
+        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
+    ) as client:
+        there = LDA(K, **settings).fit(isotopic.open_blocks(parts, client=client), covariates=TABLE)
+    assert np.array_equal(here.coefficients_, there.coefficients_)
+
+
+def test_a_sample_weight_of_two_is_the_sample_twice():
+    copies = np.ones(X.shape[0])
+    copies[:50], copies[50:60] = 2, 0
+    rows = np.r_[0:50, 0:50, 60 : X.shape[0]]
+    settings = {"fixed_topics": TOPICS, "random_state": 0, "max_iter": 45, "tol": 0}
+    weighted = LDA(K, **settings).fit(X, covariates=TABLE, sample_weight=copies)
+    repeated = LDA(K, **settings).fit(X[rows], covariates=some(TABLE, rows))
+    assert np.allclose(weighted.coefficients_, repeated.coefficients_, atol=1e-3)
+
+
+def test_missing_entries_seeds_and_mini_batches():
+    counts = X.toarray().astype(float)
+    counts[::5, 3] = np.nan
+    for model, data in [
+        (LDA(K, missing="nan", random_state=0), counts),
+        (LDA(K, seeds={0: [1, 2]}, random_state=0), X),
+        (LDA(K, solver=OnlineEM(batch_size=100), random_state=0), X),
+    ]:
+        model.fit(data, covariates=TABLE)
+        order = isotopic.match(TOPICS, model.components_).order
+        assert np.abs(model.coefficients_[1:][:, order] - TRUE[1:]).max() < 0.7
+
+
+def test_files_checkpoints_and_reordering_keep_the_coefficients(tmp_path):
+    model = fit(formula="~ party + spline(year, 4)") if _has_formulaic() else MODEL
+    model.save(tmp_path / "model.isotopic")
+    loaded = isotopic.load(tmp_path / "model.isotopic")
+    new = some(TABLE, slice(0, 7))
+    assert np.array_equal(
+        loaded.transform(X[:7], covariates=new), model.transform(X[:7], covariates=new)
+    )
+    assert np.array_equal(loaded.effects_["lower"], model.effects_["lower"])
+
+    def unfinished(state):
+        return state.iteration >= 25
+
+    free = LDA(K, random_state=0, max_iter=45, tol=0)
+    stopped = LDA(K, random_state=0, max_iter=45, tol=0, callbacks=unfinished)
+    file = isotopic.Checkpoint(tmp_path / "fit", seconds=0)
+    fit(stopped, checkpoint=file)
+    continued = fit(LDA(K, random_state=0, max_iter=45, tol=0), checkpoint=file)
+    assert np.array_equal(continued.coefficients_, fit(free).coefficients_)
+    turned = free.reorder([2, 0, 1])
+    assert np.allclose(turned.coefficients_, free.coefficients_[:, [2, 0, 1]], rtol=1e-12)
+
+
+def test_a_warm_start_continues():
+    first = fit(LDA(K, random_state=0, tol=1e-3))
+    again = fit(LDA(K, init=first, random_state=0, tol=1e-3))
+    assert again.n_iter_ < first.n_iter_
+    assert np.allclose(again.coefficients_, first.coefficients_, atol=0.1)
+
+
+def _has_formulaic():
+    try:
+        import formulaic  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def test_a_formula_remembers_knots_and_categories():
+    pytest.importorskip("formulaic")
+    model = fit(formula="~ party + spline(year, 4)")
+    names = list(model.covariate_names_)
+    assert names[:2] == ["Intercept", "party[T.right]"]
+    assert len(names) == 6
+    # A single sample alone says nothing about knots and categories.
+    one = {"party": ["right"], "year": [0.3]}
+    row = np.flatnonzero(TABLE["party"] == "right")[:1]
+    table = some(TABLE, row) | {"year": np.array([0.3])}
+    alone = model.transform(X[row], covariates=one)
+    assert np.allclose(alone, model.transform(X[row], covariates=table))
+    table = model.effects("year", values=[-1.0, 0.0, 1.0])
+    assert np.allclose(table["proportion"].reshape(3, K).sum(axis=1), 1)
+
+
+def test_frames_are_aligned_by_name_and_anndata_has_its_own():
+    pandas = pytest.importorskip("pandas")
+    names = [f"doc{i}" for i in range(X.shape[0])]
+    data = pandas.DataFrame(X.toarray(), index=names)
+    data.columns = [f"w{i}" for i in range(X.shape[1])]
+    frame = pandas.DataFrame(TABLE, index=names).sample(frac=1, random_state=0)
+    settings = {"random_state": 0, "max_iter": 25, "tol": 0}
+    with pytest.warns(isotopic.names.SampleOrderWarning):
+        aligned = LDA(K, **settings).fit(data, covariates=frame)
+    plain = LDA(K, **settings).fit(X, covariates=TABLE)
+    assert np.allclose(aligned.coefficients_, plain.coefficients_, atol=1e-6)
+    with pytest.raises(ValueError, match="covariates"):
+        LDA(K).fit(data, covariates=frame.rename(index={"doc3": "other"}))
+    anndata = pytest.importorskip("anndata")
+    cells = anndata.AnnData(sparse.csr_matrix(X.astype(np.float32)), obs=frame.loc[names])
+    found = LDA(K, **settings).fit(cells, covariates=["party", "year"])
+    assert np.allclose(found.coefficients_, plain.coefficients_, atol=1e-3)
+
+
+def test_intervals_cover_and_agree_with_the_bootstrap():
+    table = MODEL.effects()
+    lower, upper = (table[name].reshape(TRUE.shape)[1:] for name in ("lower", "upper"))
+    assert ((lower <= TRUE[1:]) & (TRUE[1:] <= upper)).mean() >= 0.5
+    se = table["se"].reshape(TRUE.shape)
+    resampled = MODEL.effects(method="bootstrap", X=X, n_resamples=20, random_state=0)
+    ratio = resampled["se"].reshape(TRUE.shape)[1:] / se[1:]
+    assert 0.5 < np.median(ratio) < 2
+    assert np.array_equal(resampled["coefficient"], table["coefficient"])
+
+
+def test_expected_proportions_follow_the_coefficients():
+    groups = MODEL.effects("party")
+    assert list(groups["party"]) == ["left"] * K + ["right"] * K
+    assert np.allclose(groups["proportion"].reshape(2, K).sum(axis=1), 1)
+    assert np.all(groups["lower"] < groups["proportion"])
+    assert np.all(groups["proportion"] < groups["upper"])
+    difference = groups["difference"][K:]
+    assert difference[0] > 0 > difference[1]
+    assert np.allclose(groups["difference"][:K], 0)
+    typical = MODEL.effects("year", values=[0.0], others="typical")
+    shares = special.softmax(
+        MODEL.coefficients_[0] + MODEL.coefficients_[1] * (np.mean(TABLE["party"] == "right") > 0.5)
+    )
+    assert np.allclose(typical["proportion"], shares)
+
+
+def test_metadata_routing_passes_covariates_on():
+    import sklearn
+    from sklearn.model_selection import cross_validate
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = LDA(K, fixed_topics=TOPICS, random_state=0)
+        model.set_fit_request(covariates=True).set_score_request(covariates=True)
+        frame = np.column_stack([TABLE["party"] == "right", TABLE["year"]]).astype(float)
+        found = cross_validate(model, X, cv=2, params={"covariates": frame}, error_score="raise")
+    assert np.all(found["test_score"] < 0)
+
+
+BAD = {
+    "no finite value for 1": {"year": np.r_[np.nan, TABLE["year"][1:]]},
+    "values, but X has": {"year": TABLE["year"][1:]},
+    "same value": {"year": np.ones(X.shape[0])},
+    "combination": {"a": TABLE["year"], "b": 2 * TABLE["year"] + 1},
+    "has no columns": {},
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_covariates_are_named(message):
+    with pytest.raises(ValueError, match=message):
+        LDA(K).fit(X, covariates=BAD[message])
+
+
+def test_new_samples_need_the_covariates_that_were_fitted():
+    with pytest.raises(ValueError, match="fitted with covariates"):
+        MODEL.transform(X)
+    with pytest.raises(ValueError, match="has no column 'year'"):
+        MODEL.transform(X, covariates={"party": TABLE["party"]})
+    unknown = TABLE | {"party": np.full(X.shape[0], "green")}
+    with pytest.raises(ValueError, match="'green', which no fitted sample had"):
+        MODEL.transform(X, covariates=unknown)
+    numbers = TABLE | {"party": np.zeros(X.shape[0])}
+    with pytest.raises(ValueError, match="holds numbers"):
+        MODEL.transform(X, covariates=numbers)
+    with pytest.raises(ValueError, match="without covariates"):
+        LDA(K, random_state=0, tol=0.1).fit(X).transform(X, covariates=TABLE)
+    with pytest.raises(ValueError, match="partial_fit"):
+        fit(LDA(K, random_state=0, tol=0.1)).partial_fit(X)
+
+
+def test_models_without_a_concentration_say_so():
+    with pytest.raises(ValueError, match="Dirichlet or Gamma"):
+        NMF(K).fit(X, covariates=TABLE)
+    with pytest.raises(ValueError, match="smoothed"):
+        LDA(K, estimate="map", alpha=1.1, eta=1.1).fit(X, covariates=TABLE)
+    with pytest.raises(ValueError, match="log-linear"):
+        fit(LDA(K, random_state=0, tol=0.1)).merge([[0, 1]], X)
+    with pytest.raises(AttributeError, match="covariates"):
+        LDA(K, random_state=0, tol=0.1).fit(X).coefficients_  # noqa: B018
+    with pytest.raises(ValueError, match="none of the model's covariates"):
+        MODEL.effects("sex")
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("~ 0 + year", "intercept"),
+        ("~ sex", "needs 'sex'"),
+        ("year ~ party", "left side"),
+        ("~ log(year)", "makes"),
+        ("~ (", "cannot be used"),
+    ],
+)
+def test_bad_formulas_are_explained(formula, message):
+    pytest.importorskip("formulaic")
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=message):
+        fit(formula=formula)
