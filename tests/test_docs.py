@@ -2,7 +2,6 @@
 
 import ast
 import doctest
-import gzip
 import importlib
 import inspect
 import pathlib
@@ -10,19 +9,14 @@ import re
 import shlex
 import tomllib
 
-import numpy as np
 import pytest
-from scipy import io, sparse
+from documentation import PAGES, ROOT, blocks, commands, is_program
 
 import isotopic
-from isotopic import datasets
 from isotopic.cli.app import find_command
 from isotopic.cli.command import UsageError
 
-ROOT = pathlib.Path(__file__).parent.parent
 SOURCE = pathlib.Path(isotopic.__file__).parent
-README = ROOT / "README.md"
-PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 DOCTESTS = [page for page in PAGES if ">>> " in page.read_text()]
 MODULES = [
@@ -32,12 +26,6 @@ MODULES = [
     for path in sorted(SOURCE.rglob("*.py"))
     if re.search(r"^ *>>> ", path.read_text(), re.MULTILINE)
 ]
-
-
-def blocks(page, language):
-    """Return the fenced blocks of a page, without its doctests."""
-    found = re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    return [block for block in found if ">>> " not in block]
 
 
 @pytest.mark.parametrize("page", DOCTESTS, ids=lambda page: page.name)
@@ -57,48 +45,9 @@ def test_examples_of_docstrings(name):
 # Python blocks
 
 
-def is_program(block):
-    """Return whether a block can be run: an excerpt of a method ends with ``return``."""
-    try:
-        compile(block, "block", "exec")
-    except SyntaxError:
-        return False
-    return True
-
-
 def lines_of(code):
     """Return the lines without indentation and comments."""
     return {line.partition("  # ")[0].strip() for line in code.splitlines()}
-
-
-@pytest.fixture
-def small_files(tmp_path, monkeypatch):
-    """Make what README reads, but small, and go to a folder that has it."""
-    corpus = datasets.load_kjv()
-    most = np.sort(np.argsort(-corpus.data.sum(axis=0), kind="stable")[:200])
-    corpus.data, corpus.feature_names = corpus.data[:60][:, most], corpus.feature_names[most]
-    corpus.sample_names = corpus.sample_names[:60]
-    monkeypatch.setattr(datasets, "load_kjv", lambda: corpus)
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "filtered_feature_bc_matrix"
-    folder.mkdir()
-    counts = np.random.default_rng(0).poisson(1.0, (30, 25))  # genes x cells
-    with gzip.open(folder / "matrix.mtx.gz", "wb") as file:
-        io.mmwrite(file, sparse.coo_array(counts))
-    genes = [f"ENSG{i}\tgene{i}\tGene Expression\n" for i in range(30)]
-    with gzip.open(folder / "features.tsv.gz", "wt") as file:
-        file.writelines(genes)
-    with gzip.open(folder / "barcodes.tsv.gz", "wt") as file:
-        file.writelines(f"CELL{i}\n" for i in range(25))
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_readme_runs(small_files):
-    programs = [block for block in blocks(README, "python") if is_program(block)]
-    assert len(programs) > 1
-    names = {}
-    for block in programs:
-        exec(compile(block, "README.md", "exec"), names)
 
 
 EXCERPTS = [page for page in PAGES if not all(map(is_program, blocks(page, "python")))]
@@ -127,11 +76,9 @@ def test_programs_import_what_exists(page):
 # Console blocks
 
 COMMANDS = [
-    pytest.param(line.removeprefix("$ "), id=f"{page.name}: {line.removeprefix('$ ')[:40]}")
+    pytest.param(command, id=f"{page.name}: {command[:40]}")
     for page in PAGES
-    for block in blocks(page, "console")
-    for line in block.splitlines()
-    if line.startswith("$ ")
+    for command in commands(page)
 ]
 
 
