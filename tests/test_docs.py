@@ -155,6 +155,15 @@ def test_the_reference_lists_every_public_name_once(monkeypatch):
     assert sorted(found) == sorted(members | set(isotopic.__all__) - modules)
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_every_page_says_first_who_it_is_for_and_what_they_can_do_then(page):
+    text = page.read_text()
+    if page.name == "index.md" or "{include}" in text:
+        return
+    beginning = " ".join(re.search(r"^# .*?\n\n(.*?)\n\n", text, re.DOTALL)[1].split())
+    assert re.match(r"(This page is|These pages are) for .*? After reading .*? you ", beginning)
+
+
 def test_every_page_is_in_a_table_of_contents():
     pages = sorted((ROOT / "docs").glob("*.md"))
     contents = "".join(page.read_text() for page in pages)
