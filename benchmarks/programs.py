@@ -63,8 +63,8 @@ def measure(settings: Settings) -> Iterator[Row]:
     spectra, genes, theirs = peer
     began = time.process_time()
     found = consensus(
-        NMF(tol=TOL), X[:, genes], NUMBER, n_runs=n_runs, resampling="none", random_state=0,
-        n_jobs=1,
+        NMF(tol=TOL), X[:, genes], NUMBER, n_runs=n_runs, resampling="none", test_size=0,
+        random_state=0, n_jobs=1,
     )  # fmt: skip
     topics = spectra_of_all_genes(X, found.model.weights_)
     ours = time.process_time() - began

@@ -181,7 +181,7 @@ def test_other_resampling_finds_the_same_topics(resampling, four_topics):
         ({"n_components": 7}, "n_components=7 is larger than the data"),
         ({"n_runs": 1}, "n_runs must be an integer of at least 2"),
         ({"resampling": "jackknife"}, "resampling must be one of"),
-        ({"test_size": 1.0}, "test_size must be between 0 and 1"),
+        ({"test_size": 1.0}, "test_size must be at least 0"),
         ({"choose": 3}, "choose=3 is not among the numbers to try"),
         ({"X": [[-1, 2], [3, 4]]}, "negative"),
         ({"X": np.zeros((4, 3))}, "X has no counts"),
@@ -203,7 +203,7 @@ def test_what_cannot_be_used_is_refused(changes, message):
 def test_too_few_samples_or_counts_that_are_not_whole_have_no_held_out_score(X):
     found = consensus(quick(), X, [1, 2], n_runs=2, random_state=0, choose=1)
     assert "score" not in found.table
-    assert "too few samples" in found.reason
+    assert "nothing was held out" in found.reason
     assert found.model.components_.shape == (1, len(X[0]))
 
 
@@ -299,3 +299,11 @@ def test_missing_entries_are_refused(four_topics):
     X[3, 2] = np.nan
     with pytest.raises(ValueError, match=r"X has missing entries \(NaN\), which resampled data"):
         consensus(quick(), X, 2, n_runs=2, random_state=0)
+
+
+def test_without_held_out_samples_stability_chooses(four_topics):
+    settings = {"n_runs": 5, "test_size": 0, "random_state": 0}
+    found = consensus(quick(NMF), four_topics, [2, 3, 4, 6], **settings)
+    assert found.n_components == 4
+    assert "nothing was held out" in found.reason
+    assert "score" not in found.table

@@ -171,3 +171,23 @@ def test_tables_of_the_wrong_shape_are_refused(counts):
             data.features + np.int32(40), data.starts, data.samples, data.values, *stack.factors,
             np.ones((3, WIDTH)), *stack.new, np.zeros((3, WIDTH)),
         )  # fmt: skip
+
+
+def test_short_fits_to_some_samples_do_not_depend_on_other_runs():
+    """They are made for many samples only, and for a group of runs at a time."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(12, 0.3), size=2)
+    X = rng.poisson(rng.gamma(0.5, 60, size=(1000, 2)) @ topics)
+    plan = Plan(NMF(), sparse.csr_array(X).astype(float), None, "bootstrap", [], 5)
+    stacked = stack_of_runs(plan, 2)
+    assert stacked is not None
+    starts = [stacked.start(run) for run in range(3)]
+    together = stacked.improved(starts, 0)
+    for start, run in zip(starts, together, strict=True):
+        alone = stacked.improved([start], 0)[0]
+        np.testing.assert_array_equal(run.topics, alone.topics)
+        np.testing.assert_array_equal(run.values, start.values)
+        assert run.topics.min() > 0
+        # near the planted topics, where the random start is not
+        assert np.abs(run.topics[:, np.newaxis] - topics).sum(axis=2).min(axis=1).max() < 0.3
+    assert not np.array_equal(together[0].topics, stacked.improved(starts[:1], 1)[0].topics)

@@ -74,7 +74,8 @@ def consensus(
     choose : int or None, default=None
         The number to use instead of the chosen one. ``result.at(number)`` does the same later.
     test_size : float, default=0.1
-        The share of samples, or of entries, that is held out for the score.
+        The share of samples, or of entries, that is held out for the score. With 0 there is no
+        score, and stability alone chooses.
     random_state : int, Generator, RandomState or None, default=None
     n_jobs : int or None, default=None
         Fits at a time, each in a thread; ``None`` uses every core. The result is the same for any
@@ -225,9 +226,13 @@ def _table(
 def _splits(kind: Any, counts: Any, test_size: float, seed: int, numbers: list[int]) -> list[Any]:
     """Return splits into counts to fit and counts to score; none if there are too few samples."""
     n_samples = counts.shape[0]
-    n_test = int(np.ceil(test_size * n_samples)) if 0 < test_size < 1 else 0
-    if n_test == 0:
-        raise ValueError(f"test_size must be between 0 and 1 (exclusive), not {test_size!r}.")
+    if not 0 <= test_size < 1:
+        raise ValueError(
+            f"test_size must be at least 0 (no held-out score) and below 1, not {test_size!r}."
+        )
+    if test_size == 0:
+        return []
+    n_test = int(np.ceil(test_size * n_samples))
     largest = max(n_samples - n_test, counts.shape[1])
     is_whole = np.array_equal(np.rint(counts.data), counts.data)
     if n_samples - n_test < 2 or numbers[-1] > largest or not is_whole:

@@ -42,8 +42,8 @@ def choose_number(
         why = "the largest number whose components are all stable" if is_stable.any() else (
             "the most stable number, though no number is stable"
         )  # fmt: skip
-        return _choice(numbers, at, f"{numbers[at]} is {why} (there are too few samples to hold "
-                       "out).")  # fmt: skip
+        return _choice(numbers, at, f"{numbers[at]} is {why} (nothing was held out to "
+                       "score).")  # fmt: skip
     means = scores.mean(axis=1)
     best = int(among[np.argmax(means[among])])
     behind = scores[best] - scores

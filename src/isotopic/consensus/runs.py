@@ -4,7 +4,6 @@ import os
 import sys
 import time
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -19,8 +18,7 @@ import numpy as np
 from isotopic import archive
 from isotopic.arrays import Array
 from isotopic.consensus.plan import Plan
-from isotopic.consensus.stacked import stack_of_runs
-from isotopic.solvers.stack import WIDTH
+from isotopic.consensus.stacked import groups_of_runs, stack_of_runs
 from isotopic.terminal import LiveLine, can_show_live_lines
 from isotopic.threads import thread_count
 
@@ -83,9 +81,8 @@ def _fit_tasks(
                 for name, run in runs.items()
             ]
         else:
-            queue = deque(runs.items())
-            n_stacks = min(n_threads, -(-len(queue) // WIDTH))
-            tasks += [(number, partial(stacked, queue))] * n_stacks
+            queue = groups_of_runs(runs)
+            tasks += [(number, partial(stacked, queue))] * min(n_threads, len(queue))
     return tasks
 
 
