@@ -1,8 +1,9 @@
 """Write the tables of the pages from the result files: ``python -m benchmarks.pages``.
 
-A page says where a table goes, and may ask for the rows whose names begin with some text::
+A page says where a table goes, and may ask for the rows whose names begin with some text, and for
+some columns::
 
-    <!-- result: sklearn; rows: NMF iteration -->
+    <!-- result: sklearn; rows: NMF iteration; columns: what, measured -->
     <!-- end of result -->
 
 What stands between the two lines is written here, and by each run of the benchmarks. Results that
@@ -20,7 +21,8 @@ REPOSITORY = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
 PAGES = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
 BLOCK = re.compile(
-    r"(<!-- result: (?P<name>[\w-]+)(?:; rows: (?P<rows>[^>]+))? -->\n).*?(<!-- end of result -->)",
+    r"(<!-- result: (?P<name>[\w-]+)(?:; rows: (?P<rows>[^;>]+?))?"
+    r"(?:; columns: (?P<columns>[^>]+?))? -->\n).*?(<!-- end of result -->)",
     re.DOTALL,
 )
 OTHERS = re.compile(
@@ -39,8 +41,13 @@ def fill_all() -> None:
 
 def fill(text: str) -> str:
     """Return a page with the tables of the results that are kept now."""
-    text = BLOCK.sub(lambda b: b[1] + render(b["name"], b["rows"] or "") + b[4], text)
+    text = BLOCK.sub(_filled, text)
     return OTHERS.sub(lambda b: b[1] + render_others() + b[2], text)
+
+
+def _filled(block: re.Match[str]) -> str:
+    columns = tuple((block["columns"] or ",".join(HEADER)).replace(", ", ",").split(","))
+    return block[1] + render(block["name"], block["rows"] or "", columns) + block[5]
 
 
 def render_others() -> str:
@@ -55,7 +62,7 @@ def _title(name: str) -> str:
     return title[0].upper() + title[1:]
 
 
-def render(name: str, beginning: str = "") -> str:
+def render(name: str, beginning: str = "", columns: tuple[str, ...] = HEADER) -> str:
     """Return the table of a section, and how it was measured, in Markdown."""
     file = RESULTS / f"{name}.json"
     if not file.exists():
@@ -65,7 +72,7 @@ def render(name: str, beginning: str = "") -> str:
     day = date.fromisoformat(result["date"])
     facts = "; ".join(result[name] for name in ("machine", "versions", "remark"))
     how = f"`{result['command']}` on {day.day} {day:%B %Y}: {facts}."
-    return f"\n{_table(rows)}\n\n{how}\n\n"
+    return f"\n{_table(rows, columns)}\n\n{how}\n\n"
 
 
 def _row(values: dict) -> Row:
@@ -73,10 +80,11 @@ def _row(values: dict) -> Row:
     return Row(target=None if target is None else Target(**target), **values)
 
 
-def _table(rows: list[Row]) -> str:
-    """Return a table without the columns that no row fills."""
+def _table(rows: list[Row], columns: tuple[str, ...]) -> str:
+    """Return a table of these columns, without those that no row fills."""
     lines = [tuple(HEADER), *(row.cells() for row in rows)]
-    used = [i for i in range(len(HEADER)) if any(line[i] for line in lines[1:])]
+    asked = [i for i, column in enumerate(HEADER) if column in columns]
+    used = [i for i in asked if any(line[i] for line in lines[1:])]
     cells = [[line[i].replace("|", "\\|") for i in used] for line in lines]
     cells.insert(1, ["---"] * len(used))
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
