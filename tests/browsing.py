@@ -179,6 +179,30 @@ def open_page(browser):
     assert asked == {opened[-1].path.as_uri()}
 
 
+class Address(str):
+    """An address as the path of a page, without what follows the hash."""
+
+    def as_uri(self):
+        return str(self).split("#")[0]
+
+
 def until(is_so, seconds=60):
     """Wait until something is so."""
     wait.WebDriverWait(None, seconds, 0.02).until(lambda _: is_so())
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """Return the script of axe-core, which a package brings along."""
+    package = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+    return pathlib.Path(package.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+
+
+def findings(page, axe):
+    """Return what axe-core finds: its rule, and the elements."""
+    page.run(axe)
+    found = page.browser.execute_async_script(
+        "const done = arguments[0]; axe.run(document).then((result) => done("
+        "result.violations.map((v) => [v.id, v.nodes.map((node) => node.target.join(' '))])))"
+    )
+    return [tuple(finding) for finding in found]

@@ -151,6 +151,7 @@ OF_COUNTS = {
     "NMF.split": lambda X: fitted().split(0, X).objective_,
     "NMF.drop": lambda X: fitted().drop(0, X).objective_,
     "NMF.drop_features": lambda X: fitted().drop_features(0, X).objective_,
+    "NMF.compare": lambda X, folder: reported(lambda m, X, path: m.compare(m, path, X))(folder, X),
     "NMF.report": lambda X, folder: reported(lambda m, X, path: m.report(path, X))(folder, X),
 }
 

@@ -1,7 +1,5 @@
 """The report for everyone: without findings of axe-core, on a telephone, and by keyboard."""
 
-from pathlib import Path
-
 import browsing
 import pytest
 
@@ -11,13 +9,6 @@ pytestmark = browsing.needs_browser
 
 PHONE = {"width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": True}
 SECTIONS = ("topics", "groups", "samples", "fit", "about")
-
-
-@pytest.fixture(scope="module")
-def axe():
-    """Return the script of axe-core, which a package brings along."""
-    package = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
-    return Path(package.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -37,24 +28,14 @@ def report(tmp_path_factory):
     )
 
 
-def findings(page, axe):
-    """Return what axe-core finds: its rule, and the elements."""
-    page.run(axe)
-    found = page.browser.execute_async_script(
-        "const done = arguments[0]; axe.run(document).then((result) => done("
-        "result.violations.map((v) => [v.id, v.nodes.map((node) => node.target.join(' '))])))"
-    )
-    return [tuple(finding) for finding in found]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(scheme, report, axe, open_page):
     page = open_page(report, scheme)
-    assert findings(page, axe) == []
+    assert browsing.findings(page, axe) == []
     page.write("#search", "waters")
     page.click("#save-menu summary")
     page.click("label[for=column-1]")
-    assert findings(page, axe) == []
+    assert browsing.findings(page, axe) == []
 
 
 def test_a_telephone_shows_one_short_section_at_a_time(report, axe, open_page):
@@ -70,7 +51,7 @@ def test_a_telephone_shows_one_short_section_at_a_time(report, axe, open_page):
             assert seen == [section]
             assert page.run("return document.documentElement.scrollHeight") < 3000
             assert page.run("return document.documentElement.scrollWidth") <= 380
-            assert findings(page, axe) == []
+            assert browsing.findings(page, axe) == []
         page.click("nav a[href='#topics']")
         name = page.texts("#best .chip bdi")[1]
         page.click("#best .chip:nth-child(2)")  # leads to the sample

@@ -113,12 +113,7 @@ def test_a_hostile_link_changes_nothing_but_text(hash_, fit, open_page, browser)
     page.settle()
     assert len(page.texts("#topic-list .entry")) == 6
     assert page.run("return [window.hacked, document.images.length]") == [None, 0]
-    page.path = _Address(browser.current_url)
-
-
-class _Address(str):
-    def as_uri(self):
-        return str(self).split("#")[0]
+    page.path = browsing.Address(browser.current_url)
 
 
 def test_tables_and_pictures_are_saved(fit, open_page, downloads):

@@ -172,23 +172,29 @@ def write_fit_report(
     fit: StoredFit, path: Path, *, title: str | None = None, overwrite: bool = True
 ) -> None:
     """Write the HTML report of a fit; without ``overwrite`` only if there is no such file."""
+    data = counts_of_fit(fit)
+    with library_errors_as_messages(), waiting("writing the report"):
+        write_report(
+            fit.model,
+            data.counts,
+            path,
+            feature_names=data.feature_names,
+            sample_names=data.sample_names,
+            documents=data.documents,
+            metadata=data.metadata,
+            title=title,
+            overwrite=overwrite,
+        )
+
+
+def counts_of_fit(fit: StoredFit) -> CountData:
+    """Return the data of a fit; raise InputError if its folder has no counts."""
     if isinstance(fit.data, LargeData):
         raise InputError(
             "The report needs the counts, and the folder of this fit has none, because the data "
             "was read with --memory-limit. Fit without it, or fit a part of the samples."
         )
-    with library_errors_as_messages(), waiting("writing the report"):
-        write_report(
-            fit.model,
-            fit.data.counts,
-            path,
-            feature_names=fit.data.feature_names,
-            sample_names=fit.data.sample_names,
-            documents=fit.data.documents,
-            metadata=fit.data.metadata,
-            title=title,
-            overwrite=overwrite,
-        )
+    return fit.data
 
 
 def describe_fit(fit: StoredFit) -> dict[str, Any]:

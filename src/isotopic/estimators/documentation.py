@@ -210,6 +210,21 @@ label.describe : keyword arguments
     What such a function gets: ``feature_names``, ``documents`` (the texts of the fitted samples),
     ``n_terms`` (default: 10) and ``n_documents`` (default: 3).
 with_fitted.fitted : Fitted
+compare.other : fitted estimator
+compare.path : str or path-like
+    The file to write. An existing one is kept unless ``overwrite`` is true.
+compare.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    The counts that both models were fitted to.
+compare.other_X : array-like, sparse matrix or data frame or None, default=None
+    The counts of the other model, if they are others. Its samples and features are matched by
+    name, and its features must have names.
+compare.names : pair of str
+    What the page calls the two models.
+compare.title : str or None, default=None
+compare.overwrite : bool, default=False
+compare.describe : keyword arguments
+    ``feature_names``, ``sample_names`` and ``documents``, as for
+    :func:`isotopic.report.write_report`.
 report.path : str or path-like
     The file to write. An existing one is kept unless ``overwrite`` is true.
 report.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)

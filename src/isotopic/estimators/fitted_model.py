@@ -306,6 +306,37 @@ class FittedModel(TopicEditing):
         model: Any = self
         return write_report(model, X, path, **options)
 
+    def compare(
+        self,
+        other: Any,
+        path: str | os.PathLike[str],
+        X: Any,
+        *,
+        other_X: Any = None,
+        names: tuple[str, str] = ("first", "second"),
+        title: str | None = None,
+        overwrite: bool = False,
+        **describe: Any,
+    ) -> Path:
+        """Write a comparison with another model of the same samples: one HTML file.
+
+        %(arguments)s
+
+        Returns
+        -------
+        path : pathlib.Path
+            The file.
+        """
+        from isotopic.report import (  # noqa: PLC0415 - a leaf, loaded when needed
+            ComparedFit,
+            write_comparison,
+        )
+
+        theirs = describe | {"feature_names": None} if other_X is not None else describe
+        first = ComparedFit(self, X, names[0], **describe)
+        second = ComparedFit(other, X if other_X is None else other_X, names[1], **theirs)
+        return write_comparison(first, second, path, title=title, overwrite=overwrite)
+
     def _repr_html_inner(self) -> str:
         """Return scikit-learn's diagram, and below it the topics of a fitted model."""
         diagram: str = super()._repr_html_inner()  # type: ignore[misc]

@@ -1,20 +1,14 @@
 """Write the report: the payload and the parts of the page in one HTML file."""
 
-import base64
-import hashlib
-import html
-import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from isotopic.atomic import atomic_file, check_replaceable
 from isotopic.estimators.base import BaseTopicModel
-from isotopic.report.chunks import Archive, smallest_type
+from isotopic.report.assembly import as_json, fill_page
+from isotopic.report.chunks import Archive
 from isotopic.report.limits import Limits
 from isotopic.report.panels import read_part, read_script, read_style
 from isotopic.report.payload import ReportData
@@ -25,10 +19,6 @@ LARGEST = 10_000_000
 
 # The suffix of the file beside the page, for documents that are too large for it.
 SIDECAR = ".texts"
-
-# These characters occur only in JSON strings, where escapes are equivalent; unescaped, they could
-# end the script element.
-_ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def write_report(
@@ -124,54 +114,6 @@ def write_report(
 
 
 def render(payload: dict[str, Any], archives: Mapping[str, Archive] | None = None) -> bytes:
-    """Return the bytes of the page.
-
-    Text from the data never becomes markup or script: all of it is in one JSON element, and the
-    content security policy allows only the script and the style of this file.
-    """
-    style, script = read_style(), read_script()
-    parts = {
-        "title": html.escape(payload["title"]),
-        "policy": f"default-src 'none'; script-src '{_digest(script)}'; "
-        f"style-src '{_digest(style)}'; img-src blob:; base-uri 'none'; form-action 'none'",
-        "style": style,
-        "script": script,
-        "data": as_json(payload),
-        "chunks": "".join(part.elements(kind) for kind, part in (archives or {}).items()),
-    }
-    parts["size"] = f"{sum(map(len, parts.values())) / 1e6:.1f} MB"
-    pieces = _in_words_of(payload["words"]).split("%%")  # markup, name, markup, ..., markup
-    for i in range(1, len(pieces), 2):
-        pieces[i] = parts[pieces[i]]
-    return "".join(pieces).encode("utf-8", "replace")  # lone surrogates cannot be encoded
-
-
-def _in_words_of(words: Mapping[str, str]) -> str:
-    """Return the markup of the page, in which ``{samples}`` and the like stand for words."""
-    return re.sub(r"\{(\w+)\}", lambda found: words[found[1]], read_part("page/page.html"))
-
-
-def _digest(text: str) -> str:
-    """Return the digest by which the policy of the page recognises a script or a style."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def as_json(value: Any) -> str:
-    """Return JSON that is safe inside a ``<script>`` element; arrays become base64."""
-    text = json.dumps(
-        value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_pack
-    )
-    for character, escape in _ESCAPES.items():
-        text = text.replace(character, escape)
-    return text
-
-
-def _pack(value: Any) -> Any:
-    """Return an array as base64 of the smallest type that holds it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"A report cannot contain a {type(value).__name__}.")
-    kind = smallest_type(value)
-    data = value.astype(kind.newbyteorder("<")).tobytes()
-    return {"packed": kind.name, "data": base64.b64encode(data).decode()}
+    """Return the bytes of the page."""
+    chunks = "".join(part.elements(kind) for kind, part in (archives or {}).items())
+    return fill_page(read_part("page/page.html"), payload, read_style(), read_script(), chunks)
