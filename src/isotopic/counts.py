@@ -27,7 +27,7 @@ from isotopic.threads import current_threads
 
 # The entries of a block of rows: few enough that its ratios and weights stay in a second-level
 # cache, and so many that a feature occurs several times.
-_BLOCK_ENTRIES = 2**18
+_BLOCK_ENTRIES = 2**17
 _FEWEST_ROWS, _MOST_ROWS = 256, 4096
 
 # Sums over all entries are computed in parts of this many.

@@ -135,19 +135,28 @@ void add_topics(const Batch<T>& batch, const T* ratios, T* sums) {
         [&](int64_t j) { return topics + features[j] * stride; });
 }
 
+// The ratios of a feature's entries are all over the block: they are fetched so many entries ahead.
+constexpr int64_t entries_ahead = 16;
+
 // topic_sums += ratio * weights over the entries of each feature, over the tile
 template <class T, int Registers, bool Whole>
 void add_weights(const Block<T>& b, int64_t begin, int64_t end, int64_t first) {
     constexpr int L = lanes<T>;
     const int64_t stride = stride_of<T, Registers, Whole>(b.registers * L);
     const T* weights = b.block_weights + first;
+    const int64_t last = int64_t(b.column_starts[end]) - 1;
     for (int64_t c = begin; c < end; ++c) {
         T* sums = b.topic_sums + b.column_features[c] * stride + first;
         const uint32_t start = b.column_starts[c];
         const uint32_t* order = b.entry_order + start;
         const uint16_t* rows = b.entry_rows + start;
         add_rows<T, Registers, 1>(
-            b.column_starts[c + 1] - start, sums, [&](int64_t e) { return b.ratios[order[e]]; },
+            b.column_starts[c + 1] - start, sums,
+            [&](int64_t e) {
+                const int64_t later = int64_t(start) + e + entries_ahead;
+                __builtin_prefetch(b.ratios + b.entry_order[later < last ? later : last]);
+                return b.ratios[order[e]];
+            },
             [&](int64_t e) { return weights + rows[e] * stride; });
     }
 }
