@@ -427,6 +427,12 @@ def test_consensus_draws_the_similarities_of_all_components(rng, ax):
 # All of them
 
 
+def with_covariates(X, groups, n):
+    """Return a model whose weights depend on the groups of the samples."""
+    groups = [str(group) or "none" for group in groups]
+    return LDA(n, tol=1e-2, random_state=0).fit(X, covariates={"group": groups})
+
+
 def every_plot(model, X, names, ax):
     """Draw each with the names wherever names can be."""
     terms = np.resize(np.array(names, dtype=object), model.components_.shape[1])
@@ -444,6 +450,10 @@ def every_plot(model, X, names, ax):
         "selection": lambda: plot.selection(table, ax=ax),
         "consensus": lambda: plot.consensus(clusters, names=topics, ax=ax),
         "spectra": lambda: plot.spectra(model, feature_names=terms, names=topics, ax=ax),
+        "effects": lambda: plot.effects(
+            with_covariates(X, groups, len(topics)), "group", names=topics, ax=ax
+        ),
+        "over_time": lambda: plot.over_time(model, np.arange(X.shape[0]), names=topics, ax=ax),
         "exposures": lambda: plot.exposures(model, names=topics, ax=ax),
         "image_parts": lambda: plot.image_parts(model, (6, 10), ax=ax),
         "sparsity_path": lambda: plot.sparsity_path({1.0: model, 2.0: model}, ax=ax),

@@ -16,6 +16,7 @@ from isotopic import Checkpoint
 from isotopic.blocks import Blocks
 from isotopic.cli import constraints, options, reading
 from isotopic.cli.command import CommandExit, Option, UsageError, command
+from isotopic.cli.covariates import covariate_arguments
 from isotopic.cli.folder import CHECKPOINT, FILES, REPORT, StoredFit, output_folder, write_fit
 from isotopic.cli.output import (
     InputError,
@@ -41,6 +42,11 @@ _TIME_LIMIT = Option(
     "SECONDS",
     options.number(above=0),
 )
+_COVARIATES = Option(
+    "--covariates",
+    "How the weights depend on metadata: a formula such as '~ party + year', or names of columns.",
+    "FORMULA",
+)
 _CHECKPOINT = Option(
     "--checkpoint",
     "File that lets an interrupted fit continue.",
@@ -56,6 +62,7 @@ _CHECKPOINT = Option(
     *options.MODEL_OPTIONS,
     constraints.SEED_WORDS,
     constraints.FIXED_TOPICS,
+    _COVARIATES,
     _TIME_LIMIT,
     _CHECKPOINT,
     options.MEMORY_LIMIT,
@@ -72,6 +79,7 @@ _CHECKPOINT = Option(
     isotopic fit cells.h5ad --layer counts --model LDA --alpha 0.1 -k 10 -o out
     isotopic fit tumours.SBS96.all -k 8 --n-init 10 -o out --open
     isotopic fit news.txt -k 20 --model LDA --seed-words seeds.txt -o out
+    isotopic fit news.csv --model LDA --covariates "~ party + spline(year, 4)" -k 20 -o out
     isotopic fit - --format text-lines -k 20 -o out < news.txt
     isotopic fit big.npz -k 100 --time-limit 600 -o out    stop after ten minutes
     isotopic fit big.h5ad -k 20 --memory-limit 2GB -o out  data larger than memory
@@ -93,6 +101,11 @@ def fit(given: Namespace) -> int:
             "--open cannot be used with --memory-limit, which writes no report. Leave out one of "
             "them."
         )
+    if given.covariates is not None and limit is not None:
+        raise UsageError(
+            "--covariates cannot be used with --memory-limit. In Python, pass row blocks and "
+            "covariates to fit."
+        )
     settings = options.reading_settings(given)
     model = options.make_model(given, n_components=given.components, random_state=given.seed)
     known_topics = constraints.read_constraints(given)
@@ -108,7 +121,8 @@ def fit(given: Namespace) -> int:
             raise InputError(f"{data} has no counts: all entries are zero.")
         _print_data(reading.name_of(data), reading.describe_data(counts), settings, limit)
         model.set_params(**known_topics.parameters(counts.feature_names))
-        seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given)
+        known = covariate_arguments(counts, given.covariates)
+        seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given, known)
         source = {"source": reading.absolute(data), "reading": settings}
         facts = {"data": source, "seconds": seconds, "stopped": stopped}
         result = StoredFit(model, counts, facts)
@@ -145,8 +159,10 @@ def _print_data(path: str, facts: dict[str, Any], settings: dict[str, Any], limi
     print_message(text)
 
 
-def _fit_model(model: Any, X: Any, checkpoint: Path, given: Namespace) -> tuple[float, str | None]:
-    """Fit a model; return the seconds, and which limit stopped it.
+def _fit_model(
+    model: Any, X: Any, checkpoint: Path, given: Namespace, known: dict[str, Any]
+) -> tuple[float, str | None]:
+    """Fit a model; return the seconds, and which limit stopped it. ``known``: the covariates.
 
     An interruption leaves a checkpoint and ends the command.
     """
@@ -172,7 +188,7 @@ def _fit_model(model: Any, X: Any, checkpoint: Path, given: Namespace) -> tuple[
             ) as progress,
         ):
             model.set_params(callbacks=[progress, is_too_late])
-            model.fit(X, checkpoint=Checkpoint(checkpoint))
+            model.fit(X, checkpoint=Checkpoint(checkpoint), **known)
     except KeyboardInterrupt:
         if checkpoint.exists():
             done = getattr(model, "n_iter_", "some")

@@ -24,6 +24,7 @@ from isotopic.atomic import (
     claimed_folder,
     settle_folder,
 )
+from isotopic.cli.covariates import write_effects
 from isotopic.cli.output import InputError, as_json, library_errors_as_messages, waiting
 from isotopic.cli.reading import LargeData, describe_data
 from isotopic.cli.tables import (
@@ -41,6 +42,7 @@ MODEL = "model.isotopic"
 COUNTS = "counts.isotopic"
 MANIFEST = "manifest.json"
 LABELS = "labels.json"
+EFFECTS = "effects.csv"
 REPORT = "report.html"
 REPORT_TEXTS = "report.texts"
 CHECKPOINT = "checkpoint.isotopic"
@@ -53,6 +55,7 @@ FILES = {
     "topics.csv": "the same as CSV",
     "weights.parquet": "samples x topics",
     "weights.csv": "the same as CSV",
+    EFFECTS: "coefficients of the covariates, with intervals, if there are covariates",
     LABELS: "names of topics, which you may add: save them from the report",
     REPORT: "the report; open it in a browser",
     REPORT_TEXTS: "whole documents for the report, if it has no room for them",
@@ -144,12 +147,13 @@ def write_fit(
         for suffix in ("parquet", "csv") if can_write_parquet() else ("csv",):
             write_tables([topics], new / f"topics.{suffix}")
             write_tables(weight_tables(fit), new / f"weights.{suffix}")
+        write_effects(fit.model, new / EFFECTS)
         written = time.perf_counter()
         if report and isinstance(fit.data, CountData):
             write_fit_report(fit, new / REPORT, title=title)
         else:
             del manifest["files"][REPORT]
-        for name in (LABELS, REPORT_TEXTS):
+        for name in (EFFECTS, LABELS, REPORT_TEXTS):
             if not (new / name).exists():
                 del manifest["files"][name]
         seconds = {"writing": written - start, "report": time.perf_counter() - written}

@@ -78,6 +78,11 @@ def parse_numbers(text: str) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+def parse_names(text: str) -> list[str]:
+    """Return comma-separated names."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def parse_frequency(text: str) -> int | float:
     """Return a number of documents, or with a decimal point a fraction of them."""
     try:
@@ -323,6 +328,13 @@ READING_OPTIONS = tuple(
             "Column of a wide table to ignore, because it does not hold counts.",
             "NAME",
             is_repeatable=True,
+        ),
+        Option(
+            "--metadata",
+            "Columns of a table, or of obs, that are kept for the report and for --covariates.",
+            "NAME,NAME",
+            parse_names,
+            default_text="all that do not hold counts",
         ),
         Option(
             "--header",

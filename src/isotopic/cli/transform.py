@@ -14,6 +14,7 @@ from isotopic.blocks import BlockError, Blocks
 from isotopic.blocks.block import load_raw
 from isotopic.cli import options, reading
 from isotopic.cli.command import command
+from isotopic.cli.covariates import covariates_of_new
 from isotopic.cli.folder import StoredFit, check_free, read_folder
 from isotopic.cli.output import (
     InputError,
@@ -139,13 +140,14 @@ def _weight_tables(
 ) -> Iterator[Columns]:
     """Yield the weights of each block of samples, and add up its coverage."""
     model, known, start = fit.model, fit.data.feature_names, 0
+    table = covariates_of_new(model, new)
     for block in X.blocks if isinstance(X, Blocks) else [X]:
         counts = sparse.csr_array(load_raw(block)) if isinstance(X, Blocks) else block
         aligned, left_out = select_known_features(counts, new.feature_names, known)
         coverage.add(aligned, left_out)
         stop = start + counts.shape[0]
         try:
-            weights = model.transform(aligned)
+            weights = model.transform(aligned, covariates=table)
         except ValueError as error:
             if isinstance(X, Blocks):
                 raise BlockError(f"The block {block.name} cannot be used: {error}") from error

@@ -71,7 +71,7 @@ def read_table(
     """
     names = [given] if isinstance(given, str) else given
     if names is None or _are_texts(names):
-        table = _metadata(X)
+        table = metadata_of(X)
         if names is not None:
             absent = [name for name in names if name not in table]
             if absent:
@@ -115,7 +115,7 @@ def _keys(given: Any) -> list[Any]:
     return names
 
 
-def _metadata(X: Any) -> dict[str, Array]:
+def metadata_of(X: Any) -> dict[str, Array]:
     """Return what AnnData, or counts that were read from a file, know of their samples."""
     if is_anndata(X):
         return {str(name): np.asarray(X.obs[name]) for name in X.obs.columns}

@@ -114,6 +114,11 @@ def _learned_priors(model: Any) -> tuple[Prior, Any]:
     """Return the priors of the parameters, with what was learned."""
     fitted: Fitted = model.fitted_
     weights, topics = model._priors()
+    if fitted.offsets.covariates is not None:
+        raise ValueError(
+            "Cannot change the topics or features of a model with covariates: their coefficients "
+            "belong to all of them together. Fit again."
+        )
     learned = getattr(fitted.topics_prior, "prior", fitted.topics_prior)  # without fixed topics
     return weights.with_learned(fitted.weights_prior), topics.with_learned(learned)
 

@@ -8,6 +8,7 @@ from isotopic.evaluate.completion import completion_perplexity, completion_score
 from isotopic.evaluate.differential import Differential, differential, distinctive_terms
 from isotopic.evaluate.entries import held_out_likelihood
 from isotopic.evaluate.groups import compare_groups
+from isotopic.evaluate.periods import over_time
 from isotopic.evaluate.scoring import completion_scorer
 from isotopic.evaluate.topics import diversity, exclusivity, prevalence, proportions
 
@@ -23,6 +24,7 @@ __all__ = [
     "diversity",
     "exclusivity",
     "held_out_likelihood",
+    "over_time",
     "prevalence",
     "proportions",
     "split_counts",

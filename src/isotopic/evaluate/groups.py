@@ -76,14 +76,7 @@ def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: floa
 
 def _read(weights: Any, groups: Any) -> tuple[Array, Array]:
     """Return the shares of the samples, and their groups in the same order."""
-    if isinstance(weights, Fitted) or hasattr(weights, "get_params"):
-        fitted = fitted_of(weights)
-        shares, names = proportions(fitted.weights.mean, fitted.topics.mean), None
-    else:
-        names = sample_names_of(weights)
-        form = "a fitted model or an array of samples x components"
-        matrix = as_matrix("weights", read_container(weights).matrix, form, "sample", "component")
-        shares = proportions(matrix, np.ones((matrix.shape[1], 1)))
+    shares, names = read_shares(weights)
     labels = np.asarray(align_table("groups", groups, samples=names), dtype=object)
     if labels.shape != (len(shares),):
         raise ValueError(
@@ -97,6 +90,16 @@ def _read(weights: Any, groups: Any) -> tuple[Array, Array]:
             f"{np.flatnonzero(missing)[0]}. Leave these samples out, or give them a label."
         )
     return shares, labels
+
+
+def read_shares(weights: Any) -> tuple[Array, Array | None]:
+    """Return the shares of the topics in samples, and the names of the samples."""
+    if isinstance(weights, Fitted) or hasattr(weights, "get_params"):
+        fitted = fitted_of(weights)
+        return proportions(fitted.weights.mean, fitted.topics.mean), None
+    form = "a fitted model or an array of samples x components"
+    matrix = as_matrix("weights", read_container(weights).matrix, form, "sample", "component")
+    return proportions(matrix, np.ones((matrix.shape[1], 1))), sample_names_of(weights)
 
 
 def _comparison(own: Array, others: Array, group: Any, versus: Any, level: float) -> Table:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from isotopic.io.tables import (
     count_columns,
     is_numeric,
     label_column,
+    metadata_columns,
     open_table,
     read_chunk_counts,
     usual_column,
@@ -49,6 +50,7 @@ class WideParquetSource(Source):
 
     label: int | None  # the column of names
     columns: tuple[int, ...]  # of counts
+    others: dict[str, int]  # columns of metadata, by name
 
     def rows(self, start: int, stop: int) -> Any:
         """Return the rows ``start:stop``."""
@@ -66,6 +68,15 @@ class WideParquetSource(Source):
             name for chunk in table.chunks(start, stop) for name in chunk.text(self.label)
         )
 
+    def stored_metadata(self) -> dict[str, Array] | None:
+        """Return the columns that were asked for."""
+        table = ParquetTable(Path(self.path))
+        found = {
+            name: as_names(text for chunk in table.chunks() for text in chunk.text(column))
+            for name, column in self.others.items()
+        }
+        return found or None
+
 
 def open_wide(path: Path, options: Options) -> Source:
     """Open a table whose first column may name the rows; CSV and TSV are read as a whole."""
@@ -80,18 +91,30 @@ def open_wide(path: Path, options: Options) -> Source:
         shape = (table.n_rows, len(columns))
         check_shape(path, shape, options.max_size, cell_bytes=8)
         return WideParquetSource(
-            os.fspath(path), shape, shape[0] * shape[1], label, tuple(columns), can_read_rows=True
+            os.fspath(path),
+            shape,
+            shape[0] * shape[1],
+            label,
+            tuple(columns),
+            metadata_columns(table, options),
+            can_read_rows=True,
         )
     parts: list[Any] = []
     labels: list[str] = []
+    others = metadata_columns(table, options)
+    kept: dict[str, list[str]] = {name: [] for name in others}
     for chunk in table.chunks():
         parts.append(sparse.csr_array(read_chunk_counts(chunk, columns)))
         if label is not None:
             labels += chunk.text(label)
+        for name, column in others.items():
+            kept[name] += chunk.text(column)
     if not parts:
         raise ValueError("the table has no rows below its header")
     names = [table.names[i] for i in columns] if table.has_header else None
-    return loaded(sparse.vstack(parts, format="csr"), None if label is None else labels, names)
+    source = loaded(sparse.vstack(parts, format="csr"), None if label is None else labels, names)
+    metadata = {name: as_names(texts) for name, texts in kept.items()}
+    return replace(source, metadata=metadata or None)
 
 
 def is_called_long(table: Table) -> bool:

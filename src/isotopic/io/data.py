@@ -64,7 +64,9 @@ class CountData:
         How many terms the documents have that are no stop words, also those that are not counted
         because they are rare or not in the ``vocabulary``.
     metadata : dict of ndarrays of str objects, or None
-        The other columns of a table of documents, as text, if ``keep_text`` was given.
+        What the file knows of the samples besides their counts, as text: the other columns of a
+        table of documents, ``obs`` of AnnData, the folder of each document, or the columns of a
+        table of counts that ``metadata`` names.
     """
 
     counts: Any
@@ -129,9 +131,10 @@ def as_count_data(source: Source, format: str) -> CountData:
         counts = counts.astype(np.int32 if largest < 2**31 else np.int64)
     of_text: tuple[Any, ...] = ()
     if isinstance(source, LoadedSource):
-        of_text = source.documents, source.n_terms, source.metadata
+        of_text = source.documents, source.n_terms
     samples, features = stored_names(source, 0), stored_names(source, 1)
-    return CountData(counts, samples, features, format, *of_text)
+    data = CountData(counts, samples, features, format, *of_text)
+    return replace(data, metadata=source.stored_metadata())
 
 
 def made_names(axis: int, start: int, stop: int) -> Array:

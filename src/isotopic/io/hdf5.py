@@ -86,6 +86,35 @@ class Hdf5Source(Source):
                 return self._feature_names(frame)[start:stop]
             return as_names(self._strings(frame[frame.attrs["_index"]], start, stop))
 
+    def stored_metadata(self) -> dict[str, Array] | None:
+        """Return the columns of ``obs``, as text; a missing value is empty."""
+        if not self.has_names:
+            return None
+        with _opened(self.path, is_checked=True) as root:
+            frame = root["obs"]
+            index = frame.attrs.get("_index")
+            names = [name for name in frame if name != index and not name.startswith("__")]
+            columns = {name: self._texts(frame[name]) for name in names}
+        n = self.shape[0]
+        whole = {name: as_names(c) for name, c in columns.items() if c is not None and len(c) == n}
+        return whole or None
+
+    def _texts(self, node: Any) -> list[str] | None:
+        """Return a column as texts; ``None`` if it is stored in another way than as one list."""
+        if hasattr(node, "shape"):
+            return self._strings(node, 0, None) if len(node.shape) == 1 else None
+        if "categories" in node:
+            categories = [*self._strings(node["categories"], 0, None), ""]
+            codes = self._slice_names(node["codes"], 0, None)
+            if not np.all((codes >= -1) & (codes < len(categories) - 1)):
+                raise ValueError("the categories of a column of obs are damaged")
+            return [categories[code] for code in codes]
+        if "values" in node and "mask" in node:
+            missing = self._slice_names(node["mask"], 0, None)
+            texts = self._strings(node["values"], 0, None)
+            return ["" if gone else text for text, gone in zip(texts, missing, strict=True)]
+        return None
+
     def _feature_names(self, frame: Any) -> Array:
         """Return the index of ``var``, or the symbols of genes if it has only identifiers."""
         names = as_names(self._strings(frame[frame.attrs["_index"]], 0, None))

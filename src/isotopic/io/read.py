@@ -55,6 +55,7 @@ def read_counts(
     text_column: str | None = None,
     name_column: str | None = None,
     drop_columns: Sequence[str] = (),
+    metadata: Sequence[str] | None = None,
     header: bool | None = None,
     stop_words: str | Sequence[str] | None = "english",
     ngrams: int | Sequence[int] = 1,
@@ -89,6 +90,10 @@ def read_counts(
         for AnnData columns of ``obs``.
     drop_columns : sequence of str, default=()
         Columns of a wide table that do not hold counts, such as labels and years.
+    metadata : sequence of str or None, default=None
+        Columns that are kept as ``metadata`` of the samples, such as years and groups. ``None``
+        keeps all that are known not to hold counts: the other columns of documents, ``obs`` of
+        AnnData. Those of a table of counts must be named.
     header : bool or None, default=None
         Whether the first line of a CSV or TSV table names its columns; without names they are
         called ``"x0"``, ``"x1"``, ... ``None`` looks at the line, and raises if it may be either.
@@ -156,6 +161,7 @@ def read_counts(
         text_column=text_column,
         name_column=name_column,
         drop_columns=drop_columns,
+        metadata=None if metadata is None else tuple(metadata),
         header=header,
         stop_words=stop_words,
         ngrams=ngrams,
@@ -172,7 +178,19 @@ def read_counts(
     )
     source, found = open_source(path, options, format)
     with errors_naming_file(Path(path)):
-        return as_count_data(source, found)
+        data = as_count_data(source, found)
+        return data if metadata is None else replace(data, metadata=_chosen(data, metadata))
+
+
+def _chosen(data: CountData, names: Sequence[str]) -> dict[str, Any] | None:
+    """Return some of the columns of metadata; raise ValueError if there is no such column."""
+    known = data.metadata or {}
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"there is no metadata called {name!r}; the file has {', '.join(known) or 'none'}"
+            )
+    return {name: known[name] for name in names} or None
 
 
 def open_source(

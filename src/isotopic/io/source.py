@@ -33,6 +33,7 @@ class Options:
     text_column: str | None = None
     name_column: str | None = None
     drop_columns: Sequence[str] = ()
+    metadata: Sequence[str] | None = None
     header: bool | None = None
     stop_words: str | Sequence[str] | None = "english"
     ngrams: int | Sequence[int] = 1
@@ -149,6 +150,10 @@ class Source:
             return read_names(Path(names), self.encoding, start, stop)
         return names[start:stop]
 
+    def stored_metadata(self) -> dict[str, Array] | None:
+        """Return what the file knows of the samples besides their counts: columns of text."""
+        return None
+
     def _stored_names(self, axis: int, start: int, stop: int | None) -> Array | None:
         """Return the names ``start:stop`` of rows (axis 0) or columns that the file has."""
         return None
@@ -170,7 +175,7 @@ class LoadedSource(Source):
     counts: Any = None
     documents: Array | None = None  # the beginning of each document, if text was kept
     n_terms: int | None = None  # of documents: all their terms, also those that are not counted
-    metadata: dict[str, Array] | None = None  # other columns, as text, if text was kept
+    metadata: dict[str, Array] | None = None  # other columns, as text
 
     def files(self) -> Sequence[str]:
         """Return nothing: the counts are in memory."""
@@ -183,6 +188,10 @@ class LoadedSource(Source):
     def row_starts(self) -> Array | None:
         """Return where the entries of each row start."""
         return getattr(self.counts, "indptr", None)
+
+    def stored_metadata(self) -> dict[str, Array] | None:
+        """Return the other columns."""
+        return self.metadata
 
 
 def loaded(

@@ -11,7 +11,7 @@ from isotopic.io.count_tables import (
     looks_like_catalogue,
 )
 from isotopic.io.source import Options
-from isotopic.io.tables import TEXT_COLUMNS, Table, label_column, text_columns
+from isotopic.io.tables import TEXT_COLUMNS, Table, label_column, other_columns, text_columns
 
 # A table with more columns of numbers than this holds counts, even if it has other columns too.
 _FEW_COLUMNS = 20
@@ -133,7 +133,7 @@ def _is_like_triplets(table: Table) -> bool:
 def _check_wide(table: Table, options: Options) -> None:
     """Raise ValueError if a column of a wide table does not hold counts, or rows seem features."""
     label = label_column(table, options)
-    dropped = set(options.drop_columns)
+    dropped = set(other_columns(options))
     columns = [i for i, name in enumerate(table.names) if i != label and name not in dropped]
     if label is not None and options.name_column is None:
         _check_label(table, label, columns, options)

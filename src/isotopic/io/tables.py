@@ -334,8 +334,18 @@ def label_column(table: Table, options: Options) -> int | None:
 
 def count_columns(table: Table, label: int | None, options: Options) -> list[int]:
     """Return the columns of counts: those that do not name the rows and are not to be dropped."""
-    dropped = {_column_of(table, name) for name in options.drop_columns}
+    dropped = {_column_of(table, name) for name in other_columns(options)}
     return [i for i in range(len(table.names)) if i != label and i not in dropped]
+
+
+def other_columns(options: Options) -> list[str]:
+    """Return the names of the columns of a wide table that do not hold counts."""
+    return [*options.drop_columns, *(options.metadata or ())]
+
+
+def metadata_columns(table: Table, options: Options) -> dict[str, int]:
+    """Return the columns of a wide table that are kept as metadata, by name."""
+    return {name: _column_of(table, name) for name in options.metadata or ()}
 
 
 def text_columns(table: Table, options: Options) -> tuple[int | None, int | None]:

@@ -115,7 +115,11 @@ def read_text_folder(path: Path, options: Options) -> LoadedSource:
                 raise ValueError(f"{file.name}: {error}") from error
             yield text
 
-    return count_words(documents(), options, names)
+    source = count_words(documents(), options, names)
+    folders = [file.parent.relative_to(path).as_posix() for file in files]
+    if len(set(folders)) < 2:
+        return source
+    return replace(source, metadata={"folder": as_names(folders)})
 
 
 def read_text_lines(path: Path, options: Options) -> Source:
@@ -138,13 +142,13 @@ def read_text_table(path: Path, options: Options) -> LoadedSource:
         )
     names: list[str] = []
     others = [i for i in range(len(table.names)) if i not in (text, name)]
-    kept: dict[str, list[str]] = {table.names[i]: [] for i in others if options.keep_text}
+    kept: dict[str, list[str]] = {table.names[i]: [] for i in others}
 
     def documents() -> Iterator[str]:
         for chunk in table.chunks():
             if name is not None:
                 names.extend(chunk.text(name))
-            for i in others if kept else ():
+            for i in others:
                 kept[table.names[i]].extend(chunk.text(i))
             yield from chunk.text(text)
 
@@ -205,8 +209,7 @@ def _objects(
         name = next((found[key] for key in name_keys if key in found), None)
         if name is None and given_name is not None:
             raise ValueError(f"line {number} has no {given_name!r}")
-        if options.keep_text:
-            _keep_values(kept, found, {*text_keys, *name_keys}, len(names))
+        _keep_values(kept, found, {*text_keys, *name_keys}, len(names))
         names.append(f"line {number}" if name is None else str(name))
 
 

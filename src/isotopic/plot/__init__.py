@@ -7,6 +7,7 @@ font does not have.
 
 from isotopic.plot.clustergram import consensus
 from isotopic.plot.curves import convergence, selection, sparsity_path
+from isotopic.plot.effects import effects, over_time
 from isotopic.plot.exposures import exposures
 from isotopic.plot.parts import image_parts
 from isotopic.plot.spectra import spectra
@@ -19,9 +20,11 @@ from isotopic.plot.volcano import volcano
 __all__ = [
     "consensus",
     "convergence",
+    "effects",
     "exposures",
     "heatmap",
     "image_parts",
+    "over_time",
     "palette",
     "selection",
     "sparsity_path",

@@ -136,16 +136,20 @@ class WithCovariates(Wrapper):
         """Raise ValueError if a setting of the kind is too extreme for the precision."""
         self.kind.check_range(dtype)
 
-    def reordered(self, order: Array) -> Self:
-        """Return the prior of reordered components."""
-        coefficients = self._for_components(len(order))[:, order]
-        return replace(self, kind=self.kind.reordered(order), coefficients=coefficients)
+    def select_components(self, which: Array, n_components: int) -> Self:
+        """Return the prior of some components."""
+        kind = self.kind.select_components(which, n_components)
+        return replace(self, kind=kind, coefficients=self._for_components(n_components)[:, which])
+
+    def split(self, parents: Array, n_components: int) -> Prior:
+        """Raise: the parts of a log-linear concentration are not log-linear."""
+        return self.merged(parents)
 
     def merged(self, groups: Array) -> Prior:
         """Raise: the sum of log-linear concentrations is not log-linear."""
         raise ValueError(
-            "Cannot merge the topics of a model with covariates: the sum of two log-linear "
-            "concentrations is not log-linear. Fit the model with fewer components."
+            "Cannot merge or split topics of a model with covariates: the sum of two log-linear "
+            "concentrations is not log-linear. Fit the model with another number of components."
         )
 
     def with_self_contribution(self, entries: Any) -> Self:

@@ -1,0 +1,45 @@
+"""Covariates on the command line: from the metadata of the data, and into a file of effects."""
+
+from pathlib import Path
+from typing import Any
+
+from isotopic.cli.output import InputError
+from isotopic.cli.tables import write_tables
+from isotopic.covariates import metadata_of
+
+
+def covariate_arguments(data: Any, given: str | None) -> dict[str, Any]:
+    """Return the arguments of ``fit`` that ``--covariates`` stands for."""
+    if given is None:
+        return {}
+    table = _metadata(data)
+    if given.lstrip().startswith("~"):
+        return {"covariates": table, "formula": given}
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    absent = [name for name in names if name not in table]
+    if absent or not names:
+        raise InputError(
+            f"--covariates: the data has no metadata called {(absent or [given])[0]!r}; it has "
+            f"{', '.join(table)}. A formula begins with '~'."
+        )
+    return {"covariates": {name: table[name] for name in names}}
+
+
+def covariates_of_new(model: Any, data: Any) -> Any:
+    """Return the metadata of new samples if the model was fitted with covariates, else ``None``."""
+    return None if model.fitted_.offsets.covariates is None else _metadata(data)
+
+
+def write_effects(model: Any, path: Path) -> None:
+    """Write the coefficients of the covariates, with intervals, if there are any."""
+    if model.fitted_.offsets.covariates is not None:
+        write_tables([model.effects_], path)
+
+
+def _metadata(data: Any) -> dict[str, Any]:
+    if not getattr(data, "metadata", None):
+        raise InputError(
+            "The model has covariates, but the data has no metadata. Name columns of the table "
+            "with --metadata NAME,NAME, and leave out --memory-limit."
+        )
+    return metadata_of(data)

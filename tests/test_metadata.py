@@ -1,0 +1,162 @@
+"""Metadata of samples: from files to covariates, tables over time, and the command line."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from isotopic import LDA, evaluate, read_counts
+from isotopic.cli import main
+
+PARTIES = ["left", "right"] * 20
+YEARS = [str(2000 + i // 4) for i in range(40)]
+RNG = np.random.default_rng(0)
+COUNTS = RNG.poisson(np.where(np.arange(40)[:, None] % 2 == np.arange(12) % 2, 4.0, 0.5))
+TEXTS = [" ".join(f"word{v}" for v in range(12) for _ in range(row[v])) for row in COUNTS]
+
+
+def write_table(path, header, rows):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+    return path
+
+
+@pytest.fixture
+def documents(tmp_path):
+    rows = zip(map("doc{}".format, range(40)), PARTIES, YEARS, TEXTS, strict=True)
+    return write_table(tmp_path / "docs.csv", ["id", "party", "year", "text"], rows)
+
+
+@pytest.fixture
+def wide(tmp_path):
+    header = ["id", "party", "year", *map("word{}".format, range(12))]
+    rows = [(f"doc{i}", PARTIES[i], YEARS[i], *COUNTS[i]) for i in range(40)]
+    return write_table(tmp_path / "wide.csv", header, rows)
+
+
+def test_columns_of_documents_travel_with_the_counts(documents, tmp_path):
+    data = read_counts(documents)
+    assert list(data.metadata) == ["party", "year"]
+    assert data.metadata["party"].tolist() == PARTIES
+    assert list(read_counts(documents, metadata=["year"]).metadata) == ["year"]
+    lines = [
+        json.dumps({"text": text, "party": party})
+        for text, party in zip(TEXTS, PARTIES, strict=True)
+    ]
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines))
+    assert read_counts(tmp_path / "docs.jsonl").metadata["party"].tolist() == PARTIES
+    with pytest.raises(ValueError, match="no metadata called 'sex'"):
+        read_counts(documents, metadata=["sex"])
+
+
+def test_columns_of_a_table_of_counts_are_named(wide, tmp_path):
+    data = read_counts(wide, metadata=["party", "year"])
+    assert data.counts.shape == (40, 12)
+    assert data.metadata["year"].tolist() == YEARS
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"party": PARTIES} | {f"word{v}": COUNTS[:, v] for v in range(12)}
+    parquet.write_table(arrow.table(columns), tmp_path / "wide.parquet")
+    data = read_counts(tmp_path / "wide.parquet", metadata=["party"])
+    assert data.metadata["party"].tolist() == PARTIES
+
+
+def test_obs_and_folders_are_metadata(tmp_path):
+    for name, text in zip("abcd", TEXTS, strict=False):
+        folder = tmp_path / "texts" / ("odd" if name in "ac" else "even")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.txt").write_text(text)
+    found = read_counts(tmp_path / "texts", min_df=1)
+    assert found.metadata["folder"].tolist() == [n.split("/")[0] for n in found.sample_names]
+    anndata = pytest.importorskip("anndata")
+    pandas = pytest.importorskip("pandas")
+    obs = pandas.DataFrame(
+        {"party": pandas.Categorical([None, *PARTIES[1:]]), "age": np.arange(40.0)},
+        index=[f"cell{i}" for i in range(40)],
+    )
+    anndata.AnnData(COUNTS.astype(np.float32), obs=obs).write_h5ad(tmp_path / "cells.h5ad")
+    data = read_counts(tmp_path / "cells.h5ad")
+    assert data.metadata["party"].tolist() == ["", *PARTIES[1:]]
+    model = LDA(2, random_state=0).fit(data, covariates=["age"])
+    assert model.covariate_names_.tolist() == ["Intercept", "age"]
+    with pytest.raises(ValueError, match="no finite value for 1 samples"):
+        LDA(2).fit(data, covariates=["party"])
+    with pytest.raises(ValueError, match="no metadata called 'sex'"):
+        LDA(2).fit(data, covariates=["sex"])
+    with pytest.raises(ValueError, match="need X with metadata"):
+        LDA(2).fit(COUNTS, covariates=["party"])
+
+
+@pytest.mark.parametrize("given", ["party,year", "~ party + year"])
+def test_the_command_line_fits_and_transforms_with_covariates(given, documents, tmp_path, capsys):
+    if given.startswith("~"):
+        pytest.importorskip("formulaic")
+    out = tmp_path / "out"
+    fit = ["fit", str(documents), "--model", "LDA", "-k", "2", "-o", str(out), "--seed", "0"]
+    assert main([*fit, "--covariates", given]) == 0
+    rows = list(csv.DictReader((out / "effects.csv").read_text().splitlines()))
+    assert len(rows) == 6
+    party = [float(row["coefficient"]) for row in rows if row["covariate"].startswith("party")]
+    assert party[0] * party[1] < 0  # each party has a topic of its own
+    assert "effects.csv" in json.loads((out / "manifest.json").read_text())["files"]
+    assert read_counts(out).metadata["party"].tolist() == PARTIES
+    new = tmp_path / "new.csv"
+    assert main(["transform", str(out), str(documents), "-o", str(new)]) == 0
+    assert len(new.read_text().splitlines()) == 41
+    capsys.readouterr()
+    assert main([*fit, "--force", "--covariates", "sex"]) == 2
+    assert "sex" in capsys.readouterr().err
+
+
+def test_transform_needs_the_metadata_of_new_samples(wide, tmp_path, capsys):
+    out = tmp_path / "out"
+    fit = ["fit", str(wide), "--model", "LDA", "-k", "2", "-o", str(out), "--no-report"]
+    assert main([*fit, "--metadata", "party,year", "--covariates", "party"]) == 0
+    transform = ["transform", str(out), str(wide), "-o", str(tmp_path / "new.csv")]
+    capsys.readouterr()
+    assert main([*transform, "--drop-columns", "party", "--drop-columns", "year"]) == 2
+    assert "no metadata" in capsys.readouterr().err
+    assert main([*transform, "--metadata", "party,year"]) == 0
+
+
+WEIGHTS = np.column_stack([np.linspace(0.1, 0.9, 40), np.linspace(0.9, 0.1, 40)])
+
+
+def test_means_over_time_are_those_of_the_samples():
+    years = np.array(YEARS, dtype=float)
+    table = evaluate.over_time(WEIGHTS, years)
+    first = table["time"] == 2000
+    assert np.allclose(table["mean"][first], WEIGHTS[:4].mean(axis=0))
+    assert np.array_equal(table["n"], np.full(20, 4))
+    assert np.all((table["lower"] <= table["mean"]) & (table["mean"] <= table["upper"]))
+    decades = evaluate.over_time(WEIGHTS, years, period=5)
+    assert decades["time"][::2].tolist() == [2000, 2005]
+    dates = np.array([f"{year}-06-01" for year in YEARS])
+    by_date = evaluate.over_time(WEIGHTS, dates, period="year")
+    assert np.allclose(by_date["mean"], table["mean"])
+    assert by_date["time"][0] == np.datetime64("2000-01-01")
+    many = evaluate.over_time(WEIGHTS, np.linspace(0, 1, 40))
+    assert len(np.unique(many["time"])) == 20
+    single = evaluate.over_time(WEIGHTS[:2], [1, 2])
+    assert single["lower"].tolist() == [0.0] * 4
+    assert single["upper"].tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("time", "period", "message"),
+    [
+        (YEARS[:3], None, "samples"),
+        (["x"] * 40, None, "numbers or dates"),
+        ([np.nan, *range(39)], None, "sample 0 has"),
+        (range(40), "year", "needs dates"),
+        (range(40), -1, "positive number"),
+        (np.array(["NaT"] * 40, dtype="datetime64[D]"), None, "missing"),
+    ],
+)
+def test_bad_times_are_explained(time, period, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate.over_time(WEIGHTS, time, period=period)
