@@ -18,6 +18,7 @@ from benchmarks import (
     concentrations,
     consensus,
     convergence,
+    covariates,
     coverage,
     dense,
     differential,
@@ -74,7 +75,7 @@ ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 # Those that take minutes and gigabytes, and are measured only when asked for.
 SCALE = {
     module.SECTION.name: module.SECTION
-    for module in (outofcore, cluster, online, consensus, programs, dispersion)
+    for module in (outofcore, cluster, online, consensus, programs, dispersion, covariates)
 }
 SOLUTION = "solution"
 NAMES = (*ENGINE, *SCALE, SOLUTION)

@@ -33,7 +33,7 @@ LAYERS = [
     {"refit"},
     {"decompose"},
     {"estimators"},
-    {"annotated", "consensus", "convert", "datasets", "interchange"},
+    {"annotated", "consensus", "convert", "datasets", "group_weights", "interchange"},
     {"bootstrap", "plot", "report"},
     {"verify"},
     {"__init__", "public"},  # the public names

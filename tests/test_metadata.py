@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from isotopic import LDA, evaluate, read_counts
+import isotopic
+from isotopic import LDA, GammaPoisson, evaluate, group_weights, read_counts
 from isotopic.cli import main
 
 PARTIES = ["left", "right"] * 20
@@ -160,3 +161,54 @@ def test_means_over_time_are_those_of_the_samples():
 def test_bad_times_are_explained(time, period, message):
     with pytest.raises(ValueError, match=message):
         evaluate.over_time(WEIGHTS, time, period=period)
+
+
+def planted_batches(seed=0, n=300, n_topics=3, n_features=100):
+    """Return counts of which each batch adds a third of its own."""
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(n_features, 0.05), n_topics)
+    backgrounds = rng.dirichlet(np.full(n_features, 0.1), 2)
+    batch = rng.integers(0, 2, n)
+    weights = rng.dirichlet(np.full(n_topics, 0.3), n)
+    rates = 100 * (0.67 * weights @ topics + 0.33 * backgrounds[batch])
+    return rng.poisson(rates), batch, topics
+
+
+def largest_correlation(weights, batch):
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    return max(abs(np.corrcoef(share, batch)[0, 1]) for share in shares.T)
+
+
+def test_backgrounds_of_groups_remove_a_planted_batch_effect():
+    counts, batch, topics = planted_batches()
+    settings = {"shape": 0.3, "rate": 0.01, "random_state": 0, "tol": 1e-3}
+    plain = GammaPoisson(3, **settings).fit(counts)
+    given = group_weights(counts, batch)
+    model = GammaPoisson(5, **settings).fit(counts, fixed_weights=given)
+    assert largest_correlation(plain.weights_, batch) > 0.4
+    assert largest_correlation(model.weights_[:, 2:], batch) < 0.2
+    found = model.components_[2:]
+    order = isotopic.match(topics, found).order
+    assert np.abs(found[order] - topics).sum(axis=1).max() < 0.3
+    # New samples need the groups in the same order, and covariates can come on top.
+    new = group_weights(counts[batch == 1], batch[batch == 1], levels=[0, 1])
+    assert new[:, 0].sum() == 0
+    assert model.transform(counts[batch == 1], fixed_weights=new).shape[1] == 5
+    both = GammaPoisson(5, **settings).fit(
+        counts, fixed_weights=given, covariates={"x": np.arange(300.0)}
+    )
+    assert both.coefficients_.shape == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("groups", "options", "message"),
+    [
+        (["a"] * 3, {}, "label for each"),
+        ([None] * 40, {}, "no label"),
+        (PARTIES, {"share": 1.5}, "between 0 and 1"),
+        (PARTIES, {"levels": ["left"]}, "'right', which is none"),
+    ],
+)
+def test_bad_groups_are_explained(groups, options, message):
+    with pytest.raises(ValueError, match=message):
+        group_weights(COUNTS, groups, **options)

@@ -143,6 +143,7 @@ OF_COUNTS = {
     "NMF.document_info": lambda X: fitted().document_info(X)["share"],
     "NMF.distinctive_terms": lambda X: fitted().distinctive_terms(X)["lfc"],
     "NMF.posterior": lambda X: fitted().posterior(X)[3].probabilities,
+    "isotopic.group_weights": lambda X: isotopic.group_weights(X, np.arange(len(WEIGHTS)) % 2),
     "NMF.credible_interval": lambda X: (
         isotopic.LDA(2, **SETTINGS).fit(as_frame(TOPICS * 50)).credible_interval(X=X)[0]
     ),

@@ -27,6 +27,7 @@ from isotopic.estimators import (
 )
 from isotopic.fitted import Fitted
 from isotopic.fitted.inference import UnseenFeaturesWarning
+from isotopic.group_weights import group_weights
 from isotopic.interchange import from_sklearn, pyldavis_arguments, to_sklearn
 from isotopic.io import read_counts
 from isotopic.kernels import Counts, expected_counts
@@ -128,6 +129,7 @@ __all__ = [
     "gamma_poisson_bound",
     "generalized_kl",
     "generative",
+    "group_weights",
     "lasso_kl",
     "lda_bound",
     "load",
