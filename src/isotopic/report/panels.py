@@ -37,6 +37,7 @@ PANELS = (
     Panel("reader"),
     Panel("sample"),
     Panel("convergence"),
+    Panel("consensus"),
     Panel("saving"),
 )
 

@@ -25,6 +25,7 @@ from isotopic.report.limits import Limits
 from isotopic.report.metadata import describe_metadata, read_metadata
 from isotopic.report.readings import describe_readings
 from isotopic.report.relations import describe_relations
+from isotopic.report.stability import describe_consensus
 from isotopic.report.texts import shortened_archive, text_archive
 from isotopic.threads import use_threads
 
@@ -47,8 +48,10 @@ class ReportData:
         documents: Any = None,
         metadata: Any = None,
         field: str | None = None,
+        consensus: Any = None,
     ) -> None:
         fitted = fitted_of(model)
+        self.consensus = describe_consensus(consensus, len(model.components_))
         self.model, self.fitted = model, fitted
         if feature_names is None:
             feature_names = gene_symbols_of(X)
@@ -100,6 +103,7 @@ class ReportData:
             "model": summary.describe_model(model),
             "data": summary.describe_data(X) | {"fitted": self.is_fitted_data},
             "convergence": summary.describe_convergence(model, limits.history),
+            "consensus": self.consensus,
             "readings": self.readings,
             "terms": {
                 "features": used,

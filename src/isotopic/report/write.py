@@ -31,6 +31,7 @@ def write_report(
     documents: Any = None,
     metadata: Any = None,
     field: str | None = None,
+    consensus: Any = None,
     title: str | None = None,
     overwrite: bool = False,
 ) -> Path:
@@ -62,6 +63,9 @@ def write_report(
         Whose words the page uses: sample, term and topic; document and word; cell, gene and
         program; or tumour, mutation type and signature. The default is "text" with ``documents``,
         "cells" for AnnData, "tumours" if the features are mutation types, and else "counts".
+    consensus : Consensus or None, default=None
+        The result of :func:`isotopic.consensus` to which the model belongs. The page then shows
+        how stable each topic is.
     title : str or None, default=None
         The default names the model and its number of topics.
     overwrite : bool, default=False
@@ -95,7 +99,7 @@ def write_report(
             f"{target} already exists. Choose another path or use overwrite=True."
         )
     check_replaceable(target)
-    data = ReportData(model, X, feature_names, sample_names, documents, metadata, field)
+    data = ReportData(model, X, feature_names, sample_names, documents, metadata, field, consensus)
     if title is None:
         title = f"{type(model).__name__} with {model.n_components} {data.field.topics}"
     limits = Limits()
