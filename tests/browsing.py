@@ -15,12 +15,12 @@ from processes import LIMIT
 
 try:
     from selenium import webdriver
-    from selenium.common.exceptions import StaleElementReferenceException
+    from selenium.common.exceptions import JavascriptException, StaleElementReferenceException
     from selenium.webdriver.support import wait
 
     Keys = webdriver.Keys
 except ImportError:  # then the tests are skipped
-    webdriver = wait = Keys = StaleElementReferenceException = None
+    webdriver = wait = Keys = JavascriptException = StaleElementReferenceException = None
 
 
 BINARY, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")

@@ -35,13 +35,17 @@ LAYERS = [
     {"estimators"},
     {"annotated", "consensus", "convert", "datasets", "group_weights", "interchange"},
     {"bootstrap", "plot", "report"},
-    {"verify"},
+    {"serve", "verify"},
     {"__init__", "public"},  # the public names
     {"cli", "__main__"},
 ]
 
 # Methods that hand over to a layer above. They import it when they are called, never before.
-UPWARDS = {("estimators/fitted_model.py", "report"), ("estimators/effects.py", "bootstrap")}
+UPWARDS = {
+    ("estimators/fitted_model.py", "report"),
+    ("estimators/fitted_model.py", "serve"),
+    ("estimators/effects.py", "bootstrap"),
+}
 
 MODULES = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or path.is_dir()}
 MODULES -= {"__pycache__"}

@@ -88,6 +88,11 @@ def reported(write):
     return run
 
 
+def explored(data):
+    with fitted().explore(data) as explorer:
+        return explorer.model.components_
+
+
 def with_missing(data):
     mask = np.eye(10, 6) > 0
     model = NMF(2, **SETTINGS).fit(as_frame(X), missing_mask=mask)
@@ -152,6 +157,7 @@ OF_COUNTS = {
     "NMF.split": lambda X: fitted().split(0, X).objective_,
     "NMF.drop": lambda X: fitted().drop(0, X).objective_,
     "NMF.drop_features": lambda X: fitted().drop_features(0, X).objective_,
+    "NMF.explore": explored,
     "NMF.compare": lambda X, folder: reported(lambda m, X, path: m.compare(m, path, X))(folder, X),
     "NMF.report": lambda X, folder: reported(lambda m, X, path: m.report(path, X))(folder, X),
 }

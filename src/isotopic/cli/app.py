@@ -16,6 +16,7 @@ COMMANDS = {
     "fit": "Fit a model and write the results to a folder.",
     "transform": "Infer the weights of new samples.",
     "report": "Write the HTML report of a fit.",
+    "serve": "Explore and edit a fit in the browser.",
     "topics": "Print the topics of a fit.",
     "consensus": "Fit many times, choose the number of components and find consensus topics.",
     "convert": "Convert a fit to an exactly equivalent model.",

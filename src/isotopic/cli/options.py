@@ -414,7 +414,7 @@ def reading_settings(given: Namespace) -> dict[str, Any]:
 
 
 # How documents are split into terms: the same for new documents as for those of the fit.
-_SPLITTING = ("stop_words", "ngrams", "token_pattern", "lowercase", "keep_html")
+SPLITTING = ("stop_words", "ngrams", "token_pattern", "lowercase", "keep_html")
 
 
 def document_settings(settings: dict[str, Any], fit_facts: dict[str, Any]) -> dict[str, Any]:
@@ -425,5 +425,5 @@ def document_settings(settings: dict[str, Any], fit_facts: dict[str, Any]) -> di
     """
     of_fit, defaults = fit_facts["data"].get("reading"), Options()
     known = of_fit if isinstance(of_fit, dict) else {}
-    not_given = [name for name in _SPLITTING if settings[name] == getattr(defaults, name)]
+    not_given = [name for name in SPLITTING if settings[name] == getattr(defaults, name)]
     return {name: known[name] for name in not_given if name in known}

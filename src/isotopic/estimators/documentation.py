@@ -210,6 +210,15 @@ label.describe : keyword arguments
     What such a function gets: ``feature_names``, ``documents`` (the texts of the fitted samples),
     ``n_terms`` (default: 10) and ``n_documents`` (default: 3).
 with_fitted.fitted : Fitted
+explore.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    The data that the model was fitted to.
+explore.port : int, default=0
+    The port of the server; 0 is any that is free.
+explore.describe : keyword arguments
+    ``feature_names``, ``sample_names``, ``documents``, ``metadata`` and ``title``, as for
+    :func:`isotopic.report.write_report`; and ``reading``, a dict that says how a pasted text is
+    split into words, with the arguments of :func:`isotopic.read_counts`, such as
+    ``{"ngrams": (1, 2)}``.
 compare.other : fitted estimator
 compare.path : str or path-like
     The file to write. An existing one is kept unless ``overwrite`` is true.

@@ -337,6 +337,25 @@ class FittedModel(TopicEditing):
         second = ComparedFit(other, X if other_X is None else other_X, names[1], **theirs)
         return write_comparison(first, second, path, title=title, overwrite=overwrite)
 
+    def explore(self, X: Any, *, port: int = 0, **describe: Any) -> Any:
+        """Serve the report on this machine, with what a file cannot do.
+
+        On the page you infer the topics of a pasted text, merge, split, drop and name topics, add
+        stop words, refit from where it is, see what changed, and undo it. A notebook shows the
+        page in a frame. This model is not changed.
+
+        %(arguments)s
+
+        Returns
+        -------
+        explorer : Explorer
+            ``explorer.url`` is the address of the page, ``explorer.model`` the model as it is now,
+            and ``explorer.close()`` ends it.
+        """
+        from isotopic.serve import Explorer, Session  # noqa: PLC0415 - a leaf, loaded when needed
+
+        return Explorer(Session(self, X, **describe), port)
+
     def _repr_html_inner(self) -> str:
         """Return scikit-learn's diagram, and below it the topics of a fitted model."""
         diagram: str = super()._repr_html_inner()  # type: ignore[misc]

@@ -74,7 +74,8 @@ def read_style() -> str:
     return "\n".join(map(read_part, (*_BASE_STYLES, *own)))
 
 
-def read_script() -> str:
-    """Return the script of the page and of all its panels."""
+def read_script(further: str = "") -> str:
+    """Return the script of the page and of all its panels, and of ``further`` ones."""
     own = [f"page/panels/{panel.name}.js" for panel in PANELS]
-    return "\n".join(map(read_part, (*_BASE_SCRIPTS, *own, *_LAST_SCRIPTS)))
+    before, last = map(read_part, (*_BASE_SCRIPTS, *own)), map(read_part, _LAST_SCRIPTS)
+    return "\n".join([*before, further, *last])

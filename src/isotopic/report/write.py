@@ -102,11 +102,7 @@ def write_report(
     data = ReportData(model, X, feature_names, sample_names, documents, metadata, field, consensus)
     if title is None:
         title = f"{type(model).__name__} with {model.n_components} {data.field.topics}"
-    limits = Limits()
-    payload = data.payload(title, limits)
-    while len(as_json(payload)) > LARGEST and limits != limits.smaller():
-        limits = limits.smaller()
-        payload = data.payload(title, limits)
+    payload, limits = payload_within(data, title, Limits())
     beside = target.with_suffix(SIDECAR)
     archives, sidecar = data.archives(payload, limits, beside.name)
     if sidecar is not None:
@@ -117,7 +113,27 @@ def write_report(
     return target
 
 
-def render(payload: dict[str, Any], archives: Mapping[str, Archive] | None = None) -> bytes:
-    """Return the bytes of the page."""
+def payload_within(data: ReportData, title: str, limits: Limits) -> tuple[dict[str, Any], Limits]:
+    """Return a payload that is not too large, and the limits that it keeps to."""
+    payload = data.payload(title, limits)
+    while len(as_json(payload)) > LARGEST and limits != limits.smaller():
+        limits = limits.smaller()
+        payload = data.payload(title, limits)
+    return payload, limits
+
+
+def render(
+    payload: dict[str, Any],
+    archives: Mapping[str, Archive] | None = None,
+    *,
+    style: str = "",
+    script: str = "",
+    connect: str = "",
+) -> bytes:
+    """Return the bytes of the page.
+
+    A page that is served has a further ``style`` and ``script``, and may ``connect`` to its server.
+    """
     chunks = "".join(part.elements(kind) for kind, part in (archives or {}).items())
-    return fill_page(read_part("page/page.html"), payload, read_style(), read_script(), chunks)
+    styles, scripts = f"{read_style()}\n{style}", read_script(script)
+    return fill_page(read_part("page/page.html"), payload, styles, scripts, chunks, connect)
