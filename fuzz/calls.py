@@ -13,6 +13,7 @@ from isotopic._core import native
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.row_inference import Steps
+from isotopic.solvers.stack import WIDTH, Stack, StackedData, StackedRun
 
 # One for all cases, so that it is reused with other components and another precision.
 WORKSPACE = native.Workspace()
@@ -45,6 +46,10 @@ def _good_calls(rng: np.random.Generator) -> dict[str, list[Any]]:
     found = [many.copy(), many.copy(), rows.copy(), rows.copy(), np.ones(6, np.int64)]
     by_feature = native.column_index(*index, 2)
     selected = [many.copy(), many.copy(), many.copy(), many.copy(), rows.copy()]
+    stack = Stack(StackedData.of(X, 3), 3, has_own_values=True)
+    for lane in range(WIDTH):
+        stack.load(lane, StackedRun(topics.T, X.values))
+    lanes = np.full(WIDTH, 0.5, np.float32)
     return {
         "expected_counts": [
             *[*entries, X.block_rows, by_feature, weights, topics],
@@ -79,6 +84,13 @@ def _good_calls(rng: np.random.Generator) -> dict[str, list[Any]]:
         "sums": [table, False, rows, 2],
         "normalize": [table, True, np.ones(7), table.copy(), 2],
         "gamma_functions": [rows, rows.copy(), rows.copy()],
+        "stacked_pass": [
+            *[stack.data.features, stack.data.starts, stack.data.samples, stack.values],
+            *[*stack.latest, np.ones((3, WIDTH)), *stack.new, np.zeros((3, WIDTH))],
+        ],
+        "extrapolate_stack": [
+            *[stack.latest[0], stack.previous[0], stack.totals[0], lanes, lanes, stack.factors[0]]
+        ],
     }
 
 
