@@ -17,7 +17,7 @@ from isotopic import LDA, NMF, consensus, read_counts
 DRAWS, RUNS = 10, 10
 
 # Numbers that are tried for real tumours, fits for each, and where a fit stops.
-REAL_NUMBERS, REAL_RUNS, REAL_TOL = range(1, 26), 100, 1e-3
+REAL_NUMBERS, REAL_RUNS, REAL_TOL = range(1, 26), 100, 1e-4
 
 # SigProfilerExtractor makes one replicate for each of these numbers. Its time grows about linearly
 # with the number, so the mean of both is that of all numbers.
