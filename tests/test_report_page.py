@@ -357,3 +357,44 @@ def test_a_small_window_has_nothing_beyond_its_edge(fitted, open_page):
     page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     assert page.run("return document.documentElement.scrollWidth") <= 380
     page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_the_overview_shows_all_topics_together(fitted, corpus, open_page):
+    model, path = fitted
+    page = open_page(path)
+    page.click("#topic-3")
+    faded = page.pixels()
+    page.click("#overview")
+    assert page.texts("#terms-title") == ["Words of all topics"]
+    assert page.pixels() != faded  # no topic is faded
+    assert not page.find("#naming").is_displayed()
+    terms = page.texts("#terms .term-name")
+    assert len(set(terms)) == 25
+    page.click("#terms > div:first-child")  # leads to its main topic
+    counts = model.fitted_.weights.explained.sum(axis=0)[:, np.newaxis] * model.components_
+    main_topic = int(counts[:, corpus.feature_names.tolist().index(terms[0])].argmax())
+    assert page.texts("#terms-title")[0].startswith(f"{main_topic}Topic {main_topic}")
+    page.find("#topic-list").send_keys(Keys.ESCAPE)
+    assert "topic=none" in page.browser.current_url
+
+
+def test_the_tree_and_the_matrix_of_topics(fitted, open_page):
+    page = open_page(fitted[1])
+    order = page.run("return report.relations.order")
+    assert sorted(order) == list(range(8))
+    assert len(page.texts("#tree .branch")) == 7
+    assert [int(text.split()[0]) for text in page.texts("#tree .leaf")] == order
+    page.click("label[for=sort-similar]")
+    assert page.texts("#topic-list .swatch") == list(map(str, order))
+    page.click("label[for=measure-correlation]")
+    weights = fitted[0].weights_
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    expected = np.corrcoef(shares.T)
+    a, b = page.texts("#pairs .pair:first-child .swatch")
+    np.fill_diagonal(expected, -1)
+    assert {int(a), int(b)} == set(np.unravel_index(expected.argmax(), expected.shape))
+    assert page.texts("#pairs .pair:first-child .amount") == [f"{expected.max():.2f}"]
+    page.run(
+        "document.querySelector('#tree .leaf[data-topic=\"5\"]').dispatchEvent(new Event('click'))"
+    )
+    assert page.texts("#terms-title")[0].startswith("5Topic 5")

@@ -33,7 +33,8 @@ SYMBOL_COLUMNS = (
     "symbol",
 )
 
-_GENE_IDENTIFIER = re.compile(r"ENS[A-Z]*G\d{6,}(\.\d+)?")
+_GENE_IDENTIFIER = re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?")
+_IDENTIFIER_AND_SYMBOL = re.compile(rf"({_GENE_IDENTIFIER.pattern})[|_:](.+)")
 
 
 class FeatureOrderWarning(UserWarning):
@@ -277,6 +278,18 @@ def are_gene_identifiers(names: Iterable[Any]) -> bool:
     """Return whether most names are Ensembl's identifiers of genes, such as ENSG00000141510."""
     found = [bool(_GENE_IDENTIFIER.fullmatch(str(name))) for name in names]
     return sum(found) > len(found) / 2
+
+
+def symbols_in_names(names: Iterable[Any]) -> Array | None:
+    """Return the symbols of genes called ENSG00000141510|TP53 and the like; None: they are not."""
+    texts = list(map(str, names))
+    found = [_IDENTIFIER_AND_SYMBOL.fullmatch(text) for text in texts]
+    if sum(map(bool, found)) <= len(found) / 2:
+        return None
+    pairs = [
+        part.groups() if part else (text, text) for part, text in zip(found, texts, strict=True)
+    ]
+    return gene_names(*zip(*pairs, strict=True))
 
 
 def gene_names(identifiers: Iterable[Any], symbols: Iterable[Any]) -> Array:

@@ -10,7 +10,7 @@ from pathlib import Path
 from isotopic.atomic import atomic_file, atomic_folder
 from isotopic.cli import options, reading
 from isotopic.cli.command import Option, command
-from isotopic.cli.folder import output_folder
+from isotopic.cli.folder import REPORT, StoredFit, output_folder, write_fit_report
 from isotopic.cli.output import (
     InputError,
     as_json,
@@ -23,11 +23,12 @@ from isotopic.cli.tables import write_tables
 from isotopic.consensus import Consensus
 from isotopic.consensus import consensus as run_consensus
 from isotopic.consensus.plan import RESAMPLING
+from isotopic.io import CountData
 
 # The files that are written to a folder; the plots need an extra.
 _MODEL, _TABLE, _COMPONENTS_TABLE = "model.isotopic", "numbers.csv", "components.csv"
 _PLOTS = {"numbers.png": "selection", "components.png": "consensus"}
-_FILES = (*_PLOTS, _MODEL, _COMPONENTS_TABLE, _TABLE)
+_FILES = (*_PLOTS, _MODEL, _COMPONENTS_TABLE, _TABLE, REPORT)
 
 _COMPONENTS = replace(
     options.COMPONENTS,
@@ -114,7 +115,7 @@ def consensus(given: Namespace) -> int:
                 checkpoint=given.checkpoint,
                 verbose=1,
             )
-        written = [] if output is None else _write_files(output, found)
+        written = [] if output is None else _write_files(output, found, data)
     _print_result(found, written, json_=given.json)
     return 0
 
@@ -139,12 +140,13 @@ def component_numbers(text: str) -> list[int]:
     return found
 
 
-def _write_files(output: Path, found: Consensus) -> list[Path]:
-    files = [_MODEL, _TABLE, _COMPONENTS_TABLE]
+def _write_files(output: Path, found: Consensus, data: CountData) -> list[Path]:
+    files = [_MODEL, _TABLE, _COMPONENTS_TABLE, REPORT]
     with library_errors_as_messages(), atomic_folder(output, _FILES) as new:
         found.model.save(new / _MODEL)
         write_tables([dict(found.table)], new / _TABLE)
         write_tables([dict(found.components)], new / _COMPONENTS_TABLE)
+        write_fit_report(StoredFit(found.model, data, {}), new / REPORT, consensus=found)
         for name, plot in _PLOTS.items():
             if plot == "selection" and "score" not in found.table:
                 continue

@@ -67,6 +67,7 @@ _CHECKPOINT = Option(
     _CHECKPOINT,
     options.MEMORY_LIMIT,
     options.OUTPUT_FOLDER,
+    options.FIELD,
     options.NO_REPORT,
     options.OPEN,
     options.FORCE,
@@ -124,7 +125,7 @@ def fit(given: Namespace) -> int:
         known = covariate_arguments(counts, given.covariates)
         seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given, known)
         source = {"source": reading.absolute(data), "reading": settings}
-        facts = {"data": source, "seconds": seconds, "stopped": stopped}
+        facts = {"data": source, "seconds": seconds, "stopped": stopped, "field": given.field}
         result = StoredFit(model, counts, facts)
         manifest = write_fit(output, result, report=not given.no_report)
         if given.checkpoint is None and stopped is None:

@@ -35,6 +35,7 @@ from isotopic.cli.tables import (
     write_tables,
 )
 from isotopic.io import CountData, read_counts, write_counts
+from isotopic.io.formats import BY_NAME
 from isotopic.report import write_report
 from isotopic.threads import available_cores
 
@@ -173,19 +174,27 @@ def claimed_fit(folder: Path) -> Iterator[None]:
 
 
 def write_fit_report(
-    fit: StoredFit, path: Path, *, title: str | None = None, overwrite: bool = True
+    fit: StoredFit,
+    path: Path,
+    *,
+    title: str | None = None,
+    field: str | None = None,
+    consensus: Any = None,
+    overwrite: bool = True,
 ) -> None:
     """Write the HTML report of a fit; without ``overwrite`` only if there is no such file."""
     data = counts_of_fit(fit)
     with library_errors_as_messages(), waiting("writing the report"):
         write_report(
             fit.model,
-            data.counts,
+            data if hasattr(fit.model, "feature_names_in_") else data.counts,
             path,
             feature_names=data.feature_names,
             sample_names=data.sample_names,
             documents=data.documents,
             metadata=data.metadata,
+            field=field or fit.facts.get("field") or field_of(fit),
+            consensus=consensus,
             title=title,
             overwrite=overwrite,
         )
@@ -199,6 +208,12 @@ def counts_of_fit(fit: StoredFit) -> CountData:
             "was read with --memory-limit. Fit without it, or fit a part of the samples."
         )
     return fit.data
+
+
+def field_of(fit: StoredFit) -> str | None:
+    """Return the field that the format of the data belongs to; None if it may be any."""
+    format = fit.facts.get("data", {}).get("format") or describe_data(fit.data)["format"]
+    return BY_NAME[format].field if format in BY_NAME else None
 
 
 def describe_fit(fit: StoredFit) -> dict[str, Any]:

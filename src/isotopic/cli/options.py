@@ -14,6 +14,7 @@ from isotopic.estimators import MODELS
 from isotopic.init import STRATEGIES
 from isotopic.io import FORMATS, Options
 from isotopic.io.files import open_text
+from isotopic.report.fields import FIELDS
 from isotopic.solvers import SOLVERS
 
 # The named models; TopicModel needs priors, which have no option.
@@ -178,6 +179,12 @@ LABELS = Option(
     "FILE",
     lambda text: Path(parse_existing(text)),
     default_text="FOLDER/labels.json, if it exists",
+)
+FIELD = Option(
+    "--field",
+    "Whose words the report uses: document and word, cell and gene, tumour and signature, ...",
+    choices=tuple(FIELDS),
+    default_text="by the format and the names of the features",
 )
 FORCE = Option("--force", "Overwrite existing files.", group="Output", is_flag=True)
 JSON = Option("--json", "Print JSON instead of text.", group="Output", is_flag=True)

@@ -38,6 +38,7 @@ _TITLE = Option("--title", "Title of the page.", "TEXT")
     _OUTPUT,
     _TITLE,
     options.LABELS,
+    options.FIELD,
     options.OPEN,
     options.FORCE,
     options.JSON,
@@ -55,13 +56,15 @@ def report(given: Namespace) -> int:
     """
     if given.other is not None:
         return _compare(given)
-    is_default = given.output is None and given.title is None and given.labels is None
+    is_default = all(
+        value is None for value in (given.output, given.title, given.labels, given.field)
+    )
     path = given.folder / REPORT if given.output is None else given.output
     if not (given.open and path.exists() and not given.force and is_default):
         check_free([path], given.force)
         with claimed_fit(given.folder) if path.parent == given.folder else nullcontext():
             fit = read_folder(given.folder, given.labels)
-            write_fit_report(fit, path, title=given.title, overwrite=given.force)
+            write_fit_report(fit, path, title=given.title, field=given.field, overwrite=given.force)
     facts = {"report": str(path), "bytes": path.stat().st_size}
     print_result(facts, f"Report: {path}", json_=given.json)
     if given.open:

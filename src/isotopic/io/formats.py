@@ -36,6 +36,8 @@ class Format:
         Whether a column (or key) can name the samples.
     can_transpose : bool
         Whether the format leaves open if rows are samples or features.
+    field : str or None
+        The field that its data comes from, whose words the report uses; None: any.
     """
 
     open: Callable[[Path, Options], Source]
@@ -45,31 +47,39 @@ class Format:
     is_text: bool = False
     has_columns: bool = False
     can_transpose: bool = False
+    field: str | None = None
 
 
 BY_NAME = {
     "mtx": Format(open_mtx, suffixes=(".mtx",), magic=b"%%MatrixMarket", can_transpose=True),
-    "10x": Format(open_10x, of="folder"),
+    "10x": Format(open_10x, of="folder", field="cells"),
     "npz": Format(open_npz, suffixes=(".npz",), can_transpose=True),
     "npy": Format(open_npy, suffixes=(".npy",), magic=b"\x93NUMPY", can_transpose=True),
     "csr-folder": Format(open_csr_folder, of="folder", can_transpose=True),
     "isotopic": Format(read_counts_file, of="file or folder", suffixes=(".isotopic",)),
     "h5ad": Format(
-        open_h5ad, of="file or folder", suffixes=(".h5ad",), has_columns=True, can_transpose=True
+        open_h5ad,
+        of="file or folder",
+        suffixes=(".h5ad",),
+        has_columns=True,
+        can_transpose=True,
+        field="cells",
     ),
     "hdf5": Format(open_hdf5, of="file or folder", suffixes=(".h5", ".hdf5"), can_transpose=True),
     "zarr": Format(open_hdf5, of="file or folder", can_transpose=True),
     "wide": Format(open_wide, has_columns=True, can_transpose=True),
     "long": Format(read_long),
     "triplets": Format(open_triplets, can_transpose=True),
-    "catalogue": Format(read_catalogue),
+    "catalogue": Format(read_catalogue, field="tumours"),
     "docword": Format(read_docword),
     "svmlight": Format(read_svmlight, suffixes=(".svm", ".svmlight", ".libsvm")),
     "ldac": Format(read_ldac, suffixes=(".ldac", ".lda-c")),
-    "text-folder": Format(read_text_folder, of="folder", is_text=True),
-    "text-lines": Format(read_text_lines, is_text=True),
-    "text-table": Format(read_text_table, is_text=True, has_columns=True),
-    "jsonl": Format(read_jsonl, suffixes=(".jsonl", ".ndjson"), is_text=True, has_columns=True),
+    "text-folder": Format(read_text_folder, of="folder", is_text=True, field="text"),
+    "text-lines": Format(read_text_lines, is_text=True, field="text"),
+    "text-table": Format(read_text_table, is_text=True, field="text", has_columns=True),
+    "jsonl": Format(
+        read_jsonl, suffixes=(".jsonl", ".ndjson"), is_text=True, field="text", has_columns=True
+    ),
 }
 
 #: The formats that :func:`isotopic.read_counts` and :func:`isotopic.open_blocks` know, by name.

@@ -18,6 +18,7 @@ from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.inference import infer
 from isotopic.kernels import normalized
 from isotopic.match import hellinger_similarity
+from isotopic.names import symbols_in_names
 from isotopic.report import rows, samples, summary, topics
 from isotopic.report.chunks import Archive, Sidecar, compress_tree
 from isotopic.report.fields import FIELDS, describe_spectrum, find_field
@@ -70,7 +71,12 @@ class ReportData:
         self.documents: Array | None = None
         if documents is not None:
             self.documents = _as_texts("documents", documents, n_samples)
+        symbols = symbols_in_names(self.feature_names)
+        if symbols is not None:
+            self.feature_names = symbols
         names = list(map(str, self.feature_names))
+        if field is None and symbols is not None:
+            field = "cells"
         self.field = FIELDS[find_field(field, X, names, documents)]
         self.spectrum = describe_spectrum(names)
         self.metadata = read_metadata(metadata, X, n_samples)
