@@ -79,11 +79,11 @@ panels.push(() => {
     pen.strokeRect(at, 0, row * ratio, canvas.height);
   };
   const paint = () => { painted = paintPairs(state.measure); draw(); };
-  const arrange = () => {
-    const room = card.querySelector(".relations").clientWidth, tree = room < 600 ? 70 : TREE.width;
+  const arrange = () => { // a section that is not seen has no width
+    const room = card.querySelector(".relations").clientWidth || 900, tree = room < 600 ? 70 : TREE.width;
     const withNames = Math.min(TREE.most, (Math.min(TREE.side, room - tree - TREE.names - 20)) / nTopics);
     const names = withNames >= TREE.least ? TREE.names : 0;
-    row = names ? withNames : Math.min(TREE.most, Math.min(TREE.side, room - tree - 20) / nTopics);
+    row = names ? withNames : Math.max(1, Math.min(TREE.most, Math.min(TREE.side, room - tree - 20) / nTopics));
     byId("tree").replaceChildren(drawTree(row, tree, names));
   };
   const under = (event) => {
