@@ -3,6 +3,7 @@
 import io
 import re
 import shlex
+import textwrap
 
 import anndata
 import distributed
@@ -25,7 +26,10 @@ COMMANDS = sorted(
         for line in re.findall(r"^# +\$ (isotopic .*)$", page.read_text(), re.MULTILINE)
     }
 )
+EXCERPTS = [page for page in TUTORIALS if ".. code-block:: python" in page.read_text()]
 SLOW = {
+    "n_runs=20": "n_runs=2",
+    "range(2, 11)": "range(2, 4)",
     "LDA(50)": "LDA(5, tol=0.1)",
     "--runs 100": "--runs 2",
     "-k 5:20": "-k 2:3",
@@ -104,6 +108,19 @@ def test_programs_run(page, small_data, monkeypatch):
         exec(compile(program, page.name, "exec"), names)
     if "client" in names:
         names["client"].close()
+
+
+@pytest.mark.filterwarnings("ignore:The chosen number")
+@pytest.mark.parametrize("page", EXCERPTS, ids=lambda page: page.name)
+def test_lines_for_the_readers_own_data_run(page, small_data):
+    """The site runs the rest of a tutorial, but not what stands in its text."""
+    found = re.findall(
+        r"^\.\. code-block:: python\n\n(.*?)\n\n(?=\S)", page.read_text(), re.M | re.S
+    )
+    assert found
+    for block in found:
+        exec(compile(textwrap.dedent(_shortened(block)), page.name, "exec"), {})
+    assert list(small_data.glob("*.html"))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

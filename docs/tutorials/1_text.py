@@ -5,8 +5,20 @@ From text files to a report
 This tutorial is for people with a folder of texts. In ten minutes you have topics, names for them, and a report that you can send to
 others.
 
-You need a folder with one ``.txt`` file for each document. A CSV file with a column of texts works, too: see :doc:`/formats`. Here we
-write some files first: three hundred chapters of the King James Bible, which comes with isotopic. Its words are counted already, so
+You need isotopic with its plots (``pip install '.[plot]'``, see :doc:`/install`) and a folder with one ``.txt`` file for each document. A CSV
+file with a column of texts works, too: see :doc:`/formats`.
+
+With your own folder, these lines are enough for a report. The rest of the page explains them, and what else you can do.
+
+.. code-block:: python
+
+   from isotopic import LDA, read_counts
+
+   data = read_counts("texts", keep_text=300)  # your folder; the beginning of each text is kept for the report
+   model = LDA(8, random_state=0).fit(data)
+   model.report("report.html", data, documents=data.documents)
+
+Here we write some files first: three hundred chapters of the King James Bible, which comes with isotopic. Its words are counted already, so
 our files have them in alphabetical order. That makes no difference, because the models count words.
 """
 

@@ -5,8 +5,20 @@ Gene programs in single cells
 This tutorial is for people who use AnnData and scanpy. In ten minutes you fit gene programs, draw them, find the genes that tell them
 apart, check which programs are stable, and save everything in one file.
 
-The data here is drawn: 600 cells of three types, and a cell-cycle program that is active in some cells of each type. Replace it with
-``anndata.read_h5ad("your.h5ad")``. You need raw counts, in ``X`` or in a layer, not logarithms.
+You need isotopic with plots and AnnData (``pip install '.[plot,anndata]'``, see :doc:`/install`) and raw counts, not logarithms.
+
+With your own file, start with these lines. Leave out ``layer`` if the counts are in ``X``.
+
+.. code-block:: python
+
+   import anndata
+   from isotopic import NMF, fit_anndata, read_counts
+
+   adata = anndata.read_h5ad("cells.h5ad")
+   model = fit_anndata(adata, NMF(12, random_state=0), layer="counts")
+   model.report("programs.html", read_counts("cells.h5ad", layer="counts"))
+
+The data of this page is drawn: 600 cells of three types, and a cell-cycle program that is active in some cells of each type.
 """
 
 import tempfile

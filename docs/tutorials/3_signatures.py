@@ -5,8 +5,21 @@ Mutational signatures
 This tutorial is for people with a catalogue of mutations: tumours and 96 types. In ten minutes you extract signatures, compare them with a
 file of known ones, find which signatures each tumour has, and say how certain that is.
 
-The data here is drawn: 60 tumours with four signatures, of which three are in our "known" file and one is new. For your own data, start
-with ``read_counts("catalogue.csv")``. It reads tables with the types in rows or columns, and SigProfiler's ``.SBS96.all`` files.
+You need isotopic with its plots (``pip install '.[plot]' pandas``, see :doc:`/install`) and a table of counts: mutation types in rows and tumours in
+columns, or the other way round. SigProfiler's ``.SBS96.all`` files work as they are.
+
+With your own file, start with these lines. They choose the number of signatures and write a report.
+
+.. code-block:: python
+
+   from isotopic import NMF, consensus, read_counts
+
+   catalogue = read_counts("tumours.SBS96.all")
+   found = consensus(NMF(), catalogue, range(2, 11), n_runs=20, random_state=0)
+   print(found.reason)
+   found.model.report("signatures.html", catalogue)
+
+The data of this page is drawn: 60 tumours with four signatures, of which three are in our "known" file and one is new.
 """
 
 import tempfile
@@ -81,8 +94,10 @@ pd.DataFrame(assigned.samples).head(3).round(3)
 # ------------------
 # The table above has an interval for each weight, given the signatures. ``bootstrap`` gives intervals for the signatures themselves: it draws the
 # catalogue again from the model, fits it again, and measures how far the result moves.
+# The topics of a consensus model are fixed. So fit once more from there, with topics that may move.
 
-intervals = bootstrap(model, catalogue, n_resamples=30, random_state=0)
+free = NMF(found.n_components, init=model).fit(catalogue)
+intervals = bootstrap(free, catalogue, n_resamples=30, random_state=0)
 signature = intervals["components"]
 largest = np.argsort(-signature.estimate[0])[:5]
 pd.DataFrame(
