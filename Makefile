@@ -63,6 +63,7 @@ wheel: $(VENV)/.dist
 	$(BIN)/python -m build --outdir build/dist .
 	$(if $(filter Linux,$(shell uname)),PATH=$(abspath $(BIN)):$$PATH auditwheel repair --wheel-dir build/dist build/dist/*-linux_*.whl && rm build/dist/*-linux_*.whl)
 	$(BIN)/twine check --strict build/dist/*
+	ISOTOPIC_PURE_PYTHON=1 CXX=/bin/false $(BIN)/python -m build --wheel --outdir build/pure .
 	$(PYTHON) -m venv build/dist/fresh
 	CXX=/bin/false build/dist/fresh/bin/python -m pip install --quiet --disable-pip-version-check build/dist/*.whl \
 		pytest pytest-timeout pytest-xdist hypothesis joblib
