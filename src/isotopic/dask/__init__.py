@@ -4,7 +4,7 @@ try:
     import dask as _dask  # noqa: F401
     import distributed as _distributed  # noqa: F401
 except ImportError:
-    raise ImportError("Dask is not installed: pip install isotopic[dask]") from None
+    raise ImportError("Dask is not installed: pip install 'isotopic[dask]'") from None
 
 from isotopic.dask.collections import blocks_of, current_client
 from isotopic.dask.engine import DaskEngine

@@ -1,4 +1,4 @@
-"""Plots of models, with matplotlib (``pip install isotopic[plot]``).
+"""Plots of models, with matplotlib (``pip install 'isotopic[plot]'``).
 
 Every function takes an ``ax`` to draw on, or creates one, and returns it. Text from data is drawn
 literally: shortened if it is long, without markup, and with a replacement for characters that the

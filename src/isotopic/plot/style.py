@@ -55,7 +55,7 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
         from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise ImportError(
-            "Plots need matplotlib. Install it with: pip install isotopic[plot]"
+            "Plots need matplotlib. Install it with: pip install 'isotopic[plot]'"
         ) from error
     if ax is None:
         return plt.figure(figsize=(width, height), layout="constrained").add_subplot()
