@@ -201,6 +201,7 @@ def processes():
     processes.close()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", ["pause a worker", "stop a worker", "stop all workers"])
 def test_a_paused_worker_ends_no_fit_and_no_fit_waits_for_ever(
     processes, tmp_path, monkeypatch, kind

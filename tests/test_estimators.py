@@ -72,6 +72,7 @@ def model(request):
     return clone(request.param).set_params(max_iter=30, tol=0, random_state=0)
 
 
+@pytest.mark.every(3)  # 56 checks a model: every check meets some models
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(CHECKED)
 def test_scikit_learn_checks(estimator, check):
