@@ -268,6 +268,20 @@ def test_other_data_is_not_explored(corpus, model):
         model.explore(corpus.data[:299])
 
 
+def test_what_the_page_cannot_refit_is_left_alone(corpus):
+    X = corpus.data[:60]
+    model = LDA(2, max_iter=3, tol=0, random_state=0).fit(X, covariates={"year": np.arange(60.0)})
+    session = Session(model, X)
+    with pytest.raises(ValueError, match="with covariates is not refitted here"):
+        session.run({"action": "refit"})
+    assert session.current.model is model
+    holes = X[:20].toarray().astype(float)
+    holes[0, 0] = np.nan
+    with_holes = LDA(2, missing="nan", max_iter=2, tol=0, random_state=0).fit(holes)
+    with pytest.raises(ValueError, match="missing entries cannot be edited"):
+        with_holes.explore(holes)
+
+
 def test_an_explorer_ends_and_keeps_the_model(corpus, model):
     names = {"feature_names": corpus.feature_names}
     with model.explore(corpus.data[:300], **names) as explorer:
@@ -410,6 +424,14 @@ def test_a_person_splits_merges_drops_and_undoes(page, session):
         "topic 0 was dropped",
     ]
     page.screenshot("served")
+    own = page.browser.current_window_handle
+    page.click("#live-compare")
+    browsing.until(lambda: len(page.browser.window_handles) == 2)
+    page.browser.switch_to.window(page.browser.window_handles[-1])
+    browsing.until(lambda: page.texts("#page-title") == ["Before and after: topic 0 was dropped"])
+    assert len(page.texts("#flow .node")) == 11
+    page.browser.close()
+    page.browser.switch_to.window(own)
     page.click("#live-undo")
     wait_for_version(page, session, 2)
     assert len(page.texts("#topic-list .entry")) == 6

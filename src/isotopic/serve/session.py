@@ -92,6 +92,8 @@ class Session:
         data = ReportData(model, X, feature_names, sample_names, documents, metadata)
         if not data.is_fitted_data:
             raise ValueError("X is not the data that the model was fitted to.")
+        if data.X.missing is not None:
+            raise ValueError("A model of data with missing entries cannot be edited on the page.")
         self._given: dict[str, Any] = {
             "sample_names": data.sample_names,
             "documents": data.documents,
@@ -278,6 +280,11 @@ ACTIONS: dict[str, Callable[[Session, dict[str, Any]], dict[str, Any]]] = {
 def refitted(model: Any, X: Any, first: Any) -> Any:
     """Return the model, fitted from where it is; it learns what the ``first`` model learned."""
     fitted = fitted_of(model)
+    if fitted.offsets.covariates is not None:
+        raise ValueError(
+            "A model with covariates is not refitted here, since the page does not have them. Fit "
+            "it in Python, or with isotopic fit."
+        )
     new = type(model)(**model.get_params(deep=False))
     for name in model._prior_settings:
         if isinstance(getattr(first, name), str):  # such as alpha="auto"
