@@ -30,6 +30,7 @@ COMMANDS = [
     "fit",
     "transform",
     "report",
+    "serve",
     "topics",
     "consensus",
     "convert",
