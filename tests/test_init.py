@@ -182,6 +182,21 @@ def test_spectral_finds_anchors_of_mixed_samples(rng):
     assert distances.min(axis=0).max() < 0.3  # of at most 2; random topics are at about 1
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["random", "nndsvd", "spectral", "pooled"])
+def test_a_sample_of_weight_two_counts_as_two_samples(rng, name, form):
+    X = rng.poisson(rng.gamma(0.5, 2.0, (30, 12)) + 0.05).astype(float)
+    copies = rng.integers(1, 4, len(X))
+    weighted = CountMatrix(form(X)).repeated(copies.astype(float))
+    repeated = CountMatrix(form(np.repeat(X, copies, axis=0)))
+    (weights, topics), (by_copy, topics_again) = (
+        STRATEGIES[name](data, 4, np.random.default_rng(0)) for data in (weighted, repeated)
+    )
+    np.testing.assert_allclose(topics, topics_again, rtol=1e-6)
+    summed = np.add.reduceat(by_copy, np.cumsum(copies) - copies)
+    np.testing.assert_allclose(weights, summed, rtol=1e-6)
+
+
 @pytest.mark.parametrize(("n_features", "total", "eta"), [(1000, 100, 0.05), (600, 60, 0.1)])
 def test_pooled_starts_find_rare_topics(n_features, total, eta):
     """Topics in 1 % to 30 % of the counts, of 400 samples: in five of six data sets at least."""

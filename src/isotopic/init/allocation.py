@@ -36,6 +36,18 @@ def profiles(X: CountMatrix) -> Any:
     return sparse.csr_array((values, X.features, X.row_starts), shape=X.shape)
 
 
+def smallest_count(X: CountMatrix) -> float:
+    """Return the smallest positive entry, which is 1 in true counts; infinity if there is none.
+
+    Sample weights do not change it.
+    """
+    stored = X.stored
+    if X.copies is not None:
+        lengths = np.diff(X.row_starts) if X.is_sparse else X.shape[1]
+        stored = np.ravel(stored) / np.repeat(X.copies, lengths)
+    return float(np.min(stored, where=stored > 0, initial=np.inf))
+
+
 def counts_from_topics(
     X: CountMatrix, found: Array, n_components: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
+from isotopic.init.allocation import smallest_count
 from isotopic.init.nndsvd import nndsvd
 from isotopic.init.spectral import spectral
 from isotopic.init.start import absorbed
@@ -52,11 +53,7 @@ def pooled(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
     starts = [nndsvd(X, n_components, rng), spectral(X, n_components, rng)]
     if n_components == 1 or not X.total > 0:
         return starts[0]
-    copies = np.ones(X.shape[0]) if X.copies is None else X.copies
-    lengths = np.diff(X.row_starts) if X.is_sparse else np.full(X.shape[0], X.shape[1])
-    single = np.ravel(X.stored) / np.repeat(copies, lengths)
-    smallest = float(np.min(single, where=single > 0, initial=np.inf))  # 1 in true counts
-    unit = max(smallest, _LEAST_UNIT * X.total)
+    unit = max(smallest_count(X), _LEAST_UNIT * X.total)
     fits = [_fit(X, *counts, unit, _SHORT_PASSES) for counts in starts]
     weights = np.hstack([weights for weights, _ in fits]) / len(fits)
     topics = np.vstack([topics for _, topics in fits]) / len(fits)

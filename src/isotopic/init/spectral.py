@@ -4,7 +4,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.init.allocation import counts_from_topics, profiles
+from isotopic.init.allocation import counts_from_topics, profiles, smallest_count
 from isotopic.kernels import normalized
 from isotopic.threads import one_blas_thread
 
@@ -47,21 +47,24 @@ class _Cooccurrence:
 
     A count makes no pair with itself, which is what the diagonal takes out; so :math:`Q` is
     unbiased. A single count is taken to be the smallest there is, which is 1 in true counts and
-    makes :math:`Q` free of scale. Samples without pairs are left out.
+    makes :math:`Q` free of scale. Samples without pairs are left out. A sample of weight two counts
+    as two samples.
     """
 
     def __init__(self, X: CountMatrix) -> None:
-        smallest = float(np.min(X.stored, where=X.stored > 0, initial=np.inf))
+        copies = np.ones(X.shape[0]) if X.copies is None else X.copies
         single = np.full(X.shape[0], 1.0)
-        np.divide(smallest, X.sample_totals, out=single, where=X.sample_totals > 0)
+        np.divide(
+            smallest_count(X) * copies, X.sample_totals, out=single, where=X.sample_totals > 0
+        )
         pairs = 1 - single > 1e-8  # beyond rounding
         self._profiles = profiles(X)
         self._rows = np.zeros(X.shape[0])
-        np.divide(1, 1 - single, out=self._rows, where=pairs)
+        np.divide(copies, 1 - single, out=self._rows, where=pairs)
         self._diagonal = self._profiles.T @ (self._rows * single)
-        self.totals: Array = self._profiles.T @ pairs.astype(np.float64)
-        seen = np.asarray((self._profiles > 0).sum(axis=0)).ravel()
-        frequent = (seen >= _FREQUENT * X.shape[0]) & (self.totals > 0)
+        self.totals: Array = self._profiles.T @ np.where(pairs, copies, 0.0)
+        seen = (self._profiles > 0).astype(np.float64).T @ copies
+        frequent = (seen >= _FREQUENT * copies.sum()) & (self.totals > 0)
         self.frequent: Array = np.flatnonzero(frequent)
 
     def __matmul__(self, columns: Array) -> Array:
