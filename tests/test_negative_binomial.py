@@ -14,11 +14,13 @@ from isotopic import (
     NegativeBinomial,
     NegativeBinomialNMF,
     TopicModel,
+    bootstrap,
     consensus,
     convert,
     evaluate,
     match,
 )
+from isotopic.fitted.generation import draw_counts
 
 
 def catalogues(seed, dispersion, *, shape=(200, 40), n_components=3, depth=2000):
@@ -238,3 +240,20 @@ def test_held_out_likelihood_needs_a_likelihood_and_a_share():
         evaluate.held_out_likelihood(BetaNMF(2, random_state=0), X)
     with pytest.raises(ValueError, match="held_out must be between 0 and 1"):
         evaluate.held_out_likelihood(NMF(2), X, held_out=1.0)
+
+
+def test_bootstrap_draws_overdispersed_counts():
+    """Resamples vary as the data does, so intervals are wider than those of Poisson counts."""
+    rng = np.random.default_rng(0)
+    mean = rng.gamma(2.0, 5.0, (40, 1)) @ rng.dirichlet(np.ones(15), 1) * 10
+    X = rng.poisson(mean * rng.gamma(2.0, 0.5, mean.shape))
+    model = NegativeBinomialNMF(1, tol=1e-3, random_state=0).fit(X)
+    drawn = draw_counts(model.fitted_, None, rng).toarray()
+    fitted = model.weights_ @ model.components_
+    excess = np.mean((drawn - fitted) ** 2 / fitted - 1) / np.mean(fitted)
+    assert 0.5 * model.dispersion_ < excess < 2 * model.dispersion_
+    widths = []
+    for each in (model, NMF(1, tol=1e-3, random_state=0).fit(X)):
+        found = bootstrap(each, n_resamples=20, random_state=0)["components"]
+        widths.append(np.mean(found.upper - found.lower))
+    assert widths[0] > 1.5 * widths[1]

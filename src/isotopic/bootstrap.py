@@ -152,10 +152,11 @@ def bootstrap(
 
     Notes
     -----
-    The counts are assumed to be Poisson (or multinomial, for proportions): if the data varies more
-    than that, the intervals are too narrow. They do not account for other local optima either. On
-    simulated data 90 % intervals covered 86 % to 95 % of topics and weights, by model and estimate
-    (``docs/uncertainty.md``). The cost is a refit from near the model for each resample.
+    Counts are drawn as the model assumes them: Poisson, multinomial (proportions) or negative
+    binomial (``NegativeBinomialNMF``). If the data varies more, the intervals are too narrow. They
+    do not account for other local optima either. On simulated data 90 % intervals covered 86 % to
+    95 % of topics and weights, by model and estimate (``docs/uncertainty.md``). The cost is a refit
+    from near the model for each resample.
 
     Examples
     --------

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
+import numpy as np
+
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.kernels import Counts
@@ -169,6 +171,10 @@ class Divergence:
             f"{self!r} is not a likelihood of counts: its entries have no probabilities. Use the "
             "Kullback-Leibler divergence (NMF) or the negative binomial one (NegativeBinomialNMF)."
         )
+
+    def draw_exposures(self, shape: tuple[int, ...], rng: np.random.Generator) -> Array | None:
+        """Return random factors of mean one that multiply the means of entries; ``None``: none."""
+        return None
 
     def row_units(self, X: Any) -> Array:
         """Return how many units, counts or entries, each sample's score is divided by."""

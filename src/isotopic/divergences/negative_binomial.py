@@ -111,6 +111,12 @@ class NegativeBinomial(Majorized):
             mass = x * grown + grown / self.dispersion
         return np.asarray(xlogy(x, x / product) - x + mass)
 
+    def draw_exposures(self, shape: tuple[int, ...], rng: np.random.Generator) -> Array | None:
+        """Return Gamma-distributed exposures whose variance is the dispersion."""
+        if self.dispersion == 0:
+            return None
+        return rng.standard_gamma(1 / self.dispersion, shape) * self.dispersion
+
     def saturated(self, x: Array, missing: tuple[Array, Array] | None) -> Array:
         r"""Return :math:`\log\Gamma(x + r) - \log\Gamma(r) - x \log r` of each row, summed."""
         rising = self._rising(x.astype(np.float64))

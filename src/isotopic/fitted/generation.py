@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from isotopic import generative
 from isotopic.arrays import Array
@@ -84,6 +85,10 @@ def draw_counts(fitted: Fitted, missing_mask: Any, rng: np.random.Generator) -> 
     sizes, totals = fitted.offsets.size_factors, fitted.sample_totals
     if not fitted.weights_prior.is_normalized:
         weights = weights if sizes is None else weights * sizes[:, np.newaxis]
+        shape = len(weights), topics.shape[1]
+        exposures = fitted.divergence.draw_exposures(shape, rng)
+        if exposures is not None:
+            return sparse.csr_array(rng.poisson(exposures * (weights @ topics)))
         return generative.poisson(weights, topics, random_state=rng)
     weights, topics = normalized(weights), normalized(topics)
     if missing_mask is not None:  # draw more, so that as many are not missing

@@ -76,8 +76,7 @@ def strategy_start(
     """
     chosen = name
     if name == "auto":
-        is_bayesian = problem.weights.is_bayesian or problem.topics.is_bayesian
-        chosen = "nndsvd" if is_bayesian and number == 0 else "random"
+        chosen = _informed(problem) if number == 0 else "random"
     if chosen not in STRATEGIES:
         names = ", ".join(["auto", *STRATEGIES])
         raise ValueError(f"init must be one of {names}, not {name!r}.")
@@ -101,3 +100,13 @@ def strategy_start(
         if name == "auto":
             counts = warm_up(problem, *counts)
     return absorbed(problem, *counts)
+
+
+def _informed(problem: Problem) -> str:
+    """Return the strategy of the first start under ``"auto"``.
+
+    Pooled topics are chosen by the evidence of LDA, so they are for proportions with a prior.
+    """
+    if problem.weights.is_bayesian and problem.weights.is_normalized:
+        return "pooled"
+    return "nndsvd" if problem.weights.is_bayesian or problem.topics.is_bayesian else "random"

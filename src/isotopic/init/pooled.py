@@ -1,4 +1,4 @@
-"""Pooled: the components of two short fits, merged until as many are left as are wanted."""
+"""Pooled: the topics of two starts at once, merged until as many are left as are wanted."""
 
 from typing import NamedTuple
 
@@ -16,10 +16,10 @@ from isotopic.problem import Problem
 from isotopic.solvers import Accelerated, solve
 from isotopic.threads import one_blas_thread
 
-# Passes of each short fit, and passes with all components of both.
-_SHORT_PASSES, _POOLED_PASSES = 20, 10
+# Passes with the components of both starts: enough to tell which of them are the same.
+_PASSES = 12
 
-# The concentrations of these fits: of all weights of a sample together, and of a topic's entries.
+# The concentrations in these passes: of all weights of a sample together, and of a topic's entries.
 _WEIGHTS_SUM, _TOPICS = 2.0, 0.05
 
 # Each component may be merged with so many others, those with the most similar topics.
@@ -44,20 +44,19 @@ class _Pool(NamedTuple):
 
 
 def pooled(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Share the counts out by the best components of two short fits.
+    """Share the counts out by the best topics of two starts.
 
-    One fit starts from singular vectors, the other from anchor features. Each misses topics that
-    the other has found, above all rare ones, and has others twice. So all components of both share
+    One start has topics from singular vectors, the other from anchor features. Each misses topics
+    that the other has found, above all rare ones, and some topics are in both. So all of them share
     the counts, and then the pairs are merged whose merging costs least evidence.
     """
     starts = [nndsvd(X, n_components, rng), spectral(X, n_components, rng)]
     if n_components == 1 or not X.total > 0:
         return starts[0]
     unit = max(smallest_count(X), _LEAST_UNIT * X.total)
-    fits = [_fit(X, *counts, unit, _SHORT_PASSES) for counts in starts]
-    weights = np.hstack([weights for weights, _ in fits]) / len(fits)
-    topics = np.vstack([topics for _, topics in fits]) / len(fits)
-    weights, topics = _fit(X, weights, topics, unit, _POOLED_PASSES)
+    weights = np.hstack([weights for weights, _ in starts]) / len(starts)
+    topics = np.vstack([topics for _, topics in starts]) / len(starts)
+    weights, topics = _improved(X, weights, topics, unit)
     pool = _Pool(weights, topics, np.full(len(topics), _WEIGHTS_SUM / len(topics)))
     rows = _some_rows(X, rng)
     with one_blas_thread:
@@ -66,8 +65,8 @@ def pooled(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
     return pool.weights, pool.topics
 
 
-def _fit(
-    X: CountMatrix, weight_counts: Array, topic_counts: Array, unit: float, passes: int
+def _improved(
+    X: CountMatrix, weight_counts: Array, topic_counts: Array, unit: float
 ) -> tuple[Array, Array]:
     """Return the expected counts after some passes of LDA with posterior means.
 
@@ -80,7 +79,7 @@ def _fit(
     priors = DirichletMean(by_sample), DirichletMean(_TOPICS * unit)
     problem = Problem(*priors, X.as_complete(), n_components)
     start = absorbed(problem, weight_counts, topic_counts)
-    found = solve(problem, Accelerated(), start, max_iter=passes)
+    found = solve(problem, Accelerated(), start, max_iter=_PASSES)
     if found.interrupted:
         raise KeyboardInterrupt
     return found.state.counts.weights, found.state.counts.topics
