@@ -665,21 +665,22 @@ def test_coordinate_descent_leaves_zero_where_other_updates_cannot(rng):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_descent_agrees_with_its_twin_in_numpy(rng, dtype):
+@pytest.mark.parametrize("sweeps", [2, 7])
+def test_descent_agrees_with_its_twin_in_numpy(rng, dtype, sweeps):
     X = CountMatrix(sparse_counts(rng, 50, 40, 0.4, dtype))
     others = (rng.gamma(2.0, size=(40, 6)) + 0.2).astype(dtype)
     factors = (rng.gamma(2.0, size=(50, 6)) + 0.2).astype(dtype)
     slopes = others.sum(axis=0, dtype=np.float64)
-    ours = descended(X, factors, others, slopes, sweeps=2)
+    ours = descended(X, factors, others, slopes, sweeps=sweeps)
     theirs = np.empty_like(factors)
     in_numpy.descend(
-        X.row_starts, X.features, X.values, others, slopes, None, 2, factors, theirs, 1
+        X.row_starts, X.features, X.values, others, slopes, None, sweeps, factors, theirs, 1
     )
     tolerance = 1e-9 if dtype == np.float64 else 1e-3
     np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
     for threads in (2, 3):
         with use_threads(threads):
-            again = descended(X, factors, others, slopes, sweeps=2)
+            again = descended(X, factors, others, slopes, sweeps=sweeps)
         np.testing.assert_array_equal(again, ours)
 
 

@@ -33,8 +33,8 @@ struct Sums {
 
 // Updates the products by the change of the previous component, if it changed, and returns the sums
 // of the next one.
-template <class T, bool Moved> Sums sweep(const Sample<T>& s, T by, const T* previous,
-                                          const T* next) {
+template <class T, bool Moved> Sums sweep_entries(const Sample<T>& s, T by, const T* previous,
+                                                  const T* next) {
     vec<T> pull = vec<T>{}, curvature = vec<T>{};
     for (int64_t j = 0; j < s.stride; j += simd<T>::lanes) {
         vec<T> product = load<T>(s.products + j);
@@ -164,6 +164,10 @@ template <class T> double copy_scaled(const T* values, const Sample<T>& s) {
     return scale;
 }
 
+// Most weights of a converged sample are zero. Every so many sweeps, and in the last one, all of
+// them are tried, so that each can leave zero; the sweeps between go over the others only.
+constexpr int64_t full_sweep = 4;
+
 template <class T> void descend(const Descent<T>& d, int64_t begin, int64_t end, T* memory) {
     constexpr int L = simd<T>::lanes;
     for (int64_t row = begin; row < end; ++row) {
@@ -184,11 +188,12 @@ template <class T> void descend(const Descent<T>& d, int64_t begin, int64_t end,
         T by = 0;
         const T* previous = s.others;  // the factors of the component that changed last
         for (int64_t i = 0; i < d.sweeps * d.components; ++i) {
-            const int64_t k = i % d.components;
-            const T* others = s.others + k * s.stride;
-            const Sums sums = by != 0 ? sweep<T, true>(s, by, previous, others)
-                                      : sweep<T, false>(s, by, previous, others);
+            const int64_t k = i % d.components, sweep = i / d.components;
             const T now = weights[k];
+            if (now == 0 && sweep % full_sweep != 0 && sweep < d.sweeps - 1) continue;
+            const T* others = s.others + k * s.stride;
+            const Sums sums = by != 0 ? sweep_entries<T, true>(s, by, previous, others)
+                                      : sweep_entries<T, false>(s, by, previous, others);
             weights[k] = T(updated_weight<T>(s, double(now), sums, d.slopes[k] * repeat, others));
             by = weights[k] - now;
             previous = others;

@@ -26,6 +26,9 @@ _ROWS_AT_A_TIME = 1024
 # The smallest part of itself to which a weight may shrink in one step, except to zero.
 _LEAST_PART = 1 / 1024
 
+# Every so many sweeps, weights that are zero are tried too.
+_FULL_SWEEP = 4
+
 
 # The nodes of a histogram: of an octave, the first octave, octaves, and nodes by share.
 _PER_OCTAVE, _FIRST_OCTAVE, _OCTAVES, _SHARE_NODES = 8, -12, 36, 9
@@ -302,10 +305,13 @@ def descend(
     products = np.einsum("ek,ek->e", weights[rows], others[features], dtype=np.float64)
     _explain_all(x, products, weights, rows, others[features], slopes)
     costs = np.outer(np.ones(n_rows) if repeats is None else repeats, slopes)
-    for k in np.tile(np.arange(n_components), sweeps):
-        a, now = others[features, k].astype(np.float64), weights[:, k].copy()
-        weights[:, k] = _updated_weights(x, products, a, rows, now, costs[:, k])
-        products += (weights[:, k] - now)[rows] * a
+    for sweep in range(sweeps):
+        tries_zeros = sweep % _FULL_SWEEP == 0 or sweep == sweeps - 1
+        for k in range(n_components):
+            a, now = others[features, k].astype(np.float64), weights[:, k].copy()
+            new = _updated_weights(x, products, a, rows, now, costs[:, k])
+            weights[:, k] = np.where((now > 0) | tries_zeros, new, now)
+            products += (weights[:, k] - now)[rows] * a
     to[:] = weights / scale[:, np.newaxis]
 
 

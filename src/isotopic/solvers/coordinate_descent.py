@@ -41,6 +41,7 @@ class CoordinateDescent(Solver[State]):
     ----------
     sweeps : int, default=1
         Over each side in an iteration, which takes as many passes for each and one to evaluate.
+        Entries that are zero are tried in every fourth sweep and in the last one.
 
     Notes
     -----
