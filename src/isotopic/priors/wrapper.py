@@ -41,6 +41,10 @@ class Wrapper(Prior):
         arrays = {f.name: getattr(self, f.name)[which] for f in fields(own) if f.name != "prior"}
         return self._with({"prior": self.prior.rows(which), **arrays})
 
+    def reordered(self, order: Array) -> Self:
+        """Return the prior of reordered components."""
+        return self.select_components(order, len(order))
+
     def select_components(self, which: Array, n_components: int) -> Self:
         """Return the prior of some components."""
         return self.around(self.prior.select_components(which, n_components))
