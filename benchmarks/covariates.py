@@ -198,7 +198,7 @@ def peers(settings: Settings) -> Iterator[Row]:
         "isotopic: correlation with the truth", agreement(corpus, model.coefficients_[1:, order])
     )
     words = as_words(corpus.X)
-    iterations = 200 if settings.quick else 1000
+    iterations = 400 if settings.quick else 1000
     began = time.process_time()
     dmr = topica.DMR(k, seed=0, num_threads=1)
     dmr.fit(words, corpus.columns, iters=iterations)
@@ -234,7 +234,7 @@ def structural(topica, corpus, new, words, seen, hidden, model, seconds, ours):
     theirs = time.process_time() - began
     topics = np.zeros((k, corpus.X.shape[1]))
     topics[:, vocabulary(stm, corpus)] = stm.topic_word
-    weights = stm.transform(as_words(seen), new.columns)
+    weights = topica.stm.transform(stm, as_words(seen), prevalence=new.columns)
     perplexity = completion(topics, np.asarray(weights), hidden)
     yield Row(
         "topica STM: times slower",
