@@ -42,8 +42,8 @@ LAYERS = [
 
 # Methods that hand over to a layer above. They import it when they are called, never before.
 UPWARDS = {
-    ("estimators/fitted_model.py", "report"),
-    ("estimators/fitted_model.py", "serve"),
+    ("estimators/pages.py", "report"),
+    ("estimators/pages.py", "serve"),
     ("estimators/effects.py", "bootstrap"),
 }
 

@@ -9,7 +9,6 @@ import warnings
 from copy import copy
 from dataclasses import fields
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +21,7 @@ from isotopic.counts import CountMatrix
 from isotopic.estimators import persistence
 from isotopic.estimators.data import read_data, read_new
 from isotopic.estimators.documentation import documented
+from isotopic.estimators.pages import Pages
 from isotopic.estimators.parameters import plain_parameter
 from isotopic.estimators.topic_editing import TopicEditing
 from isotopic.fitted import Fitted, fitted_of, generation, inference, intervals, summaries
@@ -40,7 +40,7 @@ def _view(path: str) -> Any:
 
 
 @documented
-class FittedModel(TopicEditing):
+class FittedModel(TopicEditing, Pages):
     """Base class of the estimators: attributes and methods that need only ``fitted_``."""
 
     n_jobs: int | None
@@ -290,71 +290,6 @@ class FittedModel(TopicEditing):
         """
         fitted_of(self)
         archive.write(path, "model", self, registered_types())
-
-    def report(self, path: str | os.PathLike[str], X: Any, **options: Any) -> Path:
-        """Write an interactive HTML report: one self-contained file.
-
-        %(arguments)s
-
-        Returns
-        -------
-        path : pathlib.Path
-            The file.
-        """
-        from isotopic.report import write_report  # noqa: PLC0415 - a leaf, loaded when needed
-
-        model: Any = self
-        return write_report(model, X, path, **options)
-
-    def compare(
-        self,
-        other: Any,
-        path: str | os.PathLike[str],
-        X: Any,
-        *,
-        other_X: Any = None,
-        names: tuple[str, str] = ("first", "second"),
-        title: str | None = None,
-        overwrite: bool = False,
-        **describe: Any,
-    ) -> Path:
-        """Write a comparison with another model of the same samples: one HTML file.
-
-        %(arguments)s
-
-        Returns
-        -------
-        path : pathlib.Path
-            The file.
-        """
-        from isotopic.report import (  # noqa: PLC0415 - a leaf, loaded when needed
-            ComparedFit,
-            write_comparison,
-        )
-
-        theirs = describe | {"feature_names": None} if other_X is not None else describe
-        first = ComparedFit(self, X, names[0], **describe)
-        second = ComparedFit(other, X if other_X is None else other_X, names[1], **theirs)
-        return write_comparison(first, second, path, title=title, overwrite=overwrite)
-
-    def explore(self, X: Any, *, port: int = 0, **describe: Any) -> Any:
-        """Serve the report on this machine, with what a file cannot do.
-
-        On the page you infer the topics of a pasted text, merge, split, drop and name topics, add
-        stop words, refit from where it is, see what changed, and undo it. A notebook shows the
-        page in a frame. This model is not changed.
-
-        %(arguments)s
-
-        Returns
-        -------
-        explorer : Explorer
-            ``explorer.url`` is the address of the page, ``explorer.model`` the model as it is now,
-            and ``explorer.close()`` ends it.
-        """
-        from isotopic.serve import Explorer, Session  # noqa: PLC0415 - a leaf, loaded when needed
-
-        return Explorer(Session(self, X, **describe), port)
 
     def _repr_html_inner(self) -> str:
         """Return scikit-learn's diagram, and below it the topics of a fitted model."""
