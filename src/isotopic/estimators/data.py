@@ -75,8 +75,9 @@ def read_data(
         sample_weight = _align_rows("sample_weight", sample_weight, samples)
         copies = _read_sample_weight(sample_weight, counts.shape[0])
     if size_factors is not None or fixed_weights is not None:
-        prior, n_components = estimator._priors()[0], estimator.n_components
-        if known is not None:
+        if known is None:
+            prior, n_components = estimator._priors()[0], estimator.n_components
+        else:
             prior, n_components = known.weights_prior, known.n_components
         size_factors = _align_rows("size_factors", size_factors, samples)
         fixed_weights = _align_rows("fixed_weights", fixed_weights, samples)
