@@ -26,6 +26,8 @@ ALL = np.arange(4)
         ([1.5, np.nan, 3.0, 4.0], "number"),
         (["1", "2", "3", "4.5"], "number"),
         (["a", None, "a", None], "group"),
+        (["a", pd.NA, "a", pd.NA], "group"),
+        ([1.5, pd.NA, 3.0, 4.0], "number"),
         ([True, False, True, True], "group"),
         (["every", "one", "is", "different"], "text"),
         (["2001-13-45", "2001-01-01", "2001-01-01", "2001-01-01"], "group"),

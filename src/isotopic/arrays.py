@@ -75,6 +75,14 @@ def check_level(level: Any) -> None:
         raise ValueError(f"level must be between 0 and 1 (exclusive), not {level!r:.100}.")
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether a value says that there is none: ``None``, NaN, NaT or the NA of pandas."""
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124 - NaN does not equal itself
+    except TypeError:  # NA is neither equal to itself nor not
+        return True
+
+
 def _look_right(array: Array, least: float) -> bool:
     """Return whether all numbers are surely right, in one pass: files are checked when read."""
     if least == -np.inf:

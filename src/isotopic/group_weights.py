@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, is_missing
 from isotopic.containers import align_table, sample_names_of
 from isotopic.counts import CountMatrix
 
@@ -70,9 +70,11 @@ def group_weights(X: Any, groups: Any, *, share: float = 0.3, levels: Any = None
             f"{labels.shape}."
         )
     found = set(labels.tolist())
-    if any(label is None or label != label for label in found):  # noqa: PLR0124 - NaN is not itself
+    if any(map(is_missing, found)):
         raise ValueError("groups has no label for some samples. Give them one, or leave them out.")
     known = sorted(found, key=str) if levels is None else list(levels)
+    if len(set(known)) < len(known):
+        raise ValueError(f"levels has a group twice: {known}. Each has one component.")
     unknown = found - set(known)
     if unknown:
         raise ValueError(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, is_missing
 
 # An error lists at most this many names.
 _MOST_NAMES_SHOWN = 5
@@ -298,13 +298,9 @@ def gene_names(identifiers: Iterable[Any], symbols: Iterable[Any]) -> Array:
     A gene without a symbol keeps its identifier.
     """
     pairs = [
-        (str(key), str(key if _is_missing(name) else name))
+        (str(key), str(key if is_missing(name) or not str(name).strip() else name))
         for key, name in zip(identifiers, symbols, strict=True)
     ]
     times = Counter(name for _, name in pairs)
     names = [name if times[name] == 1 else f"{name} ({key})" for key, name in pairs]
     return np.array(names, dtype=object)
-
-
-def _is_missing(name: Any) -> bool:
-    return name is None or name != name or not str(name).strip()  # noqa: PLR0124 - NaN

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from isotopic.arrays import Array, check_level
+from isotopic.arrays import Array, check_level, is_missing
 from isotopic.containers import align_table, read_container, sample_names_of
 from isotopic.evaluate.topics import as_matrix, proportions
 from isotopic.fitted import Fitted, fitted_of
@@ -83,7 +83,7 @@ def _read(weights: Any, groups: Any) -> tuple[Array, Array]:
             f"groups must have a label for each of the {len(shares)} samples, but has the shape "
             f"{labels.shape}."
         )
-    missing = np.array([label is None or label != label for label in labels])  # noqa: PLR0124
+    missing = np.array([is_missing(label) for label in labels])
     if missing.any():
         raise ValueError(
             f"groups has no label for {missing.sum()} samples, the first of which is "

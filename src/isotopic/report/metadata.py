@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array
+from isotopic.arrays import Array, is_missing
 from isotopic.containers import is_anndata
 from isotopic.report.samples import shorten
 
@@ -55,15 +55,11 @@ def _describe(name: str, values: Array, which: Array) -> dict[str, Any]:
     numbers = _as_numbers(values)
     if numbers is not None and len(np.unique(numbers)) > 2:
         return column | {"kind": "number", "values": numbers[which].astype(np.float32)}
-    texts = np.array(["" if _is_missing(value) else str(value) for value in values], dtype=object)
+    texts = np.array(["" if is_missing(value) else str(value) for value in values], dtype=object)
     groups, codes = np.unique(texts, return_inverse=True)
     if len(groups) <= min(_GROUPS, max(2, len(texts) // 2)):
         return column | {"kind": "group", "groups": shorten(groups, 60), "values": codes[which]}
     return column | {"kind": "text", "values": shorten(texts[which], 80)}
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or bool(value != value)  # noqa: PLR0124 - neither NaN nor NaT equals itself
 
 
 def _as_numbers(values: Array) -> Array | None:
@@ -74,7 +70,7 @@ def _as_numbers(values: Array) -> Array | None:
         return None
     try:
         numbers = np.array(
-            [np.nan if _is_missing(v) or str(v).strip() == "" else float(v) for v in values]
+            [np.nan if is_missing(v) or str(v).strip() == "" else float(v) for v in values]
         )
     except (TypeError, ValueError, OverflowError):
         return None
@@ -86,7 +82,7 @@ def _as_days(name: str, values: Array) -> Array | None:
     if values.dtype.kind == "M":
         days = values.astype("datetime64[D]")
         return np.where(np.isnat(days), np.nan, days.astype(np.int64)) if len(days) else None
-    texts = ["" if _is_missing(value) else str(value).strip() for value in values]
+    texts = ["" if is_missing(value) else str(value).strip() for value in values]
     texts = [text.removesuffix(".0") for text in texts]
     known = [text for text in texts if text]
     if not known or not all(_DATE.fullmatch(text) for text in known):
