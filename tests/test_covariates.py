@@ -1,11 +1,14 @@
 """Covariates: concentrations of the weights that are log-linear in what is known of samples."""
 
+from datetime import date
+
 import numpy as np
 import pytest
 from scipy import sparse, special
 
 import isotopic
 from isotopic import LDA, NMF, GammaPoisson, OnlineEM, PoissonFactorization
+from isotopic.covariates import read_table
 from isotopic.priors import CollapsedDirichlet, Dirichlet, Evidence, Gamma, with_covariates
 
 K = 3
@@ -243,6 +246,55 @@ def test_frames_are_aligned_by_name_and_anndata_has_its_own():
     assert np.allclose(found.coefficients_, plain.coefficients_, atol=1e-3)
 
 
+def test_a_series_in_a_dict_is_aligned_by_name():
+    pandas = pytest.importorskip("pandas")
+    names = [f"doc{i}" for i in range(X.shape[0])]
+    year = pandas.Series(TABLE["year"], index=names)
+    with pytest.warns(isotopic.names.SampleOrderWarning):
+        found = read_table(
+            {"year": year[::-1], "party": TABLE["party"]},
+            None,
+            n_samples=len(names),
+            sample_names=lambda: np.array(names, dtype=object),
+        )
+    assert np.array_equal(found["year"], TABLE["year"])
+    assert found["party"].tolist() == TABLE["party"].tolist()
+
+
+def test_missing_values_of_every_kind_are_found_and_dates_are_years():
+    pandas = pytest.importorskip("pandas")
+    missing = {
+        "numbers": pandas.array([1, None], dtype="Int64"),
+        "texts": pandas.array(["a", None], dtype="string"),
+        "groups": pandas.Categorical(["a", None]),
+        "times": pandas.to_datetime(["2001-01-01", None]),
+        "dates": np.array([date(2001, 1, 1), None], dtype=object),
+    }
+    found = read_table(missing, None, n_samples=2, sample_names=lambda: None)
+    for name in ("numbers", "times", "dates"):
+        assert np.isnan(found[name]).tolist() == [False, True], name
+    for name in ("texts", "groups"):
+        assert found[name].tolist() == ["a", ""], name
+    zoned = pandas.date_range("2001-01-01", periods=2, tz="UTC")
+    years = read_table({"when": zoned}, None, n_samples=2, sample_names=lambda: None)["when"]
+    assert years == pytest.approx([2001, 2001 + 1 / 365.2425], abs=0.01)
+    assert found["dates"][0] == found["times"][0] == years[0]
+
+
+def test_values_of_effects_are_those_of_the_covariate():
+    with pytest.raises(ValueError, match="must be numbers or dates, as in the fit, not 'a'"):
+        MODEL.effects("year", values=["a"])
+    with pytest.raises(ValueError, match=r"must be texts, as in the fit, not 1\.0"):
+        MODEL.effects("party", values=[1])
+    with pytest.raises(ValueError, match=r"values\[1\] must be finite, not nan"):
+        MODEL.effects("year", values=[0.5, np.nan])
+    named = LDA(K, fixed_topics=TOPICS, tol=0.1).fit(X, covariates={"topic": TABLE["year"]})
+    with pytest.raises(ValueError, match="column 'topic' of its own"):
+        named.effects("topic")
+    dates = MODEL.effects("year", values=[np.datetime64("2001-01-01")])
+    assert dates["year"] == pytest.approx(2001, abs=0.01)
+
+
 def test_intervals_cover_and_agree_with_the_bootstrap():
     table = MODEL.effects()
     lower, upper = (table[name].reshape(TRUE.shape)[1:] for name in ("lower", "upper"))
@@ -288,6 +340,9 @@ BAD = {
     "same value": {"year": np.ones(X.shape[0])},
     "combination": {"a": TABLE["year"], "b": 2 * TABLE["year"] + 1},
     "has no columns": {},
+    "same value, 'left'": TABLE | {"party": np.full(X.shape[0], "left")},
+    "is not a list of values": {"year": 2001},
+    "model's own column of ones": {"Intercept": TABLE["year"]},
 }
 
 
@@ -335,6 +390,7 @@ def test_models_without_a_concentration_say_so():
         ("year ~ party", "left side"),
         ("~ log(year)", "makes"),
         ("~ (", "cannot be used"),
+        ("~ 1", "no column that varies"),
     ],
 )
 def test_bad_formulas_are_explained(formula, message):

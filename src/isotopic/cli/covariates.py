@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from isotopic.cli.options import parse_names
 from isotopic.cli.output import InputError
 from isotopic.cli.tables import write_tables
 from isotopic.covariates import metadata_of
@@ -15,7 +16,7 @@ def covariate_arguments(data: Any, given: str | None) -> dict[str, Any]:
     table = _metadata(data)
     if given.lstrip().startswith("~"):
         return {"covariates": table, "formula": given}
-    names = [name.strip() for name in given.split(",") if name.strip()]
+    names = parse_names(given)
     absent = [name for name in names if name not in table]
     if absent or not names:
         raise InputError(

@@ -49,7 +49,10 @@ class Design:
 
         ``copies`` are the sample weights.
         """
+        if formula is None:
+            _check_several_groups(table)
         names, columns = _columns(table, table, formula)
+        _check_names(names)
         made = np.array([INTERCEPT, *names], dtype=object)
         used = columns if copies is None else columns[copies > 0]
         shares = None if copies is None else copies[copies > 0]
@@ -177,9 +180,27 @@ def _check_known(table: dict[str, Array], fitted: dict[str, Array]) -> None:
                 )
 
 
-def _check_varying(names: list[str], means: Array, scales: Array) -> None:
+def _check_several_groups(table: dict[str, Array]) -> None:
+    """Raise ValueError if a covariate of texts has only one value: it has no column of numbers."""
+    for name, column in table.items():
+        if is_categorical(column) and len(levels_of(column)) == 1:
+            raise ValueError(
+                f"covariates: column {name!r} has the same value, {column[0]!r}, for every sample, "
+                "so it has no effect that could be told. Leave it out."
+            )
+
+
+def _check_names(names: list[str]) -> None:
     if not names:
         raise ValueError("covariates has no column that varies. Leave covariates out.")
+    if INTERCEPT in names:
+        raise ValueError(
+            f"covariates: {INTERCEPT!r} is the name of the model's own column of ones. Rename the "
+            "column, or leave it out."
+        )
+
+
+def _check_varying(names: list[str], means: Array, scales: Array) -> None:
     constant = scales <= 1e-12 * np.maximum(1.0, np.abs(means))
     if constant.any():
         at = int(np.argmax(constant))

@@ -1,15 +1,16 @@
 """Read covariates from data frames, dicts, arrays, AnnData and files."""
 
 from collections.abc import Callable, Mapping
+from datetime import date
 from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array, as_numbers
+from isotopic.arrays import Array, as_numbers, is_missing
 from isotopic.containers import is_anndata, is_frame
 from isotopic.covariates.design import Covariates, Design
 from isotopic.covariates.formula import formula_variables
-from isotopic.names import as_sample_names, order_by_name
+from isotopic.names import as_sample_names, names_of_vector, order_by_name
 
 
 def read_covariates(
@@ -79,7 +80,11 @@ def read_table(
                     f"covariates: X has no metadata called {absent[0]!r}; it has {list(table)}."
                 )
             table = {name: table[name] for name in names}
-    elif is_frame(given) or isinstance(given, Mapping):
+    elif isinstance(given, Mapping):
+        table = {
+            str(name): _in_order_of_samples(given[name], sample_names) for name in _keys(given)
+        }
+    elif is_frame(given):
         index = as_sample_names(getattr(given, "index", None))
         samples = None if index is None else sample_names()
         order = order_by_name(index, samples, what="covariates", than="X", kind="sample")
@@ -99,7 +104,15 @@ def read_table(
         if np.ndim(column) != 1:
             raise ValueError(f"covariates: column {name!r} is not a list of values.")
         _check_length(f"covariates: column {name!r}", len(column), n_samples)
-    return {name: _as_column(column) for name, column in table.items()}
+    return {name: as_column(column) for name, column in table.items()}
+
+
+def _in_order_of_samples(column: Any, sample_names: Callable[[], Array | None]) -> Array:
+    """Return a column; a pandas Series is aligned with the samples by its labels."""
+    names = names_of_vector(column)
+    samples = None if names is None else sample_names()
+    order = order_by_name(names, samples, what="covariates", than="X", kind="sample")
+    return np.asarray(column) if order is None else np.asarray(column)[order]
 
 
 def _are_texts(given: Any) -> bool:
@@ -137,7 +150,7 @@ def _numbers_in_text(column: Array) -> Array:
         return column
 
 
-def _as_column(column: Any) -> Array:
+def as_column(column: Any) -> Array:
     """Return a column as floats or texts."""
     array = np.asarray(column)
     if array.dtype.kind in "biuf":
@@ -146,11 +159,14 @@ def _as_column(column: Any) -> Array:
         days = array.astype("datetime64[D]")
         years = 1970 + days.astype(np.float64) / 365.2425
         return np.where(np.isnat(days), np.nan, years)
-    values = array.tolist()
-    if all(isinstance(value, (bool, int, float, np.number)) or value is None for value in values):
+    values = [None if is_missing(value) else value for value in array.tolist()]
+    known = [value for value in values if value is not None]
+    if all(isinstance(value, (bool, int, float, np.number)) for value in known):
         return np.array([np.nan if value is None else value for value in values], np.float64)
-    texts = ["" if value is None or value != value else str(value) for value in values]  # noqa: PLR0124
-    return np.array(texts, dtype=object)
+    if all(isinstance(value, date) for value in known):
+        texts = ["NaT" if value is None else value.isoformat()[:10] for value in values]
+        return as_column(np.array(texts, dtype="datetime64[D]"))
+    return np.array(["" if value is None else str(value) for value in values], dtype=object)
 
 
 def _checked(name: str, column: Array) -> Array:

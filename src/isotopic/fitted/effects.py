@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from isotopic.arrays import Array, check_level
+from isotopic.arrays import Array, check_level, check_numbers
 from isotopic.covariates import Covariates
 from isotopic.covariates.design import is_categorical, levels_of
+from isotopic.covariates.reading import as_column
 from isotopic.fitted.value import Fitted
 from isotopic.priors import Evidence, WithCovariates
 from isotopic.priors.covariates import PRECISION
@@ -24,6 +25,20 @@ _MOST_PRODUCTS = 1e11
 
 # Rows that are worked on at a time.
 _ROWS = 4096
+
+# Columns of a table of effects beside that of the covariate.
+_COLUMNS = frozenset(
+    [
+        "topic",
+        "proportion",
+        "se",
+        "lower",
+        "upper",
+        "difference",
+        "difference_lower",
+        "difference_upper",
+    ]
+)
 
 # Values of a number that a table of effects has by default.
 _VALUES = 21
@@ -253,6 +268,11 @@ def _values(fitted: Fitted, covariate: str, values: Any, others: str) -> tuple[C
         raise ValueError(
             f"covariate={covariate!r} is none of the model's covariates {list(table)}."
         )
+    if covariate in _COLUMNS:
+        raise ValueError(
+            f"The table of effects has a column {covariate!r} of its own. Rename the "
+            "covariate, and fit again."
+        )
     if others not in ("average", "typical"):
         raise ValueError(f"others must be 'average' or 'typical', not {others!r}.")
     covariates = Covariates(covariates.design, table, _prior(fitted).covariates)
@@ -266,10 +286,16 @@ def _values(fitted: Fitted, covariate: str, values: Any, others: str) -> tuple[C
         if len(distinct) > _VALUES:
             distinct = np.linspace(column.min(), column.max(), _VALUES)
         return covariates, distinct
-    kind: Any = object if is_categorical(column) else np.float64
-    given = np.array(values, dtype=kind).ravel()
+    given = as_column(np.ravel(values))
     if not given.size:
         raise ValueError("values is empty. Pass at least one value of the covariate.")
+    if is_categorical(given) != is_categorical(column):
+        kind = "texts" if is_categorical(column) else "numbers or dates"
+        raise ValueError(
+            f"values of {covariate!r} must be {kind}, as in the fit, not {given.tolist()[0]!r}."
+        )
+    if not is_categorical(given):
+        check_numbers("values", given, -np.inf)
     return covariates, given
 
 
