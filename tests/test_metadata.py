@@ -49,6 +49,7 @@ def test_columns_of_documents_travel_with_the_counts(documents, tmp_path):
     ]
     (tmp_path / "docs.jsonl").write_text("\n".join(lines))
     assert read_counts(tmp_path / "docs.jsonl").metadata["party"].tolist() == PARTIES
+    assert list(read_counts(documents, metadata="year").metadata) == ["year"]
     with pytest.raises(ValueError, match="no metadata called 'sex'"):
         read_counts(documents, metadata=["sex"])
 
@@ -125,6 +126,19 @@ def test_transform_needs_the_metadata_of_new_samples(wide, tmp_path, capsys):
 
 
 WEIGHTS = np.column_stack([np.linspace(0.1, 0.9, 40), np.linspace(0.9, 0.1, 40)])
+
+
+def test_times_are_aligned_with_the_samples_by_name():
+    pandas = pytest.importorskip("pandas")
+    names = [f"doc{i}" for i in range(40)]
+    weights = pandas.DataFrame(WEIGHTS, index=names)
+    numbers = pandas.Series([int(year) for year in YEARS], index=names)
+    days = pandas.to_datetime(pandas.Series(YEARS, index=names), format="%Y")
+    expected = evaluate.over_time(weights, numbers)["mean"]
+    for time in (numbers, days, days.dt.date, days.astype(str)):
+        with pytest.warns(isotopic.names.SampleOrderWarning):
+            found = evaluate.over_time(weights, time[::-1])
+        assert np.allclose(found["mean"], expected)
 
 
 def test_means_over_time_are_those_of_the_samples():
@@ -207,6 +221,7 @@ def test_backgrounds_of_groups_remove_a_planted_batch_effect():
         ([None] * 40, {}, "no label"),
         (PARTIES, {"share": 1.5}, "between 0 and 1"),
         (PARTIES, {"levels": ["left"]}, "'right', which is none"),
+        (PARTIES, {"levels": ["left", "right", "left"]}, "a group twice"),
     ],
 )
 def test_bad_groups_are_explained(groups, options, message):

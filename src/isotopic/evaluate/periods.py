@@ -1,5 +1,6 @@
 """Mean weights of topics over time."""
 
+from datetime import date
 from numbers import Real
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from isotopic.arrays import Array, check_level
+from isotopic.containers import align_table
 from isotopic.covariates import read_table
 from isotopic.evaluate.groups import read_shares
 from isotopic.table import Table
@@ -77,7 +79,9 @@ def over_time(weights: Any, time: Any, *, period: Any = None, level: float = 0.9
 
 def _read_time(time: Any, n: int, names: Array | None) -> Array:
     """Return the time of each sample, as numbers or dates; raise if one is missing."""
-    array = np.asarray(time)
+    array = np.asarray(align_table("time", time, samples=names))
+    if array.dtype.kind == "O" and all(isinstance(t, date) for t in array.ravel()):
+        array = np.array([t.isoformat()[:10] for t in array.ravel()]).reshape(array.shape)
     is_text = array.dtype.kind in "OUS" and all(isinstance(t, str) for t in array.ravel())
     if array.dtype.kind != "M" and is_text:
         try:
@@ -93,16 +97,12 @@ def _read_time(time: Any, n: int, names: Array | None) -> Array:
             row = int(np.argmax(np.isnat(array)))
             raise ValueError(f"time is missing for sample {row}. Leave such samples out.")
         return array.astype("datetime64[D]")
-    table = read_table(
-        {"time": time} if not hasattr(time, "iloc") else time.to_frame("time"),
-        None,
-        n_samples=n,
-        sample_names=lambda: names,
-    )
-    values = table["time"]
+    values = read_table({"time": array}, None, n_samples=n, sample_names=lambda: None)["time"]
     if values.dtype.kind != "f" or not np.isfinite(values).all():
         bad = int(np.argmax(~np.isfinite(values))) if values.dtype.kind == "f" else 0
-        raise ValueError(f"time must hold numbers or dates; sample {bad} has {values[bad]!r}.")
+        raise ValueError(
+            f"time must hold numbers or dates; sample {bad} has {values.tolist()[bad]!r}."
+        )
     return values
 
 

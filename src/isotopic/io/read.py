@@ -54,8 +54,8 @@ def read_counts(
     layer: str | None = None,
     text_column: str | None = None,
     name_column: str | None = None,
-    drop_columns: Sequence[str] = (),
-    metadata: Sequence[str] | None = None,
+    drop_columns: str | Sequence[str] = (),
+    metadata: str | Sequence[str] | None = None,
     header: bool | None = None,
     stop_words: str | Sequence[str] | None = "english",
     ngrams: int | Sequence[int] = 1,
@@ -88,9 +88,9 @@ def read_counts(
     text_column, name_column : str or None, default=None
         The columns that hold the documents and the names of the samples. For JSON these are keys,
         for AnnData columns of ``obs``.
-    drop_columns : sequence of str, default=()
+    drop_columns : str or sequence of str, default=()
         Columns of a wide table that do not hold counts, such as labels and years.
-    metadata : sequence of str or None, default=None
+    metadata : str, sequence of str or None, default=None
         Columns that are kept as ``metadata`` of the samples, such as years and groups. ``None``
         keeps all that are known not to hold counts: the other columns of documents, ``obs`` of
         AnnData. Those of a table of counts must be named.
@@ -160,8 +160,8 @@ def read_counts(
         layer=layer,
         text_column=text_column,
         name_column=name_column,
-        drop_columns=drop_columns,
-        metadata=None if metadata is None else tuple(metadata),
+        drop_columns=_names(drop_columns),
+        metadata=None if metadata is None else _names(metadata),
         header=header,
         stop_words=stop_words,
         ngrams=ngrams,
@@ -179,7 +179,14 @@ def read_counts(
     source, found = open_source(path, options, format)
     with errors_naming_file(Path(path)):
         data = as_count_data(source, found)
-        return data if metadata is None else replace(data, metadata=_chosen(data, metadata))
+        if options.metadata is None:
+            return data
+        return replace(data, metadata=_chosen(data, options.metadata))
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names of columns; a single text is one name."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _chosen(data: CountData, names: Sequence[str]) -> dict[str, Any] | None:
