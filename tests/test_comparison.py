@@ -93,6 +93,17 @@ def test_fits_of_other_features_and_samples_are_compared_on_what_both_have(rng):
         Comparison(ComparedFit(a, table, "a"), ComparedFit(b, other, "b", sample_names=["s1"] * 20))
 
 
+def test_samples_and_features_without_names_are_not_matched_by_their_numbers(rng):
+    counts = rng.poisson(3.0, (30, 8))
+    a, b, c = (
+        ComparedFit(NMF(3, **SETTINGS).fit(X), X, "x") for X in (counts, counts[10:], counts[:, 2:])
+    )
+    with pytest.raises(ValueError, match="30 and 20 samples, without names"):
+        Comparison(a, b)
+    with pytest.raises(ValueError, match="8 and 6 features, without names"):
+        Comparison(a, c)
+
+
 def test_the_model_writes_a_comparison_and_keeps_an_existing_file(tmp_path, rng):
     counts = rng.poisson(3.0, (20, 6))
     a, b = (NMF(2, max_iter=5, tol=0, random_state=seed).fit(counts) for seed in (0, 1))
@@ -100,6 +111,8 @@ def test_the_model_writes_a_comparison_and_keeps_an_existing_file(tmp_path, rng)
     assert b"seed 0 and seed 1" in path.read_bytes()
     with pytest.raises(FileExistsError, match="overwrite=True"):
         a.compare(b, path, counts)
+    with pytest.raises(ValueError, match="each of the two models, not 'ab'"):
+        a.compare(b, path, counts, names="ab", overwrite=True)
     a.compare(b, path, counts, overwrite=True, title="<b>")
     assert b"<b>" not in path.read_bytes()
 

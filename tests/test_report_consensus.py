@@ -40,5 +40,7 @@ def test_a_consensus_of_another_model_is_refused(found):
     other = NMF(2, max_iter=2, tol=0).fit(X)
     with pytest.raises(ValueError, match="consensus has 4 components, and the model 2"):
         ReportData(other, X, consensus=result)
+    with pytest.raises(ValueError, match="not in its order"):
+        ReportData(result.model.reorder([3, 2, 1, 0]), X, consensus=result)
     with pytest.raises(TypeError, match=r"must be the result of .*, not int"):
         ReportData(other, X, consensus=2)

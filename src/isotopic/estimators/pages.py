@@ -52,6 +52,8 @@ class Pages:
             write_comparison,
         )
 
+        if isinstance(names, str) or len(names) != 2:
+            raise ValueError(f"names must be a name for each of the two models, not {names!r}.")
         theirs = describe | {"feature_names": None} if other_X is not None else describe
         first = ComparedFit(self, X, names[0], **describe)
         second = ComparedFit(other, X if other_X is None else other_X, names[1], **theirs)

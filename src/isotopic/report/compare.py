@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.containers import sample_names_of
 from isotopic.divergences import KullbackLeibler
+from isotopic.fitted import fitted_of
 from isotopic.kernels import normalized
 from isotopic.match import cosine_similarity, match
 from isotopic.report.payload import ReportData
@@ -40,6 +42,16 @@ class ComparedFit:
     sample_names: Any = None
     documents: Any = None
 
+    @property
+    def has_sample_names(self) -> bool:
+        """Whether the samples have names, given or in ``X``."""
+        return self.sample_names is not None or sample_names_of(self.X) is not None
+
+    @property
+    def has_feature_names(self) -> bool:
+        """Whether the features have names, given or known to the model."""
+        return self.feature_names is not None or fitted_of(self.model).feature_names is not None
+
     def read(self) -> ReportData:
         """Return the model with its validated data."""
         return ReportData(self.model, self.X, self.feature_names, self.sample_names, self.documents)
@@ -62,8 +74,18 @@ class Comparison:
         self.fits = a, b
         self.sides = a.read(), b.read()
         ours, theirs = self.sides
-        self.samples = find_common("samples", ours.sample_names, theirs.sample_names)
-        self.features = find_common("features", ours.feature_names, theirs.feature_names)
+        self.samples = find_common(
+            "samples",
+            ours.sample_names,
+            theirs.sample_names,
+            are_named=a.has_sample_names and b.has_sample_names,
+        )
+        self.features = find_common(
+            "features",
+            ours.feature_names,
+            theirs.feature_names,
+            are_named=a.has_feature_names and b.has_feature_names,
+        )
 
     @cached_property
     def topics(self) -> tuple[Array, Array]:
@@ -160,8 +182,18 @@ class Comparison:
         return found
 
 
-def find_common(what: str, ours: Array, theirs: Array) -> tuple[Array, Array]:
-    """Return the places of the names that both have, in each of them, in the order of ours."""
+def find_common(
+    what: str, ours: Array, theirs: Array, *, are_named: bool = True
+) -> tuple[Array, Array]:
+    """Return the places of the names that both have, in each of them, in the order of ours.
+
+    Names that only count (``are_named=False``) say nothing if there are other numbers of them.
+    """
+    if not are_named and len(ours) != len(theirs):
+        raise ValueError(
+            f"The fits have {len(ours):,} and {len(theirs):,} {what}, without names by which they "
+            "could be matched. Pass names, or data frames."
+        )
     if np.array_equal(ours, theirs):
         return np.arange(len(ours)), np.arange(len(ours))
     places = {name: i for i, name in enumerate(theirs)}

@@ -52,7 +52,7 @@ class ReportData:
         consensus: Any = None,
     ) -> None:
         fitted = fitted_of(model)
-        self.consensus = describe_consensus(consensus, len(model.components_))
+        self.consensus = describe_consensus(consensus, model.components_)
         self.model, self.fitted = model, fitted
         if feature_names is None:
             feature_names = gene_symbols_of(X)

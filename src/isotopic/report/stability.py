@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 from isotopic.arrays import Array
 from isotopic.consensus import Consensus
 
 
-def describe_consensus(found: Any, n_components: int) -> dict[str, Any] | None:
+def describe_consensus(found: Any, topics: Array) -> dict[str, Any] | None:
     """Return the stability of each topic, the runs that found it, and why there are so many.
 
     ``None`` without a consensus. Raise if it belongs to a model with other topics.
@@ -17,9 +19,15 @@ def describe_consensus(found: Any, n_components: int) -> dict[str, Any] | None:
         raise TypeError(
             f"consensus must be the result of isotopic.consensus, not {type(found).__name__}."
         )
-    if found.n_components != n_components:
+    if found.n_components != len(topics):
         raise ValueError(
-            f"consensus has {found.n_components} components, and the model {n_components}. Report "
+            f"consensus has {found.n_components} components, and the model {len(topics)}. Report "
+            "on its own model, found.model."
+        )
+    own = found.model.components_
+    if own.shape != topics.shape or not np.allclose(own, topics, rtol=1e-4, atol=0):
+        raise ValueError(
+            "The topics of the model are not those of the consensus, or not in its order. Report "
             "on its own model, found.model."
         )
     rows = found.components
