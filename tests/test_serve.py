@@ -235,6 +235,15 @@ def test_steps_are_kept_compared_and_undone(client, session, model, corpus):
     assert client.get(f"/change?token={client.token}")[0] == 400
 
 
+def test_the_page_is_never_that_of_a_step_that_was_undone(session):
+    for name in ("name one", "name two", "name three"):
+        session.run({"action": "rename", "topic": 0, "name": name})
+        page = session.page()
+        assert name.encode() in page
+        assert session.page() is page
+        session.run({"action": "undo"})
+
+
 def test_a_refit_goes_on_learning_and_keeps_names(corpus):
     X = corpus.data[:200]
     model = LDA(4, tol=1e-2, random_state=0).fit(X).label({3: "law"})

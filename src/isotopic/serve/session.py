@@ -105,7 +105,8 @@ class Session:
         first = Version(model, data.X.named_matrix().matrix, names)
         self.versions = [first]
         self.saved = first
-        self._first, self._pages = model, dict[int, bytes]()
+        self._first = model
+        self._rendered: tuple[Version, bytes] | None = None
         self._lock = threading.RLock()
 
     @property
@@ -123,11 +124,9 @@ class Session:
     def page(self) -> bytes:
         """Return the page of the current version."""
         with self._lock:
-            version = self.current
-            key = id(version)
-            if key not in self._pages:
-                self._pages = {key: self._render(version)}
-            return self._pages[key]
+            if self._rendered is None or self._rendered[0] is not self.current:
+                self._rendered = self.current, self._render(self.current)
+            return self._rendered[1]
 
     def change_page(self) -> bytes:
         """Return the comparison of the current version with the one before."""
