@@ -153,6 +153,7 @@ def test_constraints_belong_to_the_parts_and_to_the_topics_that_stay(X):
         (lambda m, X: m.drop([0, 1, 2], X), "at least one must stay"),
         (lambda m, X: m.drop_features([], X), "nothing to drop"),
         (lambda m, X: m.drop_features(6, X), "there is no feature 6; X has 6 features"),
+        (lambda m, X: m.drop_features([True] + [False] * 5, X), "not a mask"),
         (lambda m, X: m.drop_features("sea", X), "'sea' is given by name"),
         (lambda m, X: m.drop_features(range(6), X), "all features that have counts"),
     ],

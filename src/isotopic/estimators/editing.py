@@ -100,8 +100,12 @@ def _kept_features(fitted: Fitted, given: Any, feature_names: Any) -> Array:
     if isinstance(given, str) or not isinstance(given, Iterable):
         given = [given]
     names = fitted.feature_names if feature_names is None else np.asarray(feature_names, object)
-    n = fitted.n_features
-    columns = [column_of("features", feature, names, n) for feature in given]
+    n, features = fitted.n_features, list(given)
+    if any(isinstance(feature, (bool, np.bool_)) for feature in features):
+        raise ValueError(
+            "features must be names or column numbers, not a mask. Pass np.flatnonzero(mask)."
+        )
+    columns = [column_of("features", feature, names, n) for feature in features]
     if not columns:
         raise ValueError("features is empty: there is nothing to drop.")
     kept = np.setdiff1d(np.arange(n), np.array(columns))
