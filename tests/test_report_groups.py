@@ -9,12 +9,22 @@ import pytest
 
 from isotopic import LDA, load, read_counts
 from isotopic.cli import main
+from isotopic.names import SampleOrderWarning
 from isotopic.report.limits import Limits
 from isotopic.report.metadata import describe_metadata, read_metadata
 from isotopic.report.payload import ReportData
 
 needs_browser = browsing.needs_browser
 ALL = np.arange(4)
+
+
+def test_rows_of_metadata_are_aligned_with_the_samples_by_name():
+    X = pd.DataFrame(np.eye(4, dtype=int), index=list("abcd"))
+    metadata = pd.DataFrame({"year": [4, 3, 2, 1]}, index=list("dcba"))
+    with pytest.warns(SampleOrderWarning):
+        found = dict(read_metadata(metadata, X, 4))
+    assert found["year"].tolist() == [1, 2, 3, 4]
+    assert dict(read_metadata({"year": [4, 3, 2, 1]}, X, 4))["year"].tolist() == [4, 3, 2, 1]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array, is_missing
-from isotopic.containers import is_anndata
+from isotopic.containers import align_table, is_anndata, sample_names_of
 from isotopic.report.samples import shorten
 
 # Columns that the page shows, and the most values of a column of groups.
@@ -17,7 +17,10 @@ _YEAR_NAME = re.compile(r"\byears?\b|_year|^year", re.IGNORECASE)
 
 
 def read_metadata(given: Any, X: Any, n: int) -> list[tuple[str, Array]]:
-    """Return the columns of a table with a row for each sample, or the ``obs`` of AnnData."""
+    """Return the columns of a table with a row for each sample, or the ``obs`` of AnnData.
+
+    Rows with labels are aligned with the samples of ``X`` by name.
+    """
     if given is None and is_anndata(X):
         given = X.obs
     if given is None:
@@ -27,9 +30,9 @@ def read_metadata(given: Any, X: Any, n: int) -> list[tuple[str, Array]]:
             "metadata must be a data frame or a dict of columns, with a value for each sample, not "
             f"a {type(given).__name__}."
         )
-    columns = []
+    columns, samples = [], sample_names_of(X)
     for name in given.keys():  # noqa: SIM118 - of data frames, too
-        values = np.asarray(given[name])
+        values = np.asarray(align_table("metadata", given[name], samples=samples))
         if values.shape != (n,):
             raise ValueError(
                 f"metadata: column {name!r} has {values.size} values, but X has {n} samples."
