@@ -85,8 +85,7 @@ class Plan:
 def resample(counts: Any, how: str, rng: np.random.Generator) -> Any:
     """Return other counts: Poisson draws around them, some of the samples, or the same.
 
-    A feature or sample that has no count left keeps what it has in the data, so that every run has
-    the same features.
+    Draws that are all zero are replaced by the counts themselves.
     """
     if how == "none":
         return counts
