@@ -60,6 +60,10 @@ def _write_texts(folder, rng):
         (folder / "texts" / f"{d}.txt").write_text(text)
     (folder / "news.txt").write_text("\n".join(texts))
     pd.DataFrame({"body": texts}).to_csv(folder / "news.csv", index=False)
+    known = pd.DataFrame({"party": list("ab") * 20, "year": 1980 + np.arange(40)})
+    known.assign(text=texts).to_csv(folder / "press.csv", index=False)
+    counts = pd.DataFrame(rng.poisson(3.0, (40, 10)), columns=words)
+    pd.concat([known, counts], axis=1).to_csv(folder / "wide.csv", index=False)
 
 
 def _write_counts(folder, rng):
@@ -136,12 +140,11 @@ def test_commands_run(command, small_data, monkeypatch, capsys):
 def test_every_block_of_code_is_run():
     """A block in another language than these would be run by nobody.
 
-    `isotopic serve` runs until it is interrupted and has tests of its own. The commands in ``sh``
-    need tables with covariates, which the small data does not have: they are not run yet.
+    `isotopic serve` runs until it is interrupted and has tests of its own.
     """
     pages = "".join(page.read_text() for page in PAGES)
     languages = set(re.findall(r"^```(\S+)$", pages, re.MULTILINE))
-    markup = {"text", "json", "sh", "js", "{image}", "{card-footer}", "{toctree}", "{eval-rst}"}
+    markup = {"text", "json", "js", "{image}", "{card-footer}", "{toctree}", "{eval-rst}"}
     assert languages <= {"python", "console"} | markup
     skipped = re.findall(r"^>>> (.*?)\(.*# doctest: \+SKIP$", pages, re.MULTILINE)
     assert set(skipped) <= {

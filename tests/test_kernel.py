@@ -280,7 +280,7 @@ from isotopic.kernels import descended, squared_counts
 assert native.level() == {level!r}, native.level()
 rng = np.random.default_rng(1)
 X = sparse_counts(rng, 400, 300, 0.1)
-model = LDA(37, solver="joint", max_iter=3, tol=0, random_state=0).fit(X)
+model = LDA(37, init="random", solver="joint", max_iter=3, tol=0, random_state=0).fit(X)
 counts = expected_counts(X, *random_factors(rng, 400, 37, 300))
 weights, topics = random_factors(rng, 400, 37, 300)
 descent = descended(CountMatrix(X), weights, topics.T, np.ones(37), sweeps=2)

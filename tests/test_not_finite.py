@@ -81,7 +81,8 @@ def test_min_gain_does_not_call_an_infinite_objective_converged(X):
 
 def test_modes_that_exclude_counts_are_said(X):
     X[:, 7] = np.arange(20) == 0  # a count less than one in each topic has no part of the mode
-    model = LDA(3, estimate="map", alpha=0.1, eta=0.1, random_state=0, max_iter=30)
+    given = {"alpha": 0.1, "eta": 0.1, "init": "nndsvd"}
+    model = LDA(3, estimate="map", **given, random_state=0, max_iter=30)
     fit_with_warning(model, X, "estimate='map'|zero in every topic")
 
 

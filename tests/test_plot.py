@@ -546,5 +546,5 @@ def test_what_cannot_be_drawn_is_refused(model, ax):
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, model):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install isotopic\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install 'isotopic\[plot\]'"):
         plot.structure(model)

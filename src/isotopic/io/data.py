@@ -1,6 +1,7 @@
 """CountData: counts in memory with their names, and the file format that holds both."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -98,10 +99,11 @@ class CountData:
         )
 
 
-def as_count_data(source: Source, format: str) -> CountData:
+def as_count_data(source: Source, format: str, columns: Sequence[str] | None = None) -> CountData:
     """Read a source as a whole, check its counts, and fill in the names that it does not have.
 
-    Duplicates are summed, explicit zeros left out, and the smallest type that fits is chosen.
+    Duplicates are summed, explicit zeros left out, and the smallest type that fits is chosen. Of
+    the metadata the given ``columns`` are kept, by default all.
     """
     matrix = source.rows(0, source.shape[0])
     check_structure(matrix)
@@ -129,12 +131,27 @@ def as_count_data(source: Source, format: str) -> CountData:
         counts = counts.astype(np.float64)
     else:
         counts = counts.astype(np.int32 if largest < 2**31 else np.int64)
-    of_text: tuple[Any, ...] = ()
+    documents, n_terms = None, None
     if isinstance(source, LoadedSource):
-        of_text = source.documents, source.n_terms
+        documents, n_terms = source.documents, source.n_terms
     samples, features = stored_names(source, 0), stored_names(source, 1)
-    data = CountData(counts, samples, features, format, *of_text)
-    return replace(data, metadata=source.stored_metadata())
+    metadata = _chosen(source.stored_metadata(), columns)
+    return CountData(counts, samples, features, format, documents, n_terms, metadata)
+
+
+def _chosen(
+    metadata: dict[str, Array] | None, columns: Sequence[str] | None
+) -> dict[str, Array] | None:
+    """Return some of the columns of metadata; raise ValueError if there is no such column."""
+    if columns is None:
+        return metadata
+    known = metadata or {}
+    for name in columns:
+        if name not in known:
+            raise ValueError(
+                f"there is no metadata called {name!r}; the file has {', '.join(known) or 'none'}"
+            )
+    return {name: known[name] for name in columns} or None
 
 
 def made_names(axis: int, start: int, stop: int) -> Array:

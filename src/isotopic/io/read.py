@@ -178,26 +178,12 @@ def read_counts(
     )
     source, found = open_source(path, options, format)
     with errors_naming_file(Path(path)):
-        data = as_count_data(source, found)
-        if options.metadata is None:
-            return data
-        return replace(data, metadata=_chosen(data, options.metadata))
+        return as_count_data(source, found, options.metadata)
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
     """Return names of columns; a single text is one name."""
     return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _chosen(data: CountData, names: Sequence[str]) -> dict[str, Any] | None:
-    """Return some of the columns of metadata; raise ValueError if there is no such column."""
-    known = data.metadata or {}
-    for name in names:
-        if name not in known:
-            raise ValueError(
-                f"there is no metadata called {name!r}; the file has {', '.join(known) or 'none'}"
-            )
-    return {name: known[name] for name in names} or None
 
 
 def open_source(
