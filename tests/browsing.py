@@ -191,6 +191,20 @@ def until(is_so, seconds=60):
     wait.WebDriverWait(None, seconds, 0.02).until(lambda _: is_so())
 
 
+@pytest.fixture
+def downloads(browser, tmp_path):
+    """Give a function that waits for a file that the page saves."""
+    folder = tmp_path / "downloads"
+    given = {"behavior": "allow", "downloadPath": str(folder)}
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", given)
+
+    def saved(name):
+        until((folder / name).exists)
+        return folder / name
+
+    return saved
+
+
 @pytest.fixture(scope="session")
 def axe():
     """Return the script of axe-core, which a package brings along."""

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import time
 
 import browsing
 import numpy as np
@@ -20,23 +19,6 @@ def fit(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kjv")
     assert main(["demo", "--components", "6", "--output", str(folder)]) == 0
     return folder
-
-
-@pytest.fixture
-def downloads(browser, tmp_path):
-    """Give a function that waits for a file that the page saves."""
-    folder = tmp_path / "downloads"
-    given = {"behavior": "allow", "downloadPath": str(folder)}
-    browser.execute_cdp_cmd("Browser.setDownloadBehavior", given)
-
-    def saved(name):
-        for _ in range(600):
-            if (folder / name).exists():
-                return folder / name
-            time.sleep(0.05)
-        raise AssertionError(f"{name} was not saved; there is {list(folder.glob('*'))}")
-
-    return saved
 
 
 def test_a_topic_is_named_and_the_name_is_honoured_everywhere(fit, open_page, downloads, capsys):
