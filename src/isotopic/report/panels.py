@@ -28,6 +28,7 @@ PANELS = (
     Panel("names"),
     Panel("spectrum"),
     Panel("relations"),
+    Panel("effects"),
     Panel("topics"),
     Panel("map"),
     Panel("readings"),

@@ -21,6 +21,7 @@ from isotopic.match import hellinger_similarity
 from isotopic.names import symbols_in_names
 from isotopic.report import rows, samples, summary, topics
 from isotopic.report.chunks import Archive, Sidecar, compress_tree
+from isotopic.report.effects import describe_effects
 from isotopic.report.fields import FIELDS, describe_spectrum, find_field
 from isotopic.report.limits import Limits
 from isotopic.report.metadata import describe_metadata, read_metadata
@@ -92,6 +93,7 @@ class ReportData:
         self.effective_weights = weights.effective
         self.proportions = proportions(weights.mean, model.components_)
         self.readings = describe_readings(model)
+        self.effects = describe_effects(fitted)
         self.shares = normalized(model.components_)
         self.distances = 1 - hellinger_similarity(self.shares, self.shares)
         self._topics: dict[int, dict[str, Any]] = {}  # by the number of terms
@@ -110,6 +112,7 @@ class ReportData:
             "data": summary.describe_data(X) | {"fitted": self.is_fitted_data},
             "convergence": summary.describe_convergence(model, limits.history),
             "consensus": self.consensus,
+            "effects": self.effects,
             "readings": self.readings,
             "terms": {
                 "features": used,
