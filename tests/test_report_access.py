@@ -1,10 +1,13 @@
 """The report for everyone: without findings of axe-core, on a telephone, and by keyboard."""
 
+import re
+
 import browsing
 import pytest
 
 from isotopic import LDA, datasets
 
+Keys = browsing.Keys
 pytestmark = browsing.needs_browser
 
 PHONE = {"width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": True}
@@ -60,3 +63,85 @@ def test_a_telephone_shows_one_short_section_at_a_time(report, axe, open_page):
         page.screenshot("telephone")
     finally:
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def tabbed(page, last):
+    """Press Tab from the beginning of the page to an element; return all that had the focus."""
+    seen = []
+    while last not in seen:
+        assert len(seen) < 300
+        browsing.webdriver.ActionChains(page.browser).send_keys(Keys.TAB).perform()
+        seen.append(page.run("return document.activeElement.id"))
+    return seen
+
+
+def move_pointer_away(page):
+    """Move the pointer to the bar, which stays where it is: what scrolls by is not pointed at."""
+    brand = page.find(".brand")
+    browsing.webdriver.ActionChains(page.browser).move_to_element(brand).perform()
+
+
+def test_squares_of_the_relations_are_selected_by_keyboard_as_by_click(report, axe, open_page):
+    page = open_page(report)
+    assert {"topic-list", "terms", "matrix"} <= set(tabbed(page, "groups-plot"))
+    matrix = page.find("#matrix")
+    page.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", matrix)
+    side = page.run("return arguments[0].clientWidth", matrix) / 50
+    row, column = 7, 3
+    chain = browsing.webdriver.ActionChains(page.browser)
+    x, y = ((at + 0.5 - 25) * side for at in (column, row))
+    chain.move_to_element_with_offset(matrix, round(x), round(y)).click().perform()
+    clicked, told = page.texts("#terms-title"), page.texts("#tip")
+    page.click("#overview")  # then the keys begin at the first square
+    assert page.texts("#terms-title") != clicked
+    move_pointer_away(page)
+    matrix.send_keys(*[Keys.ARROW_DOWN] * row, *[Keys.ARROW_RIGHT] * column)
+    assert page.texts("#tip") == told
+    assert matrix.get_attribute("aria-activedescendant") == f"square-{row}-{column}"
+    said = page.run("return document.getElementById('square-7-3').getAttribute('aria-label')")
+    assert told[0].endswith(said.split("; ")[-1])
+    assert browsing.findings(page, axe) == []
+    matrix.send_keys(Keys.ENTER)
+    assert page.texts("#terms-title") == clicked
+    page.screenshot("relations-keys")
+    page.find("#search").send_keys("")
+    assert matrix.get_attribute("aria-activedescendant") is None
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_years_and_groups_are_filtered_by_keyboard_as_by_click(column, report, axe, open_page):
+    page = open_page(report)
+    page.click(f"label[for=column-{column}]")
+    options = page.texts("#groups-plot [role=option]")
+    second = f"#groups-plot .{('point', 'group')[column]}[role=option]:nth-last-child(2)"
+    page.click(second)
+    clicked = page.texts("#filter-note"), page.run("return location.hash")
+    assert "of 300" in clicked[0][0]
+    page.click("#clear-filter")
+    move_pointer_away(page)
+    plot = page.find("#groups-plot")
+    plot.send_keys(Keys.END, Keys.ARROW_LEFT)
+    assert page.find(second).get_attribute("aria-selected") == "true"
+    assert page.find("#tip").is_displayed()
+    assert browsing.findings(page, axe) == []
+    page.screenshot(f"groups-keys-{column}")
+    plot.send_keys(Keys.ENTER)
+    assert (page.texts("#filter-note"), page.run("return location.hash")) == clicked
+    assert page.run("return document.activeElement.id") == "groups-plot"
+    plot.send_keys(Keys.SPACE)  # once more lets everything through again
+    assert page.texts("#filter-note") == ["All 300 documents are shown."]
+    assert page.texts("#groups-plot [role=option]") == options
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_lines_and_parts_of_bars_select_topics_by_keyboard(column, report, axe, open_page):
+    page = open_page(report)
+    page.click(f"label[for=column-{column}]")
+    page.click("#overview")
+    plot = page.find("#groups-plot")
+    plot.send_keys(Keys.HOME, Keys.ARROW_RIGHT)
+    said = page.find("#groups-plot [aria-selected=true]").get_attribute("aria-label")
+    assert browsing.findings(page, axe) == []
+    plot.send_keys(Keys.ENTER)
+    topic = re.search(r"[Tt]opic (\d+)", said)[1]
+    assert page.texts("#terms-title")[0].startswith(f"{topic}Topic {topic}")

@@ -58,6 +58,25 @@ function markSelected(container, entry) {
   else container.removeAttribute("aria-activedescendant");
 }
 
+/** Let arrow keys, Home and End go through the options of a drawing; Enter and the space bar do what a click does. */
+function optionKeys(container) {
+  const options = () => [...container.querySelectorAll('[role="option"]')];
+  const current = () => container.querySelector('[aria-selected="true"]');
+  listKeys(container, options, current, (option) => {
+    markSelected(container, option);
+    option.scrollIntoView({ block: "nearest", behavior: "instant" });
+    const { left, top, width, height } = option.getBoundingClientRect();
+    option.dispatchEvent(new PointerEvent("pointermove", { clientX: left + width / 2, clientY: top + height / 2 }));
+  });
+  container.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    hideTip();
+    current()?.dispatchEvent(new MouseEvent("click"));
+  });
+  container.addEventListener("blur", () => { markSelected(container, null); hideTip(); });
+}
+
 /** Scroll the list, not the page, until an entry is visible. */
 function reveal(container, entry) {
   if (!entry) return;

@@ -68,7 +68,7 @@ function binMeans(column) {
     }
   }
   return names.map((name, bin) => ({
-    name, n: n[bin],
+    name, at: bin, n: n[bin],
     mean: (k) => (n[bin] ? sums[bin][k] / n[bin] : 0),
     half: (k) => (n[bin] > 1 ? 1.96 * Math.sqrt(Math.max(0, squares[bin][k] / n[bin] - (sums[bin][k] / n[bin]) ** 2) / (n[bin] - 1)) : 0),
   })).filter((bin) => bin.n > 0);

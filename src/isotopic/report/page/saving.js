@@ -29,7 +29,7 @@ function svgText(svg) {
   [copy, ...copy.querySelectorAll("*")].forEach((element, i) => {
     const style = getComputedStyle(originals[i]);
     for (const name of DRAWN) element.setAttribute(name, style.getPropertyValue(name));
-    for (const name of ["class", "id", "role", "tabindex"]) element.removeAttribute(name);
+    for (const name of ["class", "id", "role", "tabindex", "aria-selected"]) element.removeAttribute(name);
   });
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);

@@ -58,23 +58,44 @@ function paintPairs(measure) {
   return canvas;
 }
 
+/** Go from square to square with the arrow keys; Enter and the space bar do what a click does. `place` is [row, column] or null. */
+function squareKeys(canvas, start, show, act) {
+  let place = null;
+  const go = (to) => { place = to; show(place); };
+  canvas.addEventListener("keydown", (event) => {
+    const [row, column] = place || start(), last = nTopics - 1;
+    const steps = { ArrowDown: [row + 1, column], ArrowUp: [row - 1, column], ArrowRight: [row, column + 1], ArrowLeft: [row, column - 1], Home: [row, 0], End: [row, last] };
+    if (event.key in steps) go(steps[event.key].map((at) => Math.max(0, Math.min(last, at))));
+    else if ((event.key === "Enter" || event.key === " ") && place) act(place);
+    else return;
+    event.preventDefault();
+  });
+  canvas.addEventListener("blur", () => go(null));
+}
+
 const pairRow = ({ a, b, value }) => make("div", { class: "pair" }, topicChip(a), topicChip(b), make("span", { class: "amount" }, value.toFixed(2)));
 
 panels.push(() => {
   const card = byId("relations"), canvas = byId("matrix");
   card.hidden = nTopics < 3;
   if (card.hidden) return;
-  let row = 1, painted = null;
+  let row = 1, painted = null, square = null; // the square that the arrow keys are at
   const draw = () => {
     const ratio = devicePixelRatio || 1, side = row * nTopics, pen = canvas.getContext("2d");
     canvas.width = canvas.height = Math.round(side * ratio);
     styled(canvas, { width: `${side}px`, height: `${side}px` });
     pen.imageSmoothingEnabled = false;
     pen.drawImage(painted, 0, 0, canvas.width, canvas.height);
+    pen.lineWidth = Math.max(1, 1.5 * ratio);
+    if (square) {
+      pen.strokeStyle = getComputedStyle(canvas).getPropertyValue("--bad").trim();
+      pen.lineWidth *= 2;
+      pen.strokeRect(square[1] * row * ratio, square[0] * row * ratio, row * ratio, row * ratio);
+      pen.lineWidth /= 2;
+    }
     if (state.topic === null) return;
     const at = relations.order.indexOf(state.topic) * row * ratio;
     pen.strokeStyle = getComputedStyle(canvas).color;
-    pen.lineWidth = Math.max(1, 1.5 * ratio);
     pen.strokeRect(0, at, canvas.width, row * ratio);
     pen.strokeRect(at, 0, row * ratio, canvas.height);
   };
@@ -93,11 +114,27 @@ panels.push(() => {
   };
   segmented(byId("measure"), "measure", Object.entries(MEASURES).map(([value, { label: text }]) => ({ value, label: text })), state.measure, (measure) => choose({ measure }));
   canvas.addEventListener("click", (event) => choose({ topic: under(event)[0] }));
-  canvas.addEventListener("pointermove", (event) => {
+  const figures = (a, b) => (a === b ? [] : [`similarity ${related.similarity(a, b).toFixed(2)}, correlation ${related.correlation(a, b).toFixed(2)}`]);
+  const tell = (event) => {
     const [a, b] = under(event);
-    showTip(event, ...[...new Set([a, b])].map((k) => make("span", {}, swatch(k), said(topicName(k)))),
-      ...(a === b ? [] : [`similarity ${related.similarity(a, b).toFixed(2)}, correlation ${related.correlation(a, b).toFixed(2)}`]));
-  });
+    showTip(event, ...[...new Set([a, b])].map((k) => make("span", {}, swatch(k), said(topicName(k)))), ...figures(a, b));
+  };
+  canvas.addEventListener("pointermove", tell);
+  const show = (place) => {
+    square = place;
+    draw();
+    if (!place) { markSelected(canvas, null); hideTip(); return; }
+    const [a, b] = place.map((at) => relations.order[at]), { left, top } = canvas.getBoundingClientRect();
+    tell({ clientX: left + (place[1] + 0.5) * row, clientY: top + (place[0] + 0.5) * row });
+    // What a canvas contains is not seen, but read aloud.
+    const cell = make("div", { id: `square-${place.join("-")}`, role: "gridcell", "aria-colindex": place[1] + 1,
+      "aria-label": [...[...new Set([a, b])].map((k) => `${words.Topic} ${k}: ${topicName(k)}`), ...figures(a, b)].join("; ") });
+    canvas.replaceChildren(make("div", { role: "row", "aria-rowindex": place[0] + 1 }, cell));
+    markSelected(canvas, cell);
+  };
+  squareKeys(canvas, () => Array(2).fill(Math.max(0, relations.order.indexOf(state.topic))), show, ([at]) => choose({ topic: relations.order[at] }));
+  canvas.setAttribute("aria-rowcount", nTopics);
+  canvas.setAttribute("aria-colcount", nTopics);
   canvas.addEventListener("pointerleave", hideTip);
   watch(["names"], () => { arrange(); });
   watch(["measure", "theme"], paint);
