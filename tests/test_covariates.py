@@ -397,3 +397,10 @@ def test_bad_formulas_are_explained(formula, message):
     pytest.importorskip("formulaic")
     with np.errstate(all="ignore"), pytest.raises(ValueError, match=message):
         fit(formula=formula)
+
+
+def test_coefficients_of_a_fit_that_stopped_too_early_are_not_there_yet():
+    X = np.random.default_rng(0).poisson(2.0, (20, 6))
+    model = LDA(2, max_iter=1, tol=0, random_state=0).fit(X, covariates={"x": np.arange(20.0)})
+    with pytest.raises(ValueError, match=r"have not been learned.*larger max_iter"):
+        model.coefficients_  # noqa: B018 - the property raises

@@ -7,6 +7,7 @@ from isotopic.cli.options import parse_names
 from isotopic.cli.output import InputError
 from isotopic.cli.tables import write_tables
 from isotopic.covariates import metadata_of
+from isotopic.fitted.effects import has_effects
 
 
 def covariate_arguments(data: Any, given: str | None) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def covariates_of_new(model: Any, data: Any) -> Any:
 
 def write_effects(model: Any, path: Path) -> None:
     """Write the coefficients of the covariates, with intervals, if there are any."""
-    if model.fitted_.offsets.covariates is not None:
+    if has_effects(model.fitted_):
         write_tables([model.effects_], path)
 
 

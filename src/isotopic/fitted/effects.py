@@ -57,7 +57,18 @@ def covariates_of(fitted: Fitted) -> Covariates:
 
 def coefficients(fitted: Fitted) -> Array:
     """Return the coefficients (columns x components) in the units of the covariates."""
-    return covariates_of(fitted).design.in_units(_prior(fitted).coefficients)
+    covariates = covariates_of(fitted)
+    if not has_effects(fitted):
+        raise ValueError(
+            "The coefficients have not been learned: the fit stopped before the first update of "
+            "hyperparameters. Fit with a larger max_iter."
+        )
+    return covariates.design.in_units(_prior(fitted).coefficients)
+
+
+def has_effects(fitted: Fitted) -> bool:
+    """Return whether the model has covariates whose coefficients have been learned."""
+    return fitted.offsets.covariates is not None and _prior(fitted).coefficients is not None
 
 
 def _prior(fitted: Fitted) -> Any:

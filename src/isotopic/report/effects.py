@@ -17,11 +17,11 @@ _LONGEST = 200
 def describe_effects(fitted: Fitted) -> dict[str, Any] | None:
     """Return the coefficients by covariate and topic, and how far the axis of each reaches.
 
-    ``None`` if the model has no covariates. The first covariate is the intercept.
+    ``None`` if the model has learned none. The first covariate is the intercept.
     """
-    covariates = fitted.offsets.covariates
-    if covariates is None:
+    if not effects.has_effects(fitted):
         return None
+    covariates = effects.covariates_of(fitted)
     table = effects.effect_table(fitted, None, None, "average", _LEVEL)
     names = covariates.design.names
     ends = np.maximum(np.abs(table["lower"]), np.abs(table["upper"]))
