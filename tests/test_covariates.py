@@ -5,6 +5,7 @@ from datetime import date
 import numpy as np
 import pytest
 from scipy import sparse, special
+from sklearn.base import clone
 
 import isotopic
 from isotopic import LDA, NMF, GammaPoisson, OnlineEM, PoissonFactorization
@@ -43,9 +44,16 @@ def some(table, rows):
 MODEL = fit()
 
 
-@pytest.mark.parametrize("estimate", ["cvb0", "smoothed", "variational"])
-def test_known_coefficients_are_found_by_every_estimate(estimate):
-    model = fit(LDA(K, fixed_topics=TOPICS, estimate=estimate, random_state=0))
+def every_estimate():
+    """Return an LDA of each estimate; modes need given concentrations."""
+    given = {"map": {"alpha": 1.3, "eta": 1.05}}
+    names = ("cvb0", "smoothed", "variational", "map")
+    return [LDA(K, estimate=name, random_state=0, **given.get(name, {})) for name in names]
+
+
+@pytest.mark.parametrize("model", every_estimate(), ids=lambda model: model.estimate)
+def test_known_coefficients_are_found_by_every_estimate(model):
+    model = fit(clone(model).set_params(fixed_topics=TOPICS))
     assert model.coefficients_.shape == TRUE.shape
     assert np.abs(model.coefficients_[1:] - TRUE[1:]).max() < 0.6
     assert list(model.covariate_names_) == ["Intercept", "party[right]", "year"]
@@ -171,6 +179,72 @@ def test_missing_entries_seeds_and_mini_batches():
         model.fit(data, covariates=TABLE)
         order = isotopic.match(TOPICS, model.components_).order
         assert np.abs(model.coefficients_[1:][:, order] - TRUE[1:]).max() < 0.7
+
+
+@pytest.mark.parametrize(
+    "model",
+    [*every_estimate(), GammaPoisson(K, shape=0.3, rate=0.01, random_state=0)],
+    ids=lambda model: getattr(model, "estimate", "gamma"),
+)
+def test_partial_fit_learns_coefficients_from_batches(model):
+    many, table, _ = simulate(n=3000, seed=5)
+    model = clone(model)
+    for begin in range(0, 3000, 200):
+        rows = slice(begin, begin + 200)
+        model.partial_fit(many[rows], covariates=some(table, rows))
+    order = isotopic.match(TOPICS, model.components_).order
+    found = model.coefficients_[:, order]
+    large = np.abs(TRUE[1:]) > 0.5
+    assert np.array_equal(np.sign(found[1:])[large], np.sign(TRUE[1:])[large])
+    assert np.abs(found[1:] - TRUE[1:]).max() < 1
+    width = np.mean(model.effects_["upper"] - model.effects_["lower"])
+    few = clone(model).partial_fit(many[:200], covariates=some(table, slice(200)))
+    assert width < np.mean(few.effects_["upper"] - few.effects_["lower"])
+
+
+def test_partial_fit_goes_on_after_a_fit(tmp_path):
+    many, table, _ = simulate(n=1200, seed=5)
+    model = fit(LDA(K, random_state=0))
+    before = model.coefficients_
+    for begin in range(0, 1200, 300):
+        rows = slice(begin, begin + 300)
+        model.partial_fit(many[rows], np.full(300, 1.5), covariates=some(table, rows))
+    assert np.abs(model.coefficients_ - before).max() < 0.5
+    model.save(tmp_path / "model.isotopic")
+    models = [model, isotopic.load(tmp_path / "model.isotopic"), model.reorder([2, 0, 1])]
+    for each in models:
+        each.partial_fit(many[:300], covariates=some(table, slice(300)))
+    assert np.array_equal(models[1].coefficients_, model.coefficients_)
+    assert np.allclose(models[2].coefficients_, model.coefficients_[:, [2, 0, 1]], rtol=1e-5)
+
+
+def test_partial_fit_needs_the_covariates_of_the_first_batch():
+    model = LDA(K, random_state=0).partial_fit(X, covariates=TABLE)
+    with pytest.raises(ValueError, match="Pass the covariates of these samples"):
+        model.partial_fit(X)
+    with pytest.raises(ValueError, match="'green', which no fitted sample had"):
+        model.partial_fit(X, covariates=TABLE | {"party": np.full(X.shape[0], "green")})
+    with pytest.raises(ValueError, match="without covariates"):
+        LDA(K, random_state=0).partial_fit(X).partial_fit(X, covariates=TABLE)
+    blocks = isotopic.open_blocks([X], keep_weights=False)
+    model = LDA(K, random_state=0, max_iter=25, tol=0).fit(blocks, covariates=TABLE)
+    with pytest.raises(ValueError, match="keep_weights=True"):
+        model.partial_fit(X, covariates=TABLE)
+
+
+@pytest.mark.parametrize("kind", [Dirichlet(0.3), Gamma(0.3, 0.1)])
+def test_remembered_statistics_ask_for_no_second_step(kind):
+    rng = np.random.default_rng(1)
+    z = np.column_stack([np.ones(50), rng.normal(size=50)])
+    evidence = Evidence(rng.poisson(2.0, (50, K)) * 1.0, None, 1.0)
+    prior = with_covariates(kind, z)
+    statistics = prior.sufficient_statistics(evidence)
+    updated = prior.with_statistics(statistics)
+    again = updated.with_statistics(updated.statistics_at(statistics, prior))
+    step = np.abs(updated._known_coefficients - prior._known_coefficients).max()
+    assert np.abs(again.coefficients - updated.coefficients).max() < 0.02 * step
+    fitted = updated.statistics_of_fit(evidence)
+    assert np.allclose(updated.with_statistics(fitted).coefficients, updated.coefficients)
 
 
 def test_files_checkpoints_and_reordering_keep_the_coefficients(tmp_path):
@@ -365,15 +439,13 @@ def test_new_samples_need_the_covariates_that_were_fitted():
         MODEL.transform(X, covariates=numbers)
     with pytest.raises(ValueError, match="without covariates"):
         LDA(K, random_state=0, tol=0.1).fit(X).transform(X, covariates=TABLE)
-    with pytest.raises(ValueError, match="partial_fit"):
-        fit(LDA(K, random_state=0, tol=0.1)).partial_fit(X)
 
 
 def test_models_without_a_concentration_say_so():
     with pytest.raises(ValueError, match="Dirichlet or Gamma"):
         NMF(K).fit(X, covariates=TABLE)
-    with pytest.raises(ValueError, match="smoothed"):
-        LDA(K, estimate="map", alpha=1.1, eta=1.1).fit(X, covariates=TABLE)
+    with pytest.raises(ValueError, match=r"alpha must start above 1; it is 0\.9"):
+        LDA(K, estimate="map", alpha=0.9, eta=1.1).fit(X, covariates=TABLE)
     with pytest.raises(ValueError, match="log-linear"):
         fit(LDA(K, random_state=0, tol=0.1)).merge([[0, 1]], X)
     with pytest.raises(AttributeError, match="covariates"):

@@ -238,6 +238,21 @@ def test_partial_fit_after_fit_goes_on_from_there(rng):
     assert not hasattr(fitted, "n_samples_seen_")
 
 
+def test_a_model_that_went_on_after_a_fit_can_be_saved(rng, tmp_path):
+    X = random_counts(rng, 60, 12)
+    model = LDA(3, tol=0.1, random_state=0).fit(X).partial_fit(X[:20]).partial_fit(X[20:])
+    model.save(tmp_path / "model.isotopic")
+    assert same_bits(load(tmp_path / "model.isotopic"), model)
+    assert model.history_["iteration"].tolist() == [1, 2]
+
+
+def test_partial_fit_refuses_a_fit_without_weights(rng):
+    X = random_counts(rng, 60, 12)
+    model = LDA(3, tol=0.1, random_state=0).fit(open_blocks([X], keep_weights=False))
+    with pytest.raises(ValueError, match="keep_weights=True"):
+        model.partial_fit(X)
+
+
 def test_bad_batches_change_nothing(rng):
     X = random_counts(rng, 30, 10)
     model = paper_lda(2, alpha=0.3, random_state=0).partial_fit(X)

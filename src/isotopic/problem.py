@@ -357,6 +357,14 @@ class Problem(Pair):
             return self
         return replace(self, X=self.X.in_single_precision)
 
+    def weights_evidence(self, state: State) -> Evidence:
+        """Return what the prior of the weights learns its hyperparameters from, at a point."""
+        squares = None
+        if self.weights.needs_squares:
+            squares = squared_counts(self.X, state.weights.effective, state.topics.effective)[0]
+        totals = self.topics_totals(state.topics, self.X.missing)
+        return Evidence(state.counts.weights, squares, totals)
+
     def with_updated_hyperparameters(self, state: State) -> Self:
         """Return the problem with the hyperparameters that its priors learn at a point."""
         weight_squares, topic_squares = None, None

@@ -328,14 +328,23 @@ class BaseTopicModel(
 
     @available_if(can_partial_fit)  # type: ignore[untyped-decorator]
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, missing_mask: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        missing_mask: Any = None,
+        covariates: Any = None,
+        formula: str | None = None,
     ) -> Self:
         """Update the topics with more samples, each of which is seen once.
 
         The topics absorb an average over all batches so far; :class:`~isotopic.solvers.OnlineEM`
         says how much a new batch changes it (with its settings, if it is the ``solver``). After
         ``fit``, its samples count as earlier batches. ``weights_`` and ``objective_`` are those of
-        the last batch. Hyperparameters that a fit would learn keep their starting values.
+        the last batch. Coefficients of covariates are learned from an average over the batches,
+        too; groups, means and knots are those of the first call. All other hyperparameters that a
+        fit would learn keep their starting values.
 
         %(arguments)s
 
@@ -343,7 +352,14 @@ class BaseTopicModel(
         -------
         self
         """
-        self.fitted_ = learn_samples(self, X, sample_weight, missing_mask)
+        self.fitted_ = learn_samples(
+            self,
+            X,
+            sample_weight=sample_weight,
+            missing_mask=missing_mask,
+            covariates=covariates,
+            formula=formula,
+        )
         return self
 
     # How a fit is made.

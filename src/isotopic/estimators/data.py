@@ -104,13 +104,12 @@ def read_new(estimator: Any, X: Any, **given: Any) -> Data:
         read_data(estimator, X, known=estimator.fitted_, **given),
         estimator.fitted_.offsets,
     )
-    for name in ("size_factors", "fixed_weights", "covariates"):
+    check_covariates(fitted, data.offsets)
+    for name in ("size_factors", "fixed_weights"):
         if getattr(fitted, name) is not None and getattr(data.offsets, name) is None:
             raise ValueError(
                 f"This model was fitted with {name}. Pass the {name} of these samples, too."
             )
-    if fitted.covariates is None and data.offsets.covariates is not None:
-        raise ValueError("This model was fitted without covariates. Leave them out.")
     if fitted.fixed_weights is not None:
         expected, found = fitted.n_fixed_weights, data.offsets.n_fixed_weights
         if found != expected:
@@ -118,6 +117,16 @@ def read_new(estimator: Any, X: Any, **given: Any) -> Data:
                 f"fixed_weights has {found} columns; this model was fitted with {expected}."
             )
     return data
+
+
+def check_covariates(fitted: Offsets, given: Offsets) -> None:
+    """Raise ValueError if either a fitted model or its new samples have covariates."""
+    if fitted.covariates is not None and given.covariates is None:
+        raise ValueError(
+            "This model was fitted with covariates. Pass the covariates of these samples, too."
+        )
+    if fitted.covariates is None and given.covariates is not None:
+        raise ValueError("This model was fitted without covariates. Leave them out.")
 
 
 def warn_of_empty_samples(data: Data, prior: Prior | None = None) -> None:

@@ -4,11 +4,10 @@ from functools import partial
 from typing import Any
 
 from isotopic.estimators.count_hints import warn_unless_counts
-from isotopic.estimators.data import read_data
+from isotopic.estimators.data import check_covariates, read_data
 from isotopic.estimators.multistart import first_topics
 from isotopic.estimators.parameters import with_plain_parameters
 from isotopic.fitted import Fitted
-from isotopic.fitted.fitting import Data
 from isotopic.fitted.online import Progress, learn_batch, split_batches
 from isotopic.problem import Pair
 from isotopic.random import generator
@@ -30,7 +29,7 @@ def can_partial_fit(model: Any) -> bool:
     return True
 
 
-def learn_samples(model: Any, X: Any, sample_weight: Any, missing_mask: Any) -> Fitted:
+def learn_samples(model: Any, X: Any, **given: Any) -> Fitted:
     """Return what the model has fitted, updated with more samples."""
     plain = with_plain_parameters(model)
     plain._validate_params()
@@ -40,22 +39,17 @@ def learn_samples(model: Any, X: Any, sample_weight: Any, missing_mask: Any) -> 
             f"n_components={plain.n_components}, but partial_fit continues a model with "
             f"{known.n_components} components. Set n_components back, or call fit."
         )
-    if known is not None and known.offsets.covariates is not None:
-        raise ValueError(
-            "partial_fit cannot continue a model with covariates. Fit all samples: with "
-            "solver='online', or as row blocks if they are larger than memory."
-        )
     with use_threads(plain.n_jobs):
-        data = read_data(
-            plain, X, known=known, sample_weight=sample_weight, missing_mask=missing_mask
-        )
+        data = read_data(plain, X, known=known, **given)
         names = data.feature_names
         if known is None:
             warn_unless_counts(plain, data.counts)
+        else:
+            check_covariates(known.offsets, data.offsets)
         settings = plain.solver if isinstance(plain.solver, OnlineEM) else OnlineEM()
         progress, size = None, getattr(plain.solver, "batch_size", None)
-        for counts, copies in split_batches(data.counts, data.copies, size):
-            batch = plain._pose(Data(counts, copies, feature_names=names))
+        for part in split_batches(data, size):
+            batch = plain._pose(part)
             if progress is None and known is not None:
                 progress = Progress.of(known, batch.problem.X.shape[0])
             seeds = generator(plain.random_state).integers(2**63, size=(1, 2))

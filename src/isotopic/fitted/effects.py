@@ -93,6 +93,8 @@ def covariance(fitted: Fitted) -> Array:
     n_used = int(min(n_samples, max(_ROWS, _MOST_PRODUCTS / size**2)))
     used = np.linspace(0, n_samples - 1, n_used).round().astype(np.int64)
     copies = fitted.sample_weight[used] * (n_samples / n_used)
+    if fitted.online is not None:  # the samples of the last batch stand for all
+        copies = copies * (fitted.online.n_samples / fitted.sample_weight.sum())
     slopes = _slopes(fitted, used)
     information = np.zeros((size, size))
     for at in range(0, n_used, _ROWS):
@@ -286,7 +288,8 @@ def _values(fitted: Fitted, covariate: str, values: Any, others: str) -> tuple[C
         )
     if others not in ("average", "typical"):
         raise ValueError(f"others must be 'average' or 'typical', not {others!r}.")
-    covariates = Covariates(covariates.design, table, _prior(fitted).covariates)
+    if not len(covariates):  # row blocks whose weights are not kept
+        covariates = Covariates(covariates.design, table, _prior(fitted).covariates)
     if others == "typical":
         covariates = _typical(covariates)
     column = table[covariate]

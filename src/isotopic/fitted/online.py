@@ -11,9 +11,9 @@ from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts
 from isotopic.counts import CountMatrix
 from isotopic.fitted.explained import explained_counts
-from isotopic.fitted.fitting import Fit
+from isotopic.fitted.fitting import Data, Fit
 from isotopic.fitted.value import Fitted, OnlineMemory
-from isotopic.priors import Posterior, Prior
+from isotopic.priors import Evidence, Posterior, Prior, SampleWeighted
 from isotopic.problem import Problem, State
 from isotopic.solvers import HISTORY, OnlineEM
 from isotopic.solvers.batches import number_of_batches
@@ -30,14 +30,15 @@ class Progress:
     Attributes
     ----------
     memory : OnlineMemory
-    topics_prior : Prior
-        As the first batch had it.
+    weights_prior, topics_prior : Prior
+        The first with the hyperparameters that were learned, the second as the first batch had it.
     feature_totals : ndarray of shape (features,)
         Over all batches.
     history : structured ndarray
     """
 
     memory: OnlineMemory
+    weights_prior: Prior
     topics_prior: Prior
     feature_totals: Array
     history: Array
@@ -47,11 +48,20 @@ class Progress:
         """Return the progress of a fitted model; a ``fit`` counts as batches of that size."""
         memory, history = fitted.online, fitted.history
         if memory is None:
+            if not len(fitted.weights.mean):
+                raise ValueError(
+                    "partial_fit cannot go on after a fit to row blocks whose weights were not "
+                    "kept: nothing says how many samples there were. Open the row blocks with "
+                    "keep_weights=True."
+                )
             n_samples = float(fitted.sample_weight.sum())
             average = explained_counts(fitted)[1] / n_samples
-            memory = OnlineMemory(average, n_samples, max(1, round(n_samples / batch_size)))
+            n_batches = max(1, round(n_samples / batch_size))
+            statistics = _statistics_of_fit(fitted)
+            memory = OnlineMemory(average, n_samples, n_batches, statistics=statistics)
             history = history[:0]
-        return cls(memory, fitted.topics_prior, fitted.feature_totals, history)
+        priors = fitted.weights_prior, fitted.topics_prior
+        return cls(memory, *priors, fitted.feature_totals, history)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,23 +81,29 @@ class Update:
             topics=progress.memory.topics,
             online=progress.memory,
         )
-        return replace(fitted, feature_totals=progress.feature_totals)
+        prior = fitted.weights_prior
+        if prior.learns_from_batches:
+            prior = prior.with_learned(progress.weights_prior)
+        return replace(fitted, weights_prior=prior, feature_totals=progress.feature_totals)
 
 
-def split_batches(
-    X: CountMatrix | BlockedCounts, copies: Array | None, batch_size: int | None
-) -> Iterator[tuple[CountMatrix, Array | None]]:
-    """Yield batches of samples and their sample weights, in the order of the data."""
+def split_batches(data: Data, batch_size: int | None) -> Iterator[Data]:
+    """Yield batches of samples, in the order of the data."""
+    X = data.counts
     if isinstance(X, BlockedCounts):
         for piece, block in X.loaded():
-            part = None if copies is None else copies[piece.rows]
-            yield from split_batches(block, part, batch_size)
+            yield from split_batches(_part(data, block, piece.rows), batch_size)
         return
     n_batches = number_of_batches(X, batch_size)
     for rows in np.array_split(np.arange(X.shape[0]), n_batches):
-        part = copies if copies is None or n_batches == 1 else copies[rows]
-        if part is None or part.any():
-            yield (X if n_batches == 1 else X.rows(rows)), part
+        part = data if n_batches == 1 else _part(data, X.rows(rows), rows)
+        if part.copies is None or part.copies.any():
+            yield part
+
+
+def _part(data: Data, counts: CountMatrix, rows: Array | slice) -> Data:
+    copies = None if data.copies is None else data.copies[rows]
+    return replace(data, counts=counts, copies=copies, offsets=data.offsets.rows(rows))
 
 
 def learn_batch(
@@ -104,7 +120,11 @@ def learn_batch(
     """
     began = time.perf_counter()
     if progress is not None:
-        batch = replace(batch, problem=replace(batch.problem, topics=progress.topics_prior))
+        prior = batch.problem.weights
+        if prior.learns_from_batches:
+            prior = prior.continuing(progress.weights_prior)
+        known = replace(batch.problem, weights=prior, topics=progress.topics_prior)
+        batch = replace(batch, problem=known)
     problem, copies = batch.problem, batch.data.copies
     n_samples = float(batch.data.counts.shape[0] if copies is None else copies.sum())
     feature_totals = problem.X.feature_totals
@@ -123,17 +143,57 @@ def learn_batch(
         memory = OnlineMemory(average, before.n_samples + n_samples, before.n_batches + 1)
         feature_totals = progress.feature_totals + feature_totals
     state = problem.state_at(weights, topics, counts, PASSES)
-    memory = replace(memory, topics=problem.topics.absorb(_expected_counts(memory, problem), 1.0))
+    learned, statistics = _learn_prior(problem, state, progress, rate / n_samples, memory.n_samples)
+    absorbed = problem.topics.absorb(_expected_counts(memory, problem), 1.0)
+    memory = replace(memory, topics=absorbed, statistics=statistics)
     last = (0, 0, 0.0) if len(history) == 0 else history[-1].item()
     row = (
-        memory.n_batches,
+        len(history) + 1,  # after a fit, there are more batches than rows
         last[1] + state.passes,
         last[2] + time.perf_counter() - began,
         state.objective,
         state.residual,
     )
     history = np.append(history, np.array([row], HISTORY))
-    return Update(Progress(memory, problem.topics, feature_totals, history), batch, state)
+    after = Progress(memory, learned, problem.topics, feature_totals, history)
+    return Update(after, batch, state)
+
+
+def _learn_prior(
+    problem: Problem, state: State, progress: Progress | None, rate: float, n_samples: float
+) -> tuple[Prior, Array | None]:
+    """Return the prior of the weights, and the average statistics that it has learned from.
+
+    ``rate`` is the weight of one sample of the batch, and ``n_samples`` of how many the average
+    stands for.
+    """
+    prior: Any = problem.weights
+    if not prior.learns_from_batches:
+        return _without_sample_weights(prior), None
+    statistics = rate * prior.sufficient_statistics(problem.weights_evidence(state))
+    if progress is not None and progress.memory.statistics is not None:
+        share = 1 - rate * (n_samples - progress.memory.n_samples)
+        statistics += share * progress.memory.statistics.ravel()
+    own: Any = _without_sample_weights(prior)
+    updated = own.with_statistics_of_batches(n_samples * statistics)
+    return updated, updated.statistics_at(statistics, own).reshape(-1, problem.n_components)
+
+
+def _statistics_of_fit(fitted: Fitted) -> Array | None:
+    """Return what the prior of the weights has learned from in a fit, of one sample."""
+    prior: Any = fitted.weights_prior
+    if not prior.learns_from_batches:
+        return None
+    explained, copies = fitted.weights.explained, fitted.sample_weight
+    assert explained is not None
+    counts = np.maximum(explained.astype(np.float64), 0)
+    evidence = Evidence(counts, None, fitted.pair.topics_totals(fitted.topics), copies)
+    sums = prior.statistics_of_fit(evidence) / copies.sum()
+    return np.asarray(sums.reshape(-1, fitted.n_components))
+
+
+def _without_sample_weights(prior: Any) -> Prior:
+    return prior.prior if isinstance(prior, SampleWeighted) else prior
 
 
 def _next_topics(problem: Problem, progress: Progress, seeds: Array) -> Posterior:

@@ -22,7 +22,9 @@ def reorder(fitted: Fitted, order: Array) -> Fitted:
         offsets = replace(offsets, fixed_weights=offsets.fixed_weights[:, first])
     if online is not None:
         topics = online.topics and map_arrays(online.topics, lambda a: _reorder_rows(a, order))
-        online = replace(online, average=_reorder_rows(online.average, order), topics=topics)
+        average, sums = _reorder_rows(online.average, order), online.statistics
+        sums = None if sums is None else sums[:, order]
+        online = replace(online, average=average, topics=topics, statistics=sums)
     return replace(
         fitted,
         weights_prior=fitted.weights_prior.reordered(order),

@@ -36,12 +36,15 @@ class OnlineMemory:
     n_batches : int
     topics : Posterior or None
         The topics that the next batch starts from; ``None``: they are made of the average.
+    statistics : ndarray of shape (sums, components) or None
+        What the prior of the weights has learned its hyperparameters from, of one sample.
     """
 
     average: Array
     n_samples: float
     n_batches: int
     topics: Posterior | None = None
+    statistics: Array | None = None
 
 
 @register
@@ -271,6 +274,8 @@ def _check(fitted: Fitted) -> None:
         if good and online.topics is not None:
             good = isinstance(online.topics, Posterior)
             good = good and _have_shape(without_terms(online.topics), of_topics)
+        if good and online.statistics is not None:
+            good = np.shape(online.statistics)[1:] == of_topics[:1]
     if not good:
         raise ValueError("The file is damaged: the shapes of its arrays do not match.")
     fitted.weights_prior.check_shape(of_weights)
@@ -290,6 +295,8 @@ def _check_values(fitted: Fitted) -> None:
     }
     if online is not None:
         named["online.average"] = online.average
+        if online.statistics is not None:
+            check_numbers("online.statistics", online.statistics, -np.inf)
         if not (0 <= online.n_samples < np.inf and online.n_batches >= 0):
             raise ValueError("online.n_samples and online.n_batches must be at least 0.")
     for name, array in named.items():

@@ -141,6 +141,7 @@ class Prior:
     is_normalized: ClassVar[bool] = False  # rows sum to one
     is_bayesian: ClassVar[bool] = False  # a distribution, not a point estimate: see Bayesian
     is_learned: ClassVar[bool] = True  # whether the fit changes it at all
+    learns_from_batches: ClassVar[bool] = False  # whether partial_fit updates hyperparameters
 
     # The strength of an l1 penalty: 0.0 for none, None if the prior is something else. With a
     # number, the prior can only rescale its factor: coordinate descent applies, and models convert

@@ -76,6 +76,7 @@ class WithCovariates(Wrapper):
     is_variational: ClassVar[Any] = Delegated("is_variational", "kind")
     learn: ClassVar[Any] = Delegated("learn", "kind")
     learns: ClassVar[Any] = Delegated("learns", "kind")
+    learns_from_batches: ClassVar[bool] = True
     needs_squares: ClassVar[Any] = Delegated("needs_squares", "kind")
     needs_calibration: ClassVar[Any] = Delegated("needs_calibration", "kind")
     norm: ClassVar[Any] = Delegated("norm", "kind")
@@ -184,6 +185,12 @@ class WithCovariates(Wrapper):
                 total += part
         return total
 
+    def statistics_of_fit(self, evidence: Evidence) -> Array:
+        """Return the statistics of samples that were fitted: no step would raise the posterior."""
+        statistics, coefficients = self.sufficient_statistics(evidence), self._known_coefficients
+        statistics[: coefficients.size] = _penalty_slopes(coefficients).ravel()
+        return statistics
+
     def _statistics(self, evidence: Evidence, rows: slice) -> Array:
         """Return the sufficient statistics of some rows."""
         counts, squares, copies = evidence.counts, evidence.squares, evidence.copies
@@ -214,18 +221,32 @@ class WithCovariates(Wrapper):
         n_components = len(statistics) // (n_covariates + n_covariates**2 + n_own)
         now = self._for_components(n_components)
         parts = np.split(statistics, np.cumsum([n_covariates, n_covariates**2]) * n_components)
-        gradient = parts[0].reshape(n_covariates, n_components) - PRECISION * _slopes(now)
+        gradient = parts[0].reshape(n_covariates, n_components) - _penalty_slopes(now)
         curvature = parts[1].reshape(n_covariates, n_covariates, n_components).copy()
         curvature[np.arange(1, n_covariates), np.arange(1, n_covariates)] += PRECISION
-        # The exponential hyperprior of the concentration of an average sample.
-        average = RATE * np.exp(now[0])
-        gradient[0] -= average
-        curvature[0, 0] += average
+        curvature[0, 0] += RATE * np.exp(now[0])
         steps = np.linalg.solve(curvature.transpose(2, 0, 1), gradient.T[:, :, np.newaxis])
         coefficients = now + np.clip(steps[:, :, 0].T, -_LARGEST_STEP, _LARGEST_STEP)
         coefficients[0] = np.clip(coefficients[0], *_RANGE)
         kind = self.kind.with_slope_sums(parts[2].reshape(n_own, n_components))
         return replace(self, kind=kind, coefficients=coefficients)
+
+    def with_statistics_of_batches(self, statistics: Array) -> Self:
+        """Return the prior with coefficients after a Newton step, and its kind as it was.
+
+        A rate that follows single batches would let a component vanish that has few counts in some.
+        """
+        return replace(self, coefficients=self.with_statistics(statistics).coefficients)
+
+    def statistics_at(self, statistics: Array, before: Any) -> Array:
+        """Return the statistics of the prior ``before``, to first order at these coefficients."""
+        moved, (n_covariates, n_components) = statistics.copy(), self._known_coefficients.shape
+        n_gradients, n_all = n_covariates * n_components, n_covariates * (n_covariates + 1)
+        curvature = statistics[n_gradients : n_all * n_components]
+        step = self._known_coefficients - before._for_components(n_components)
+        change = np.einsum("ijk,jk->ik", curvature.reshape(n_covariates, -1, n_components), step)
+        moved[:n_gradients] -= change.ravel()
+        return moved
 
     def changed_since(self, before: Any) -> bool:
         """Return whether another update from the same counts would still change something."""
@@ -296,18 +317,21 @@ def with_covariates(prior: Prior, covariates: Array) -> Prior:
     if isinstance(prior, WithCovariates):
         return prior.for_samples(covariates)
     made = WithCovariates(prior, covariates)
-    kind: Any = prior
+    kind: Any = made.kind.learning()
     start = np.atleast_2d(np.asarray(getattr(kind, kind.learned_setting)))
     if len(start) > 1:
         raise ValueError(
             f"{kind.learned_setting} has a row for each sample, but with covariates it is learned "
             "from them. Pass a number, or one for each component, where learning starts."
         )
-    return made if kind.learn is not None else made.around(replace(kind, learn="asymmetric"))
+    return made.around(kind)
 
 
-def _slopes(coefficients: Array) -> Array:
-    """Return the coefficients with zero for the first, which is that of a constant."""
-    slopes = coefficients.copy()
-    slopes[0] = 0.0
+def _penalty_slopes(coefficients: Array) -> Array:
+    """Return the derivatives of minus the log-density of the coefficients.
+
+    That of the intercept is the exponential hyperprior of the concentration of an average sample.
+    """
+    slopes = PRECISION * coefficients
+    slopes[0] = RATE * np.exp(coefficients[0])
     return slopes

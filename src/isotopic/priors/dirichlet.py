@@ -335,9 +335,22 @@ class DirichletMode(Dirichlet):
         if self.learn is not None:
             raise ValueError(
                 "The concentration cannot be learned with estimate='map' (DirichletMode). Pass a "
-                "number for alpha and eta (at 1 or below, entries become exactly zero) and no "
-                "covariates, or use estimate='smoothed', the mode under concentrations + 1."
+                "number for alpha and eta (at 1 or below, entries become exactly zero), or use "
+                "estimate='smoothed', the mode under concentrations + 1."
             )
+
+    def learning(self) -> Prior:
+        """Return the prior of the same modes that learns: that of the concentration minus one.
+
+        Modes under a learned concentration below one would have zeros, which never come back.
+        """
+        extra = np.asarray(self.prior_counts, np.float64) - 1
+        if not np.all(extra > 0):
+            raise ValueError(
+                "With estimate='map' and covariates alpha is 1 + exp(covariates @ coefficients), "
+                f"so alpha must start above 1; it is {np.min(extra) + 1:g}."
+            )
+        return DirichletMean(extra, learn="asymmetric", forbidden=self.forbidden)
 
     def with_posterior_means(self) -> Self:
         """Return the prior itself: it is a point estimate already."""

@@ -64,6 +64,12 @@ class LearnsHyperparameters(Prior):
         """Whether hyperparameters are learned during the fit."""
         return self.learn is not None
 
+    def learning(self) -> Prior:
+        """Return the prior that learns what it has in common for all rows of a column."""
+        own: Any = self
+        learning: Prior = own if self.learn is not None else replace(own, learn="asymmetric")
+        return learning
+
     def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Return the sums over rows that an update of the hyperparameters needs."""
         raise NotImplementedError
