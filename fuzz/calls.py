@@ -45,7 +45,7 @@ def _good_calls(rng: np.random.Generator) -> dict[str, list[Any]]:
     histogram = rng.random((2, native.HISTOGRAM_SIZE))
     found = [many.copy(), many.copy(), rows.copy(), rows.copy(), np.ones(6, np.int64)]
     by_feature = native.column_index(*index, 2)
-    selected = [many.copy(), many.copy(), many.copy(), many.copy(), rows.copy()]
+    selected = [*(many.copy() for _ in range(5)), rows.copy()]
     stack = Stack(StackedData.of(X, 3), 3, has_own_values=True)
     for lane in range(WIDTH):
         stack.load(lane, StackedRun(topics.T, X.values))
@@ -65,7 +65,7 @@ def _good_calls(rng: np.random.Generator) -> dict[str, list[Any]]:
             *[*entries, topics, topics.sum(axis=0), rows, 0.5],
             *[np.full((6, 3), 0.1), np.empty((6, 9)), 2],
         ],
-        "select_topics": [*entries, topics, 1.0, 0.1, 2.0, True, *selected, 2],
+        "select_topics": [*entries, topics, rows.copy(), 0.1, 2.0, 1.0, True, *selected, 2],
         "count_histogram": [table, table, rows, True, np.ones((7, native.HISTOGRAM_SIZE)), 2],
         "concentration_rises": [histogram, np.ones(2), 2, np.ones(2), 2],
         "column_index": [*index, 2],

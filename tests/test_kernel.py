@@ -313,14 +313,26 @@ def calls_with(features, n_features):
     whole = (starts, *entries, np.array([0, 3]), None, weights, topics)
     found = np.empty((3, 2)), None, np.empty(3), np.empty(3), np.empty(3, np.int64)
     prior = np.ones((1, 2)), None, None, True, 0.0, 3, steps
-    tables = (np.empty((3, 2)) for _ in range(4))
+    tables = (np.empty((3, 2)) for _ in range(5))
     return {
         "expected_counts": (*whole, results[0], None, results[1], native.Workspace(), 1),
         "row_pass": (*rows, *entries, weights, padded, *results, 1),
         "infer": (*rows, *entries, padded, *prior, *found, 1),
         "descend": (starts, *entries, padded, np.ones(2), None, 2, weights, results[0], 1),
         "squared_shares": (starts, *entries, weights, topics, np.empty(6), 1),
-        "select_topics": (starts, *entries, topics, 1, 0.1, 2, True, *tables, np.empty(3), 1),
+        "select_topics": (
+            starts,
+            *entries,
+            topics,
+            np.ones(3),
+            0.1,
+            2,
+            0,
+            True,
+            *tables,
+            np.empty(3),
+            1,
+        ),
     }
 
 

@@ -67,6 +67,28 @@ def test_weights_of_refit_are_optimal_for_the_chosen_topics(rng):
     assert np.all(np.abs(slopes[found.weights > 0]) < 1e-3)
 
 
+def test_a_topic_that_a_twin_could_replace_is_left_out(rng):
+    topics = reference_topics(rng)
+    twins = np.vstack([topics, 0.98 * topics[3] + 0.02 * topics[4]])
+    X = rng.poisson(700 * topics[0] + 200 * topics[3] + 100 * topics[7], size=(40, 40))
+    kept = refit(X, twins, certainty=0)
+    assert np.all((kept.weights[:, [3, 12]] > 0).any(axis=1))
+    assert np.all(kept.probabilities[:, [3, 12]].max(axis=1) < 0.95)
+    found = refit(X, twins)
+    assert not found.weights[:, [3, 12]].any()
+    assert np.all(found.weights[:, 0] > 0)  # without a twin
+    assert np.all(found.probabilities[:, 0] > 0.99)
+    alone = refit(rng.poisson(900 * topics[3], size=(5, 40)), twins)  # the largest is kept
+    assert np.all((alone.weights[:, [3, 12]] > 0).sum(axis=1) == 1)
+
+
+def test_one_topic_gives_way_to_two_that_only_together_are_better():
+    mix = np.array([0.25, 0.25, 0.25, 0.25, 0, 0])  # the best single topic, and then in the way
+    topics = np.array([mix, [0.5, 0.5, 0, 0, 0, 0], [0, 0, 0.46, 0.46, 0.04, 0.04]])
+    found = refit([[300, 300, 276, 276, 24, 24]], topics)
+    np.testing.assert_array_equal(found.weights > 0, [[False, True, True]])
+
+
 def test_dispersion_keeps_small_topics_out_of_samples_that_no_reference_fits(rng):
     topics = reference_topics(rng)
     weights, _ = planted(rng, topics, n_samples=30, total=1e5)
@@ -154,6 +176,8 @@ def test_a_reference_that_does_not_fit_is_refused(rng, change, message):
     ("given", "message"),
     [
         ({"penalty": -1}, "penalty must be"),
+        ({"certainty": 1}, "certainty must be at least 0 .* and below 1, not 1"),
+        ({"certainty": None}, "certainty must be"),
         ({"level": 1}, "level must be between 0 and 1"),
         ({"dispersion": 0.5}, "dispersion must be a finite number of at least 1"),
         ({"dispersion": "many"}, "dispersion must be"),
@@ -188,10 +212,10 @@ def test_selection_agrees_with_its_twin_in_numpy_for_any_number_of_threads(seed,
     topics = rng.dirichlet(np.full(15, 0.4), size=7)
     X = sparse.csr_array(rng.poisson(scale * rng.dirichlet(np.ones(7), 5) @ topics * 15))
     entries = X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(float)
-    settings_ = np.ascontiguousarray(topics.T), 3.0, 1e-3, 1.92, True
+    settings_ = np.ascontiguousarray(topics.T), np.full(5, 3.0), 1e-3, 1.92, 1.0, True
 
     def select(core, threads):
-        found = [*(np.empty((5, 7)) for _ in range(4)), np.empty(5)]
+        found = [*(np.empty((5, 7)) for _ in range(5)), np.empty(5)]
         core.select_topics(*entries, *settings_, *found, threads)
         return found
 
@@ -210,17 +234,19 @@ def test_refit_has_the_same_bits_for_any_number_of_threads(rng):
 
 
 def test_the_core_checks_what_selection_is_given():
-    out = [*(np.empty((1, 2)) for _ in range(4)), np.empty(1)]
+    out = [*(np.empty((1, 2)) for _ in range(5)), np.empty(1)]
     topics = np.full((3, 2), 1 / 3)
     starts, values = np.array([0, 1]), np.ones(1)
     with pytest.raises(ValueError, match="not among those of the topics"):
         native.select_topics(
-            starts, np.array([3], np.int32), values, topics, 1.0, 1e-3, 1.9, True, *out, 1
+            *[starts, np.array([3], np.int32), values, topics],
+            *[np.ones(1), 1e-3, 1.9, 1.0, True, *out, 1],
         )
     out[2] = np.empty((2, 2))
     with pytest.raises(ValueError, match="the results differ in shape"):
         native.select_topics(
-            starts, np.array([0], np.int32), values, topics, 1.0, 1e-3, 1.9, True, *out, 1
+            *[starts, np.array([0], np.int32), values, topics],
+            *[np.ones(1), 1e-3, 1.9, 1.0, True, *out, 1],
         )
 
 

@@ -134,7 +134,10 @@ def _mixes(topics: Array, known: Reference, max_topics: int) -> Array:
     shares = np.zeros((len(topics), len(known.topics)))
     left = np.arange(len(topics))
     while len(left):
-        weights = refit(_COUNTS * topics[left], known.topics, penalty=penalty, dispersion=1).weights
+        found = refit(
+            _COUNTS * topics[left], known.topics, penalty=penalty, certainty=0, dispersion=1
+        )
+        weights = found.weights
         shares[left] = weights / weights.sum(axis=1, keepdims=True)
         left = left[np.count_nonzero(weights, axis=1) > max_topics]
         penalty *= 1.5

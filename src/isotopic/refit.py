@@ -5,7 +5,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse, special, stats
 
 from isotopic._core import native
 from isotopic.arrays import Array, check_level
@@ -36,6 +36,9 @@ class Refit:
     p_values : ndarray of shape (n_samples, n_topics)
         Of the likelihood-ratio test that a topic is absent, given the other topics of the sample; 1
         for a topic that is absent.
+    probabilities : ndarray of shape (n_samples, n_topics)
+        The approximate probability that a topic is present, against the best choice of topics
+        without it: 0.5 if others explain the sample equally well. 0 for a topic that is absent.
     dispersion : ndarray of shape (n_samples,)
         How much more the counts vary than Poisson counts around the reconstruction; at least 1.
     cosine : ndarray of shape (n_samples,)
@@ -63,6 +66,7 @@ class Refit:
     lower: Array
     upper: Array
     p_values: Array
+    probabilities: Array
     dispersion: Array
     cosine: Array
     divergence: Array
@@ -86,6 +90,7 @@ class Refit:
             lower=self.lower[at],
             upper=self.upper[at],
             p_value=self.p_values[at],
+            probability=self.probabilities[at],
         )
 
     @property
@@ -113,6 +118,7 @@ def refit(
     reference: Any,
     *,
     penalty: float | None = None,
+    certainty: float = 0.95,
     dispersion: float | str = "estimate",
     max_total: float | None = None,
     opportunity: Any = None,
@@ -127,7 +133,14 @@ def refit(
         - \sum_{k \in S} w_k t_{kv}\Big) - \phi \, \text{penalty} \, |S|
 
     by stepwise selection: from the best single topic on, topics are removed, added and exchanged
-    until no such step improves the sum. All other weights are exactly zero.
+    until no such step improves the sum; then once more from a larger set. All other weights are
+    exactly zero.
+
+    A topic can gain much and still be wrong, because others would explain the same counts. So for
+    each topic the best choice without it is found, in which others may take its place. If that
+    choice is worse by :math:`m`, the topic is present with a probability of about
+    :math:`1 / (1 + e^{-m / \phi})`. Topics of a smaller probability than ``certainty`` are left
+    out, but never the largest topic of a sample.
 
     Parameters
     ----------
@@ -137,8 +150,13 @@ def refit(
         Topics x features. If both sides have names of features, they are aligned by name. A table
         of features x topics, as COSMIC publishes signatures, is recognised and transposed.
     penalty : float or None, default=None
-        The log-likelihood that a topic must gain to be chosen. ``None`` is ``1 + log(n_topics)``:
-        1 for a weight (as in AIC), and the logarithm for the choice among that many topics.
+        The log-likelihood that a topic must gain to be chosen. ``None`` is ``log(n_topics) +
+        log(total) / 2``, where ``total`` is the sum of the sample, as in the extended Bayesian
+        information criterion (Chen & Chen 2008): the first term for the choice among that many
+        topics, the second for a weight.
+    certainty : float, default=0.95
+        The least probability of a topic that is kept; at least 0 and below 1. 0 keeps all of them:
+        the sample is explained best, but by topics that may stand for similar ones.
     dispersion : {"estimate"} or float, default="estimate"
         The factor :math:`\phi` by which counts vary more than Poisson counts do. The default
         estimates it for each sample (Pearson's statistic by degree of freedom, at least 1), so that
@@ -176,16 +194,17 @@ def refit(
     counts = CountMatrix.of(data.matrix, np.float64).as_sparse()
     known = read_reference(reference, data.feature_names, counts.shape[1], opportunity)
     n_samples, n_topics = counts.shape[0], len(known.topics)
-    strength = 1 + np.log(n_topics) if penalty is None else _number("penalty", penalty)
     fixed = None if dispersion == "estimate" else _number("dispersion", dispersion, 1.0)
     check_level(level)
+    least_margin = _least_margin(certainty)
     values, scale = counts.values, np.ones(n_samples)
     if max_total is not None:
         most = _number("max_total", max_total)
         scale = most / np.maximum(counts.sample_totals, most)
         values = values * np.repeat(scale, np.diff(counts.row_starts))
     by = 1.0 if fixed is None else fixed
-    weights, losses, lower, upper = (np.empty((n_samples, n_topics)) for _ in range(4))
+    penalties = _penalties(penalty, n_topics, scale * counts.sample_totals)
+    weights, losses, margins, lower, upper = (np.empty((n_samples, n_topics)) for _ in range(5))
     found = np.empty(n_samples)
     with use_threads(n_jobs):
         native.select_topics(
@@ -193,12 +212,14 @@ def refit(
             counts.features,
             values,
             np.ascontiguousarray(known.topics.T),
-            by * float(strength),
+            by * penalties,
             _BACKGROUND,
             by * float(stats.chi2.isf(1 - level, 1)) / 2,
+            by * least_margin,
             fixed is None,
             weights,
             losses,
+            margins,
             lower,
             upper,
             found,
@@ -207,6 +228,7 @@ def refit(
     weights, lower, upper = (table / scale[:, np.newaxis] for table in (weights, lower, upper))
     found *= by
     p_values = np.where(weights > 0, _p_values(losses / found[:, np.newaxis]), 1.0)
+    probabilities = np.where(weights > 0, special.expit(margins / by), 0.0)
     cosine, divergence = _reconstruction(counts, weights, known.topics)
     names = data.sample_names
     if names is None:
@@ -216,6 +238,7 @@ def refit(
         lower,
         upper,
         p_values,
+        probabilities,
         found,
         cosine,
         divergence,
@@ -224,6 +247,23 @@ def refit(
         names,
         float(level),
     )
+
+
+def _penalties(given: Any, n_topics: int, totals: Array) -> Array:
+    """Return the log-likelihood that a topic must gain in each sample."""
+    if given is not None:
+        return np.full(len(totals), _number("penalty", given))
+    return np.asarray(np.log(n_topics) + np.log(np.maximum(totals, 1)) / 2)
+
+
+def _least_margin(certainty: Any) -> float:
+    """Return how much better a choice must be than those without a topic, in log-likelihood."""
+    is_number = isinstance(certainty, Real) and not isinstance(certainty, bool)
+    if not is_number or not 0 <= float(certainty) < 1:
+        raise ValueError(
+            f"certainty must be at least 0 (keep all topics) and below 1, not {certainty!r}."
+        )
+    return float(special.logit(float(certainty)))
 
 
 def _p_values(losses: Array) -> Array:

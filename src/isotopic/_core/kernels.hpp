@@ -179,14 +179,16 @@ struct Selection {
     const int64_t* row_starts = nullptr;
     const int32_t* features = nullptr;
     const double* values = nullptr;
-    const double* topics = nullptr;  // features x components; each component sums to one
-    double penalty = 0;              // of each topic
-    double background = 0;           // the part of each topic that is uniform, while selecting
-    double fall = 0;                 // of the log-likelihood, at the ends of an interval
+    const double* topics = nullptr;     // features x components; each component sums to one
+    const double* penalties = nullptr;  // of each topic, by sample
+    double background = 0;              // the part of each topic that is uniform, while selecting
+    double fall = 0;                    // of the log-likelihood, at the ends of an interval
+    double least_margin = 0;            // of a topic that is kept, by dispersion
     bool estimates_dispersion = false;
     // Results, samples x components: zeros for topics that are absent.
     double* weights = nullptr;
-    double* losses = nullptr;  // of log-likelihood, without the topic
+    double* losses = nullptr;   // of log-likelihood, without the topic
+    double* margins = nullptr;  // to the best choice without the topic
     double* lower = nullptr;
     double* upper = nullptr;
     double* dispersions = nullptr;  // by sample

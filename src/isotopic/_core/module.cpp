@@ -382,9 +382,10 @@ void bind_select_topics(nb::module_& m) {
     m.def(
         "select_topics",
         [](In<int64_t> row_starts, In<int32_t> features, In<double> values, In2<double> topics,
-           double penalty, double background, double fall, bool estimates_dispersion,
-           Out2<double> weights, Out2<double> losses, Out2<double> lower, Out2<double> upper,
-           Out<double> dispersions, int threads) {
+           In<double> penalties, double background, double fall, double least_margin,
+           bool estimates_dispersion, Out2<double> weights, Out2<double> losses,
+           Out2<double> margins, Out2<double> lower, Out2<double> upper, Out<double> dispersions,
+           int threads) {
             const size_t rows = weights.shape(0), components = weights.shape(1);
             require(components > 0 && topics.shape(1) == components,
                     "weights and topics differ in components");
@@ -393,8 +394,10 @@ void bind_select_topics(nb::module_& m) {
                     "row_starts, features and values do not fit");
             require(are_features(features, int64_t(topics.shape(0))),
                     "a feature is not among those of the topics");
-            require(has_shape(losses, rows, components) && has_shape(lower, rows, components) &&
-                        has_shape(upper, rows, components) && dispersions.size() == rows,
+            require(penalties.size() == rows, "penalties and weights differ in samples");
+            require(has_shape(losses, rows, components) && has_shape(margins, rows, components) &&
+                        has_shape(lower, rows, components) && has_shape(upper, rows, components) &&
+                        dispersions.size() == rows,
                     "the results differ in shape");
             const Selection selection{
                 .components = int64_t(components),
@@ -403,12 +406,14 @@ void bind_select_topics(nb::module_& m) {
                 .features = features.data(),
                 .values = values.data(),
                 .topics = topics.data(),
-                .penalty = penalty,
+                .penalties = penalties.data(),
                 .background = background,
                 .fall = fall,
+                .least_margin = least_margin,
                 .estimates_dispersion = estimates_dispersion,
                 .weights = weights.data(),
                 .losses = losses.data(),
+                .margins = margins.data(),
                 .lower = lower.data(),
                 .upper = upper.data(),
                 .dispersions = dispersions.data(),
@@ -418,9 +423,10 @@ void bind_select_topics(nb::module_& m) {
             });
         },
         "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
-        "topics"_a.noconvert(), "penalty"_a, "background"_a, "fall"_a, "estimates_dispersion"_a,
-        "weights"_a.noconvert(), "losses"_a.noconvert(), "lower"_a.noconvert(),
-        "upper"_a.noconvert(), "dispersions"_a.noconvert(), "threads"_a);
+        "topics"_a.noconvert(), "penalties"_a.noconvert(), "background"_a, "fall"_a,
+        "least_margin"_a, "estimates_dispersion"_a, "weights"_a.noconvert(), "losses"_a.noconvert(),
+        "margins"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
+        "dispersions"_a.noconvert(), "threads"_a);
 }
 
 void bind_fit_rates(nb::module_& m) {

@@ -501,9 +501,9 @@ bool select_topics(const Selection& selection, int64_t rows, const Execution& ex
     for (int64_t d = 0; d < rows; ++d)
         longest = std::max(longest, selection.row_starts[d + 1] - selection.row_starts[d]);
     const auto padded = [&](int64_t n) { return ceil_div(n, lanes) * lanes; };
-    // Of the entries: 7 vectors and the topics. Of the topics: a matrix, and 13 vectors.
+    // Of the entries: 7 vectors and the topics. Of the topics: a matrix, and 15 vectors.
     const int64_t size =
-        padded(longest) * (7 + selection.components) + padded(k * k) + 13 * padded(k);
+        padded(longest) * (7 + selection.components) + padded(k * k) + 15 * padded(k);
     Buffers buffers(size_t(size) * sizeof(double));
     constexpr int64_t samples_at_a_time = 8;  // each of them takes long
     return run_in_chunks(rows, samples_at_a_time, execution, [&](int64_t begin, int64_t end) {

@@ -3,8 +3,8 @@
 //
 // A set of topics is as good as its largest log-likelihood (poisson_fit.hpp) minus a penalty for
 // each topic. From the best single topic on, topics are removed, added and exchanged for as long as
-// that improves the set. Which ones are tried is decided by the quadratic approximation of the
-// log-likelihood; each trial is then fitted.
+// that improves the set; then once more, from a set with more topics than that. Which ones are
+// tried is decided by the quadratic approximation of the log-likelihood; each trial is then fitted.
 //
 // selection.py has the same steps in NumPy.
 #pragma once
@@ -18,6 +18,8 @@ constexpr int removals_tried = 3;   // of the topics that matter least
 constexpr int additions_tried = 5;  // of the topics that promise most
 constexpr int exchanges_tried = 2;  // the same, in place of one that is taken out
 constexpr int interval_steps = 6;
+constexpr int replacements_tried = 3;  // topics in place of one that is left out
+constexpr double least_gain = 1;       // of log-likelihood, for a topic to be in the larger set
 
 // A set of topics with its weights.
 struct Choice {
@@ -147,6 +149,63 @@ inline void improve(const Selector& s, double penalty, double total, Choice& now
     }
 }
 
+// Adds topics for as long as each gains some log-likelihood, and improves that larger set. So one
+// topic gives way to two that only together are better. The better choice is kept in `now`.
+inline void improve_from_larger(const Selector& s, double penalty, double gain, double total,
+                                Choice& now, Choice& trial, Choice& best, Choice& shorter,
+                                Choice& larger) {
+    larger.take(now);
+    while (larger.size < s.components) {
+        best.log_likelihood = larger.log_likelihood + gain;
+        if (!best_addition(s, larger, total, 1, -1, trial, best)) break;
+        larger.take(best);
+        drop_zeros(larger);
+    }
+    if (larger.log_likelihood == now.log_likelihood) return;
+    improve(s, penalty, total, larger, trial, best, shorter);
+    const double better = larger.log_likelihood - now.log_likelihood;
+    if (better > penalty * double(larger.size - now.size) + 10 * fit_tolerance) now.take(larger);
+}
+
+// Returns how much better a choice is than one without a topic, where others may take its place.
+// Others are added for as long as that improves the choice.
+inline double margin_of(const Selector& s, double penalty, double total, const Choice& now,
+                        int64_t which, Choice& trial, Choice& best, Choice& other) {
+    if (now.size < 2) return __builtin_inf();
+    remove_topic(s, now, which, total, other);
+    for (int i = 0; i < replacements_tried && other.size < s.components; ++i) {
+        best.log_likelihood = other.log_likelihood + penalty;
+        if (!best_addition(s, other, total, exchanges_tried, now.set[which], trial, best)) break;
+        other.take(best);
+    }
+    return now.log_likelihood - other.log_likelihood - penalty * double(now.size - other.size);
+}
+
+// Leaves out topics that others could replace nearly as well. The largest is kept.
+inline void leave_out_uncertain(const Selector& s, const Selection& d, int64_t row, double total,
+                                Choice& now, Choice& trial, Choice& best, Choice& other) {
+    const double dispersion = d.dispersions[row], penalty = d.penalties[row] * dispersion;
+    int64_t largest = 0, kept = 0;
+    for (int64_t i = 0; i < now.size; ++i) {
+        const double margin = margin_of(s, penalty, total, now, i, trial, best, other);
+        d.margins[row * d.components + now.set[i]] = margin / dispersion;
+        if (now.weights[i] > now.weights[largest]) largest = i;
+    }
+    for (int64_t i = 0; i < now.size; ++i) {
+        double& margin = d.margins[row * d.components + now.set[i]];
+        if (i == largest || margin >= d.least_margin)
+            now.set[kept] = now.set[i], now.weights[kept++] = now.weights[i];
+        else
+            margin = 0;
+    }
+    if (kept == now.size) return;
+    now.size = kept;
+    for (int64_t i = 0; i < kept; ++i)
+        now.weights[i] = 0.95 * now.weights[i] + 0.05 * total / double(kept);
+    now.log_likelihood = s.fit(now.set, now.size, now.weights, nullptr);
+    drop_zeros(now);
+}
+
 // Returns the dispersion (Fletcher 2012): Pearson's statistic by degree of freedom, corrected for
 // small counts. Entries that are zero count as well.
 inline double dispersion_of(const Selector& s, const Choice& c, double n_features) {
@@ -263,7 +322,7 @@ inline void select_topics(const Selection& d, int64_t begin, int64_t end, double
     const int64_t k = d.components;
     for (int64_t row = begin; row < end; ++row) {
         for (int64_t i = row * k; i < (row + 1) * k; ++i)
-            d.weights[i] = d.losses[i] = d.lower[i] = d.upper[i] = 0;
+            d.weights[i] = d.losses[i] = d.margins[i] = d.lower[i] = d.upper[i] = 0;
         d.dispersions[row] = 1;
         const int64_t n = d.row_starts[row + 1] - d.row_starts[row], stride = (n + L - 1) / L * L;
         double* at = memory;
@@ -281,8 +340,8 @@ inline void select_topics(const Selection& d, int64_t begin, int64_t end, double
         s.hessian = take((k + 1) * (k + 1));
         for (double** part : {&s.gradient, &s.direction, &s.next, &s.score}) *part = take(k + 1);
         s.free_ = reinterpret_cast<int32_t*>(take(k + 1));
-        Choice now{}, trial{}, best{}, shorter{};
-        for (Choice* c : {&now, &trial, &best, &shorter}) {
+        Choice now{}, trial{}, best{}, shorter{}, larger{};
+        for (Choice* c : {&now, &trial, &best, &shorter, &larger}) {
             c->weights = take(k + 1);
             c->set = reinterpret_cast<int32_t*>(take(k + 1));
         }
@@ -295,13 +354,18 @@ inline void select_topics(const Selection& d, int64_t begin, int64_t end, double
             now.size = 1, now.set[0] = topic, now.weights[0] = total, now.log_likelihood = found;
         }
         if (now.size == 0) continue;  // without a background: no topic alone explains all counts
-        improve(s, d.penalty, total, now, trial, best, shorter);
+        improve(s, d.penalties[row], total, now, trial, best, shorter);
         if (d.estimates_dispersion) {
             d.dispersions[row] = dispersion_of(s, now, double(d.n_features));
             if (d.dispersions[row] > 1)
-                improve(s, d.penalty * d.dispersions[row], total, now, trial, best, shorter);
+                improve(s, d.penalties[row] * d.dispersions[row], total, now, trial, best, shorter);
         }
         drop_zeros(now);
+        const double dispersion = d.dispersions[row];
+        improve_from_larger(s, d.penalties[row] * dispersion, least_gain * dispersion, total, now,
+                            trial, best, shorter, larger);
+        drop_zeros(now);
+        leave_out_uncertain(s, d, row, total, now, trial, best, shorter);
         describe(s, d, row, total, now, shorter);
         refine(s, d, row, now);
     }

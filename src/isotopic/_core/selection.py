@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 _FIT_STEPS, _FIT_TOLERANCE = 60, 1e-7
 _REMOVALS_TRIED, _ADDITIONS_TRIED, _EXCHANGES_TRIED = 3, 5, 2
-_INTERVAL_STEPS, _RIDGE = 6, 1e-10
+_REPLACEMENTS_TRIED, _INTERVAL_STEPS, _RIDGE, _LEAST_GAIN = 3, 6, 1e-10, 1.0
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,42 @@ class Selector:
             now = better
         return now.without_zeros()
 
+    def improve_from_larger(self, now: Choice, penalty: float, gain: float, total: float) -> Choice:
+        """Improve a larger set, to which topics were added; return the better choice."""
+        larger = now
+        while len(larger.topics) < len(self.topics):
+            added = self.best_addition(larger, total, 1, larger.log_likelihood + gain)
+            if added is None:
+                break
+            larger = added.without_zeros()
+        if larger is now:
+            return now
+        larger = self.improve(larger, penalty, total)
+        better = larger.log_likelihood - now.log_likelihood
+        most = penalty * (len(larger.topics) - len(now.topics)) + 10 * _FIT_TOLERANCE
+        return larger if better > most else now
+
+    def margin(self, now: Choice, which: int, penalty: float, total: float) -> float:
+        """Return how much better a choice is than one without a topic, with others in its place."""
+        if len(now.topics) < 2:
+            return np.inf
+        other, topic = self.without(now, which, total), int(now.topics[which])
+        for _ in range(_REPLACEMENTS_TRIED):
+            least = other.log_likelihood + penalty
+            added = self.best_addition(other, total, _EXCHANGES_TRIED, least, topic)
+            if added is None:
+                break
+            other = added
+        saved = penalty * (len(now.topics) - len(other.topics))
+        return now.log_likelihood - other.log_likelihood - saved
+
+    def keep(self, now: Choice, is_kept: Array, total: float) -> Choice:
+        """Fit a choice with some of its topics."""
+        if is_kept.all():
+            return now
+        weights = 0.95 * now.weights[is_kept] + 0.05 * total / is_kept.sum()
+        return self.fit(now.topics[is_kept], weights).without_zeros()
+
     def dispersion(self, now: Choice, n_features: int) -> float:
         """Return Pearson's statistic by degree of freedom, corrected for small counts."""
         freedom = n_features - len(now.topics)
@@ -188,19 +224,21 @@ def select_topics(
     features: Array,
     values: Array,
     topics: Array,
-    penalty: float,
+    penalties: Array,
     background: float,
     fall: float,
+    least_margin: float,
     estimates_dispersion: bool,
     weights: Array,
     losses: Array,
+    margins: Array,
     lower: Array,
     upper: Array,
     dispersions: Array,
     threads: int,
 ) -> None:
     """Select the topics of each sample; ``selection.hpp`` has the formulas."""
-    for table in (weights, losses, lower, upper):
+    for table in (weights, losses, margins, lower, upper):
         table[:] = 0
     dispersions[:] = 1
     mixed = (1 - background) * topics.T + background / len(topics)
@@ -216,11 +254,18 @@ def select_topics(
             continue
         first = int(np.nanargmax(alone))
         now = Choice(np.array([first]), np.array([total]), alone[first])
-        now = sample.improve(now, penalty, total)
+        now = sample.improve(now, penalties[row], total)
         if estimates_dispersion:
             dispersions[row] = sample.dispersion(now, len(topics))
             if dispersions[row] > 1:
-                now = sample.improve(now, penalty * dispersions[row], total)
+                now = sample.improve(now, penalties[row] * dispersions[row], total)
+        strength = penalties[row] * dispersions[row]
+        now = sample.improve_from_larger(now, strength, _LEAST_GAIN * dispersions[row], total)
+        found = [sample.margin(now, i, strength, total) for i in range(len(now.topics))]
+        is_kept = np.array(found) / dispersions[row] >= least_margin
+        is_kept[np.argmax(now.weights)] = True
+        margins[row, now.topics] = np.where(is_kept, np.array(found) / dispersions[row], 0)
+        now = sample.keep(now, is_kept, total)
         by = fall * dispersions[row]
         steps = np.sqrt(2 * by * sample.variances(now))
         for i, topic in enumerate(now.topics):
