@@ -74,6 +74,7 @@ def pytest_collection_finish():
 
 
 def pytest_unconfigure(config):
+    gc.unfreeze()  # or what is frozen in cycles outlives the compiled core, which reports a leak
     os.close(config.stash[_stderr])
 
 

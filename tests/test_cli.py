@@ -993,6 +993,7 @@ def test_hostile_names_survive_in_files(hostile, tmp_path, capsys):
     assert data.sample_names.tolist() == [f"{text}s" for text in HOSTILE]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_without_unicode_is_no_error(hostile, tmp_path, encoding):
     command = ["fit", hostile, "-k", "2", "-o", tmp_path / "ö", "--name-column", "the names"]

@@ -77,10 +77,8 @@ def copied(model):
 
 
 MODELS = [
-    NMF(3),
     NMF(3, normalize=False),
     PLSA(3, solver="joint"),
-    paper_lda(3, alpha=0.3, eta=0.1),
     GammaPoisson(3, solver="alternating", init="random"),
     LDA(3),
 ]
@@ -122,7 +120,6 @@ def test_priors_from_outside_on_workers(client, shards):
     "settings",
     [
         {"solver": LazyUpdates()},
-        {"divergence": Dispersed(2.0)},
         {"divergence": Dispersed(2.0), "solver": "alternating"},
         {"divergence": Beta(0.5), "solver": "joint"},
     ],

@@ -97,7 +97,7 @@ class _Local(distributed.Client):
     """A cluster in this process."""
 
     def __init__(self):
-        one = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+        one = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
         super().__init__(processes=False, **one)
 
 

@@ -808,6 +808,7 @@ OWNED = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["nmf", "nmf-with-scale", "smoothed-lda", "gamma-gamma"])
 @each(OWNED)
 def test_data_is_never_changed(name, case):
@@ -932,10 +933,7 @@ def test_the_same_bits_for_any_threads_and_several_fits_at_once(rng, name, kind)
     X = sparse_counts(rng, 600, 30, 0.2)
     X = X if kind == "sparse" else X.toarray()
     first = model_of(name, max_iter=3).fit(X)
-    for n_jobs in (2, 3, None):
-        other = model_of(name, max_iter=3, n_jobs=n_jobs).fit(X)
-        assert fitted_bits(other) == fitted_bits(first)
-    models = [model_of(name, max_iter=3, n_jobs=n) for n in (1, 2, 3, 1)]
+    models = [model_of(name, max_iter=3, n_jobs=n) for n in (1, 2, 3, None)]
     with ThreadPoolExecutor(4) as executor:
         fits = list(executor.map(lambda model: model.fit(X), models))
     for other in fits:
@@ -959,9 +957,10 @@ def test_one_model_serves_several_threads(rng):
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_joblib_gives_the_same_bits(backend):
     X = sparse.csr_array(counts())
-    jobs = [joblib.delayed(model_of(name).fit)(X) for name in MODELS]
+    names = list(MODELS)[::3]
+    jobs = [joblib.delayed(model_of(name).fit)(X) for name in names]
     fits = joblib.Parallel(n_jobs=2, backend=backend)(jobs)
-    for name, other in zip(MODELS, fits, strict=True):
+    for name, other in zip(names, fits, strict=True):
         assert fitted_bits(other) == fitted_bits(model_of(name).fit(X))
 
 

@@ -331,9 +331,12 @@ def noticed_by(mistake, wanted):
 
 
 @pytest.mark.parametrize("mistake", LOCAL, ids=lambda mistake: mistake.__name__)
-def test_a_mistake_fails_its_rows_and_no_others(mistake):
-    expected, names = set(LOCAL[mistake].split()), {check.measure.__name__ for check in CHECKS}
-    assert noticed_by(mistake, names - SLOW | expected) == expected
+def test_a_mistake_fails_its_rows_and_no_others(mistake, pytestconfig):
+    """Of the others, each mistake meets a quarter; with ``--thorough`` all."""
+    expected, names = set(LOCAL[mistake].split()), [check.measure.__name__ for check in CHECKS]
+    if not pytestconfig.getoption("thorough"):
+        names = names[list(LOCAL).index(mistake) % 4 :: 4]
+    assert noticed_by(mistake, {*names} - SLOW | expected) == expected
 
 
 @pytest.mark.parametrize("mistake", WIDE, ids=lambda mistake: mistake.__name__)

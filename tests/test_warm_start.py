@@ -131,7 +131,9 @@ def test_one_more_fit_of_a_converged_model_changes_nothing_that_matters(model, t
     X = counts()
     fitted = converged(model, X)
     fitted.save(tmp_path / "model")
-    for init in (fitted, fitted.fitted_, isotopic.load(tmp_path / "model")):
+    # How a model, a result and a file are read does not depend on the priors.
+    others = (fitted.fitted_, isotopic.load(tmp_path / "model")) if model in NAMED else ()
+    for init in (fitted, *others):
         assert_goes_on(model, fitted, init, X)
     objective, n_iter = fitted.objective_, fitted.n_iter_
     fitted.set_params(warm_start=True).fit(X)
@@ -144,7 +146,8 @@ def test_one_more_fit_of_a_converged_model_changes_nothing_that_matters(model, t
 def test_a_warm_start_never_ends_worse_than_it_begins(model):
     """With the same samples, other ones, and more of them, and when the fit ends early."""
     fitted = clone(model).set_params(tol=0, max_iter=3, random_state=0).fit(counts())
-    for X in (counts(), counts(1), counts(2, 60), counts(3, 15)):
+    others = (counts(), counts(2, 60), counts(3, 15)) if model in NAMED else ()
+    for X in (counts(1), *others):
         start = begins_at(model, fitted, X)
         assert np.isfinite(start.objective_)
         for max_iter in (1, 4):
