@@ -1,12 +1,15 @@
 """Measure and print: ``python -m benchmarks [--only import,memory] [--quick]``.
 
 ``--only solution`` runs isotopic against its peers, which takes hours unless the other options or
-``--quick`` say otherwise.
+``--quick`` say otherwise. ``--only missing,busy --quick --minutes 15`` fills the benchmark page: it
+measures what has no result yet, and what was measured while the machine was busy.
 """
 
 import argparse
+import json
 import shlex
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,7 +48,7 @@ from benchmarks import (
 )
 from benchmarks.solution import section as solution
 from benchmarks.solution.contestants import PEERS, Contestant
-from benchmarks.table import Report, Settings
+from benchmarks.table import AGAIN, Report, Settings
 
 MODULES = (
     against_sklearn,
@@ -79,6 +82,8 @@ SCALE = {
 }
 SOLUTION = "solution"
 NAMES = (*ENGINE, *SCALE, SOLUTION)
+# Words that stand for sections, by the results that are kept; the races are asked for by name.
+MISSING, BUSY = "missing", "busy"
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -88,11 +93,14 @@ def main() -> None:
     for name, fact in facts.items():
         print(f"{name + ':':<12}{fact}")
     report, sections = Report(), ENGINE | SCALE
-    for name in arguments.only:
+    end = time.monotonic() + 60 * arguments.minutes
+    for done, name in enumerate(arguments.only):
         races = name == SOLUTION
         section = solution.section(_plan(arguments), RESULTS) if races else sections[name]
-        measured = report.run(section, Settings(arguments.quick))
-        measured.keep(RESULTS, _command(name), facts)
+        seconds = (end - time.monotonic()) / (len(arguments.only) - done)
+        measured = report.run(section, Settings(arguments.quick), seconds)
+        if measured.rows:  # else an earlier result is worth more
+            measured.keep(RESULTS, _command(name), facts)
     print(f"\n{report.summary()}; kept in {RESULTS.parent.name}/{RESULTS.name}")
     pages.fill_all()
 
@@ -102,9 +110,9 @@ def _command(name: str) -> str:
     others = iter(sys.argv[1:])
     kept = []
     for word in others:
-        if word == "--only":
+        if word in ("--only", "--minutes"):  # the remark says where a share of the time ended it
             next(others)
-        elif not word.startswith("--only="):
+        elif not word.startswith(("--only=", "--minutes=")):
             kept.append(word)
     return shlex.join(["python", "-m", "benchmarks", "--only", name, *kept])
 
@@ -126,9 +134,17 @@ def _arguments() -> argparse.Namespace:
         metavar="NAMES",
         help="sections to measure, with commas between them: "
         + ", ".join(NAMES)
-        + f"; by default all but {', '.join((*SCALE, SOLUTION))}",
+        + f"; by default all but {', '.join((*SCALE, SOLUTION))}. {MISSING}: those without a "
+        f"result; {BUSY}: those measured on a busy machine; both without {SOLUTION}",
     )
     parser.add_argument("--quick", action="store_true", help="a third of the repetitions")
+    parser.add_argument(
+        "--minutes",
+        type=_positive,
+        default=float("inf"),
+        help="for all sections; each gets an equal share of what is left, and keeps the rows that "
+        "it has when its share ends",
+    )
     races = parser.add_argument_group(SOLUTION)
     races.add_argument("--data", type=_texts, metavar="NAMES", help=", ".join(solution.DATA))
     races.add_argument("--components", type=_whole_numbers, metavar="NUMBERS", help="20,100")
@@ -145,13 +161,25 @@ def _arguments() -> argparse.Namespace:
 
 
 def _sections(text: str) -> list[str]:
-    names = text.split(",")
-    unknown = [name for name in names if name not in NAMES]
+    words = text.split(",")
+    unknown = [word for word in words if word not in (*NAMES, MISSING, BUSY)]
     if unknown:
         raise argparse.ArgumentTypeError(
             f"no section is called {', '.join(unknown)}; there are {', '.join(NAMES)}"
         )
-    return names
+    names = [name for word in words for name in _meant(word)]
+    return list(dict.fromkeys(names))
+
+
+def _meant(word: str) -> list[str]:
+    """Return the sections that a word of ``--only`` stands for."""
+    if word not in (MISSING, BUSY):
+        return [word]
+    files = {name: RESULTS / f"{name}.json" for name in (*ENGINE, *SCALE)}
+    if word == MISSING:
+        return [name for name, file in files.items() if not file.exists()]
+    kept = {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
+    return [name for name, result in kept.items() if AGAIN in result["remark"]]
 
 
 def _peers(text: str) -> tuple[Contestant, ...]:

@@ -1,15 +1,21 @@
 """The rows of a section: what they say, and how they are printed and kept."""
 
 import json
+import math
 import os
+import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 
 HEADER = ("what", "measured", "quartiles", "target", "", "detail")
 WIDTHS = (46, 10, 17, 10, 6)
+
+# What the remark of a section ends with if other processes disturbed it.
+AGAIN = "measure again on a quiet machine"
 
 
 @dataclass(frozen=True)
@@ -78,11 +84,15 @@ class Section:
 
 @dataclass
 class Measured:
-    """A section's rows, and how many cores other processes took meanwhile (where known)."""
+    """A section's rows, how many cores other processes took meanwhile (where known), and its limit.
+
+    ``ended`` is the number of seconds after which it was ended before its last row.
+    """
 
     section: Section
     rows: list[Row] = field(default_factory=list)
     others: float | None = None
+    ended: float | None = None
 
     def keep(self, folder: Path, command: str, facts: dict[str, str]) -> None:
         """Write ``<section>.json``: the rows, and how, when and on what they were measured."""
@@ -95,11 +105,12 @@ class Measured:
 
     @property
     def remark(self) -> str:
-        """Say how quiet the machine was."""
+        """Say how quiet the machine was, and whether rows are missing."""
+        ended = "" if self.ended is None else f"ended after {self.ended:.0f} s, with rows missing; "
         if self.others is None:
-            return "how busy the machine was otherwise is not known here"
-        warning = ": measure again on a quiet machine" if self.others > 0.1 else ""
-        return f"other processes took {self.others:.2f} of a core meanwhile{warning}"
+            return f"{ended}how busy the machine was otherwise is not known here"
+        warning = f": {AGAIN}" if self.others > 0.1 else ""
+        return f"{ended}other processes took {self.others:.2f} of a core meanwhile{warning}"
 
 
 @dataclass
@@ -108,16 +119,20 @@ class Report:
 
     sections: list[Measured] = field(default_factory=list)
 
-    def run(self, section: Section, settings: Settings) -> Measured:
-        """Measure a section and print its lines as they come."""
+    def run(self, section: Section, settings: Settings, seconds: float = math.inf) -> Measured:
+        """Measure a section and print its lines as they come, until its time is up."""
         measured = Measured(section)
         self.sections.append(measured)
         print(f"\n{section.name}: {section.title}", *(f"  {n}" for n in section.notes), sep="\n")
         print(plain(HEADER))
         began, before = time.perf_counter(), _seconds_of_others()
-        for row in section.measure(settings):
-            measured.rows.append(row)
-            print(plain(row.cells()), flush=True)
+        try:
+            with _time_limit(seconds):
+                for row in section.measure(settings):
+                    measured.rows.append(row)
+                    print(plain(row.cells()), flush=True)
+        except _TimeIsUp:
+            measured.ended = seconds
         elapsed = time.perf_counter() - began
         if before is not None and elapsed > 1:  # the clock of the others ticks slowly
             measured.others = max(0.0, (_seconds_of_others() - before) / elapsed)
@@ -129,6 +144,29 @@ class Report:
         verdicts = [row.verdict for part in self.sections for row in part.rows]
         words = ((verdicts.count(v), v) for v in ("ok", "short", "skip"))
         return ", ".join(f"{n} {verdict}" for n, verdict in words)
+
+
+class _TimeIsUp(BaseException):
+    """Raised where a section is when its time is up; no handler of errors may take it for one."""
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """End the block with ``_TimeIsUp`` after so many seconds."""
+    if seconds == math.inf:
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise _TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _seconds_of_others() -> float | None:

@@ -1,18 +1,21 @@
 """The races against other packages: that they are fair, and that they come to an end."""
 
 import csv
+import time
+from contextlib import suppress
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
+from benchmarks import __main__ as command
 from benchmarks import data, pages, shards
 from benchmarks.solution import job as jobs
 from benchmarks.solution.contestants import PEERS, Contestant
 from benchmarks.solution.problems import Divergence, Perplexity
 from benchmarks.solution.race import Run
 from benchmarks.solution.section import SNAPSHOTS, Plan, measure
-from benchmarks.table import Measured, Row, Section, Target
+from benchmarks.table import Measured, Report, Row, Section, Settings, Target
 from isotopic import generalized_kl
 
 SKLEARN = tuple(peer for peer in PEERS if peer.name == "sklearn-mu")
@@ -159,3 +162,27 @@ def test_a_result_that_no_page_asks_for_is_shown_all_the_same(tmp_path, monkeypa
     text = page.read_text()
     assert text.count("### A new claim") == 1
     assert text.count("`python -m y`") == text.count("`python -m x`") == 1
+
+
+def test_a_section_ends_when_its_time_is_up_and_keeps_its_rows():
+    def measure(settings):
+        yield Row("soon", 1.0)
+        while True:
+            with suppress(Exception):  # as a peer's failure is handled
+                time.sleep(0.01)
+
+    measured = Report().run(Section("endless", "", measure), Settings(), seconds=0.1)
+    assert [row.what for row in measured.rows] == ["soon"]
+    assert measured.remark.startswith("ended after 0 s, with rows missing")
+
+
+def test_missing_and_busy_stand_for_sections_by_their_results(tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    facts = {"machine": "m", "versions": "v"}
+    for name, others in (("threads", 0.05), ("solvers", 1.5)):
+        section = Section(name, "", list)
+        Measured(section, [Row("row", 1.0)], others).keep(tmp_path, "", facts)
+    named = {*command.ENGINE, *command.SCALE}
+    assert set(command._sections("missing")) == named - {"threads", "solvers"}
+    assert command._sections("busy") == ["solvers"]
+    assert set(command._sections("busy,missing,solvers")) == named - {"threads"}
