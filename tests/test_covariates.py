@@ -1,5 +1,6 @@
 """Covariates: concentrations of the weights that are log-linear in what is known of samples."""
 
+import zipfile
 from datetime import date
 
 import numpy as np
@@ -11,6 +12,8 @@ import isotopic
 from isotopic import LDA, NMF, GammaPoisson, OnlineEM, PoissonFactorization
 from isotopic.covariates import read_table
 from isotopic.priors import CollapsedDirichlet, Dirichlet, Evidence, Gamma, with_covariates
+from isotopic.report.metadata import describe_metadata, read_metadata
+from isotopic.serve.session import Version, infer_text
 
 K = 3
 TRUE = np.array([[-1.2, -1.0, -1.5], [1.0, -1.0, 0.0], [0.8, 0.0, -0.8]])
@@ -476,3 +479,86 @@ def test_coefficients_of_a_fit_that_stopped_too_early_are_not_there_yet():
     model = LDA(2, max_iter=1, tol=0, random_state=0).fit(X, covariates={"x": np.arange(20.0)})
     with pytest.raises(ValueError, match=r"have not been learned.*larger max_iter"):
         model.coefficients_  # noqa: B018 - the property raises
+
+
+def test_everything_that_infers_new_samples_takes_their_covariates(tmp_path):
+    new, table, _ = simulate(n=40, seed=3)
+    seen, hidden = isotopic.evaluate.split_counts(new, random_state=0)
+    calls = [
+        lambda **given: isotopic.evaluate.completion_perplexity(MODEL, new, **given),
+        lambda **given: isotopic.evaluate.completion_score(MODEL, seen, hidden, **given),
+        lambda **given: isotopic.evaluate.completion_scorer(MODEL, new, **given),
+        lambda **given: MODEL.document_info(new, **given),
+        lambda **given: isotopic.pyldavis_arguments(MODEL, new, **given),
+        lambda **given: MODEL.report(tmp_path / "new.html", new, overwrite=True, **given),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="Pass the covariates of these samples"):
+            call()
+        call(covariates=table)
+    weights = MODEL.transform(seen, covariates=table)
+    expected = (hidden.toarray() * np.log(weights @ TOPICS + 1e-300)).sum() / hidden.sum()
+    assert calls[1](covariates=table) == pytest.approx(expected)
+    assert calls[0](covariates=table) == pytest.approx(np.exp(-expected))
+    assert calls[2](covariates=table) == pytest.approx(expected, rel=0.02)  # another split
+    plain = LDA(K, random_state=0, tol=0.1).fit(X)
+    with pytest.raises(ValueError, match="without covariates"):
+        plain.document_info(new, covariates=table)
+
+
+def test_covariates_of_held_out_samples_are_aligned_by_name():
+    pandas = pytest.importorskip("pandas")
+    new, table, _ = simulate(n=40, seed=3)
+    names = [f"doc{i}" for i in range(40)]
+    words = [f"w{i}" for i in range(new.shape[1])]
+    frame = pandas.DataFrame(table, index=names)
+    data = pandas.DataFrame(new.toarray(), index=names, columns=words)
+    fitted = pandas.DataFrame(X.toarray(), columns=words)
+    model = LDA(K, fixed_topics=TOPICS, random_state=0).fit(fitted, covariates=TABLE)
+    for measure in (isotopic.evaluate.completion_perplexity, isotopic.evaluate.completion_scorer):
+        expected = measure(model, data, covariates=frame)
+        with pytest.warns(isotopic.names.SampleOrderWarning):
+            assert measure(model, data, covariates=frame[::-1]) == expected
+        with pytest.raises(ValueError, match="covariates"):
+            measure(model, data, covariates=frame.rename(index={"doc3": "other"}))
+
+
+def test_a_column_is_the_same_as_a_covariate_and_in_the_report():
+    dates = np.array(["2001-07-02", "", "1999-12-31"] * 20, dtype=object)
+    columns = {
+        "day": (dates, "date"),
+        "month": (np.where(dates == "", "", "2001-07"), "date"),
+        "made": (np.array([date(2001, 7, 2), None] * 30, dtype=object), "date"),
+        "party": (np.array(["left", "right"] * 30), "group"),
+        "size": (np.arange(60.0), "number"),
+    }
+    given = {name: values for name, (values, _) in columns.items()}
+    found = read_table(given, None, n_samples=60, sample_names=lambda: None)
+    told = describe_metadata(read_metadata(given, None, 60), np.arange(60))
+    for name, kind in ((column["name"], column["kind"]) for column in told):
+        assert kind == columns[name][1], name
+        assert (found[name].dtype.kind == "f") == (kind != "group"), name
+    assert found["day"][:3] == pytest.approx([2001.5, np.nan, 2000], abs=0.01, nan_ok=True)
+
+
+def test_a_model_holds_its_covariates_once(tmp_path):
+    pieces = MODEL.fitted_.offsets.covariates
+    assert pieces.matrix is MODEL.fitted_.weights_prior.covariates
+    assert pieces.table is pieces.design.table
+    MODEL.save(tmp_path / "model.isotopic")
+    with zipfile.ZipFile(tmp_path / "model.isotopic") as file:
+        contents = [file.read(name) for name in file.namelist()]
+    for array in (pieces.matrix, pieces.table["year"]):
+        assert sum(array.tobytes() in content for content in contents) == 1
+
+
+def test_a_pasted_text_is_that_of_a_typical_sample():
+    names = np.array([f"word{i}" for i in range(X.shape[1])])
+    text = "word1 word2 word2 word7"
+    told = infer_text(Version(MODEL, X, names), text, {})
+    row = sparse.csr_array(np.bincount([1, 2, 2, 7], minlength=X.shape[1])[np.newaxis])
+    party = max(set(TABLE["party"]), key=TABLE["party"].tolist().count)
+    typical = {"party": [party], "year": [TABLE["year"].mean()]}
+    expected = MODEL.transform(row, covariates=typical)[0]
+    for topic, share in told["topics"]:
+        assert share == pytest.approx(expected[topic])

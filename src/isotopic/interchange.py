@@ -13,6 +13,7 @@ from isotopic.estimators import LDA, NMF, BetaNMF
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.evaluate import proportions
 from isotopic.fitted import read_feature_names
+from isotopic.fitted.offsets import read_new_covariates
 
 _AT_THE_POINT = {"max_iter": 0, "tol": 0}  # a fit that makes no iteration keeps its start
 
@@ -143,7 +144,7 @@ def _lda_of_sklearn(model: LDA, common: dict[str, Any]) -> Any:
 
 
 def pyldavis_arguments(
-    model: BaseTopicModel, X: Any, *, feature_names: Any = None
+    model: BaseTopicModel, X: Any, *, feature_names: Any = None, covariates: Any = None
 ) -> dict[str, Any]:
     """Return what ``pyLDAvis.prepare`` takes.
 
@@ -155,6 +156,8 @@ def pyldavis_arguments(
     X : the fitted samples
     feature_names : sequence of str or None, default=None
         By default those of ``X`` or of the model.
+    covariates : data frame, dict of columns, array-like, names of columns, or None, default=None
+        Of the samples, if the model was fitted with covariates.
 
     Returns
     -------
@@ -173,12 +176,14 @@ def pyldavis_arguments(
     """
     check_is_fitted(model)
     counts = model.validate_counts(X)
+    offsets = read_new_covariates(model.fitted_.offsets, covariates, X, counts.shape[0])
     if feature_names is None:
         feature_names = counts.feature_names
     used = counts.sample_totals > 0
+    weights = model.transform(counts, covariates=offsets.covariates)
     return {
         "topic_term_dists": model.components_ / model.components_.sum(axis=1, keepdims=True),
-        "doc_topic_dists": proportions(model.transform(counts), model.components_)[used],
+        "doc_topic_dists": proportions(weights, model.components_)[used],
         "doc_lengths": counts.sample_totals[used],
         "vocab": list(read_feature_names(model.fitted_, feature_names)),
         "term_frequency": counts.feature_totals,

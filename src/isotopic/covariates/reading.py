@@ -1,13 +1,13 @@
 """Read covariates from data frames, dicts, arrays, AnnData and files."""
 
 from collections.abc import Callable, Mapping
-from datetime import date
 from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array, as_numbers, is_missing
+from isotopic.arrays import Array, as_numbers
 from isotopic.containers import is_anndata, is_frame
+from isotopic.covariates.columns import as_column, numbers_in_texts
 from isotopic.covariates.design import Covariates, Design
 from isotopic.covariates.formula import formula_variables
 from isotopic.names import as_sample_names, names_of_vector, order_by_name
@@ -67,8 +67,7 @@ def read_table(
 ) -> dict[str, Array]:
     """Return columns by name, each with a value for each sample of ``X``, in its order.
 
-    A column holds floats or texts; dates become years, such as 2001.5. A value that is missing is
-    NaN, or an empty text.
+    A column holds floats or texts, as :func:`as_column` makes them.
     """
     names = [given] if isinstance(given, str) else given
     if names is None or _are_texts(names):
@@ -134,39 +133,13 @@ def metadata_of(X: Any) -> dict[str, Array]:
         return {str(name): np.asarray(X.obs[name]) for name in X.obs.columns}
     metadata = getattr(X, "metadata", None)
     if isinstance(metadata, Mapping):
-        return {name: _numbers_in_text(column) for name, column in metadata.items()}
+        numbers = {name: numbers_in_texts(column) for name, column in metadata.items()}
+        return {n: metadata[n] if found is None else found for n, found in numbers.items()}
     raise ValueError(
         "covariates must be a data frame, a dict of columns or an array with a row for each "
         f"sample. Names of columns and a formula alone need X with metadata, not {type(X).__name__}"
         " (AnnData, or what read_counts returns for a table of documents)."
     )
-
-
-def _numbers_in_text(column: Array) -> Array:
-    """Return a column of texts as floats, if all are numbers or empty."""
-    try:
-        return np.array([float(text) if text.strip() else np.nan for text in column])
-    except ValueError:
-        return column
-
-
-def as_column(column: Any) -> Array:
-    """Return a column as floats or texts."""
-    array = np.asarray(column)
-    if array.dtype.kind in "biuf":
-        return array.astype(np.float64)
-    if array.dtype.kind == "M":
-        days = array.astype("datetime64[D]")
-        years = 1970 + days.astype(np.float64) / 365.2425
-        return np.where(np.isnat(days), np.nan, years)
-    values = [None if is_missing(value) else value for value in array.tolist()]
-    known = [value for value in values if value is not None]
-    if all(isinstance(value, (bool, int, float, np.number)) for value in known):
-        return np.array([np.nan if value is None else value for value in values], np.float64)
-    if all(isinstance(value, date) for value in known):
-        texts = ["NaT" if value is None else value.isoformat()[:10] for value in values]
-        return as_column(np.array(texts, dtype="datetime64[D]"))
-    return np.array(["" if value is None else str(value) for value in values], dtype=object)
 
 
 def _checked(name: str, column: Array) -> Array:

@@ -25,6 +25,7 @@ from isotopic.counts import CountMatrix
 from isotopic.covariates import read_covariates
 from isotopic.fitted import NO_OFFSETS, Fitted, Offsets
 from isotopic.fitted.fitting import Data, SampleNames
+from isotopic.fitted.offsets import check_covariates
 from isotopic.names import (
     EmptySampleWarning,
     as_sample_names,
@@ -117,16 +118,6 @@ def read_new(estimator: Any, X: Any, **given: Any) -> Data:
                 f"fixed_weights has {found} columns; this model was fitted with {expected}."
             )
     return data
-
-
-def check_covariates(fitted: Offsets, given: Offsets) -> None:
-    """Raise ValueError if either a fitted model or its new samples have covariates."""
-    if fitted.covariates is not None and given.covariates is None:
-        raise ValueError(
-            "This model was fitted with covariates. Pass the covariates of these samples, too."
-        )
-    if fitted.covariates is None and given.covariates is not None:
-        raise ValueError("This model was fitted without covariates. Leave them out.")
 
 
 def warn_of_empty_samples(data: Data, prior: Prior | None = None) -> None:

@@ -25,6 +25,7 @@ from isotopic.estimators.pages import Pages
 from isotopic.estimators.parameters import plain_parameter
 from isotopic.estimators.topic_editing import TopicEditing
 from isotopic.fitted import Fitted, fitted_of, generation, inference, intervals, summaries
+from isotopic.fitted.offsets import read_new_covariates
 from isotopic.fitted.value import check_likelihood
 from isotopic.priors import Posterior
 from isotopic.random import Seed
@@ -123,7 +124,9 @@ class FittedModel(TopicEditing, Pages):
         """
         return summaries.topic_info(fitted_of(self), X, n, feature_names, measure)
 
-    def document_info(self, X: Any = None, *, sample_names: Any = None) -> Table:
+    def document_info(
+        self, X: Any = None, *, sample_names: Any = None, covariates: Any = None
+    ) -> Table:
         """Describe samples: those that were fitted, or others.
 
         %(arguments)s
@@ -140,8 +143,9 @@ class FittedModel(TopicEditing, Pages):
         if X is None:
             return summaries.document_info(self.fitted_, sample_names=sample_names)
         counts = self.validate_counts(X)
+        offsets = read_new_covariates(self.fitted_.offsets, covariates, X, counts.shape[0])
         with use_threads(self.n_jobs):
-            weights = inference.infer(self.fitted_, counts).mean
+            weights = inference.infer(self.fitted_, counts, offsets).mean
         names = sample_names_of(X) if sample_names is None else sample_names
         return summaries.document_info(self.fitted_, weights, counts.sample_totals, names)
 

@@ -4,10 +4,11 @@ from functools import partial
 from typing import Any
 
 from isotopic.estimators.count_hints import warn_unless_counts
-from isotopic.estimators.data import check_covariates, read_data
+from isotopic.estimators.data import read_data
 from isotopic.estimators.multistart import first_topics
 from isotopic.estimators.parameters import with_plain_parameters
 from isotopic.fitted import Fitted
+from isotopic.fitted.offsets import check_covariates
 from isotopic.fitted.online import Progress, learn_batch, split_batches
 from isotopic.problem import Pair
 from isotopic.random import generator

@@ -9,8 +9,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array
-from isotopic.containers import NamedMatrix, read_container
+from isotopic.containers import NamedMatrix, read_container, sample_names_of
 from isotopic.counts import CountMatrix
+from isotopic.covariates import read_table
 from isotopic.evaluate.topics import named_topics, proportions
 from isotopic.kernels import normalized, row_pass
 from isotopic.names import EmptySampleWarning
@@ -18,7 +19,12 @@ from isotopic.random import Seed, generator
 
 
 def completion_perplexity(
-    model: Any, X: Any, *, held_out: float = 0.5, random_state: Seed = 0
+    model: Any,
+    X: Any,
+    *,
+    held_out: float = 0.5,
+    random_state: Seed = 0,
+    covariates: Any = None,
 ) -> float:
     r"""Return the perplexity of the hidden part of each sample, given the rest of it.
 
@@ -38,6 +44,8 @@ def completion_perplexity(
     random_state : int, Generator, RandomState or None, default=0
         Seed of the split. The default splits the same way every time, so that models can be
         compared.
+    covariates : data frame, dict of columns, array-like, names of columns, or None, default=None
+        Of the samples, if the model was fitted with covariates.
 
     Returns
     -------
@@ -58,11 +66,15 @@ def completion_perplexity(
     counts = CountMatrix.of(X, feature_names=names)
     parts = split_counts(counts, held_out=held_out, random_state=random_state)
     # The parts have no names, but the order of the model.
-    seen, hidden = (NamedMatrix(part, names) for part in parts)
-    return float(np.exp(-completion_score(model, seen, hidden)))
+    samples = sample_names_of(X)
+    seen, hidden = (NamedMatrix(part, names, samples) for part in parts)
+    if isinstance(covariates, (str, list, tuple)):  # names of columns, which only X has
+        n_samples = counts.shape[0]
+        covariates = read_table(covariates, X, n_samples=n_samples, sample_names=lambda: samples)
+    return float(np.exp(-completion_score(model, seen, hidden, covariates=covariates)))
 
 
-def completion_score(model: Any, seen: Any, hidden: Any) -> float:
+def completion_score(model: Any, seen: Any, hidden: Any, *, covariates: Any = None) -> float:
     """Return the mean log-likelihood of a hidden count, given the observed counts of its sample.
 
     Parameters
@@ -71,6 +83,8 @@ def completion_score(model: Any, seen: Any, hidden: Any) -> float:
         With ``transform`` and ``components_``.
     seen, hidden : array-like, sparse matrix, data frame or AnnData (n_samples x n_features)
         Two parts of the same samples; see :func:`split_counts`.
+    covariates : data frame, dict of columns, array-like, names of columns, or None, default=None
+        Of the samples, if the model was fitted with covariates.
 
     Returns
     -------
@@ -100,7 +114,9 @@ def completion_score(model: Any, seen: Any, hidden: Any) -> float:
     with warnings.catch_warnings():
         # Samples of which every count is hidden are part of the exercise.
         warnings.simplefilter("ignore", EmptySampleWarning)
-        weights = model.transform(seen)
+        weights = model.transform(
+            seen, **({} if covariates is None else {"covariates": covariates})
+        )
     shares = proportions(weights, topics)
     by_sample = row_pass(counts, shares, normalized(topics), proportions=True)[1]
     return float(by_sample.sum()) / counts.total

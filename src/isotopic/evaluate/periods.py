@@ -1,6 +1,5 @@
 """Mean weights of topics over time."""
 
-from datetime import date
 from numbers import Real
 from typing import Any
 
@@ -9,7 +8,7 @@ from scipy import stats
 
 from isotopic.arrays import Array, check_level
 from isotopic.containers import align_table
-from isotopic.covariates import read_table
+from isotopic.covariates import as_days, read_table
 from isotopic.evaluate.groups import read_shares
 from isotopic.table import Table
 
@@ -80,16 +79,16 @@ def over_time(weights: Any, time: Any, *, period: Any = None, level: float = 0.9
 def _read_time(time: Any, n: int, names: Array | None) -> Array:
     """Return the time of each sample, as numbers or dates; raise if one is missing."""
     array = np.asarray(align_table("time", time, samples=names))
-    if array.dtype.kind == "O" and all(isinstance(t, date) for t in array.ravel()):
-        array = np.array([t.isoformat()[:10] for t in array.ravel()]).reshape(array.shape)
-    is_text = array.dtype.kind in "OUS" and all(isinstance(t, str) for t in array.ravel())
-    if array.dtype.kind != "M" and is_text:
-        try:
-            array = array.astype("datetime64[D]")
-        except ValueError:
+    if array.dtype.kind in "OUS":
+        years = array.ndim == 1 and all(isinstance(t, str) for t in array.tolist())
+        days = as_days(array, name="year" if years else "")
+        if days is None and years:
             raise ValueError(
                 f"time must hold numbers or dates such as '2001-05-31', not {array.flat[0]!r}."
-            ) from None
+            )
+        if days is not None:
+            known, array = np.isfinite(days), np.full(len(days), "NaT", dtype="datetime64[D]")
+            array[known] = days[known].astype(np.int64).astype("datetime64[D]")
     if array.dtype.kind == "M":
         if array.shape != (n,):
             raise ValueError(f"time has the shape {array.shape}, but there are {n} samples.")

@@ -12,6 +12,7 @@ from isotopic.divergences import KullbackLeibler
 from isotopic.evaluate.completion import split_counts
 from isotopic.evaluate.topics import proportions
 from isotopic.fitted.inference import infer
+from isotopic.fitted.offsets import read_new_covariates
 from isotopic.fitted.value import Fitted, fitted_of
 from isotopic.kernels import normalized, row_pass
 from isotopic.priors import Dirichlet, Posterior, Simplex
@@ -20,7 +21,13 @@ from isotopic.threads import use_threads
 
 
 def completion_scorer(
-    model: Any, X: Any, y: Any = None, *, held_out: float = 0.5, random_state: Seed = 0
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    held_out: float = 0.5,
+    random_state: Seed = 0,
+    covariates: Any = None,
 ) -> float:
     r"""Return the mean log-likelihood of a hidden count, given the rest of its sample.
 
@@ -45,6 +52,8 @@ def completion_scorer(
         The fraction of each sample's counts that is hidden.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the split. The default splits the same way every time.
+    covariates : data frame, dict of columns, array-like, names of columns, or None, default=None
+        Of the samples, if the model was fitted with covariates.
 
     Returns
     -------
@@ -78,7 +87,8 @@ def completion_scorer(
     if hidden.total == 0:
         raise ValueError("X has no counts to score of features that a topic has.")
     with use_threads(getattr(model, "n_jobs", None)):
-        shares = proportions(infer(fitted, seen).mean, fitted.topics.mean)
+        offsets = read_new_covariates(fitted.offsets, covariates, X, seen.shape[0])
+        shares = proportions(infer(fitted, seen, offsets).mean, fitted.topics.mean)
         by_sample = row_pass(
             hidden, shares.astype(hidden.dtype), topics.astype(hidden.dtype), proportions=True
         )[1]

@@ -12,9 +12,8 @@ import numpy as np
 from scipy import special, stats
 
 from isotopic.arrays import Array, check_level, check_numbers
-from isotopic.covariates import Covariates
+from isotopic.covariates import Covariates, as_column
 from isotopic.covariates.design import is_categorical, levels_of
-from isotopic.covariates.reading import as_column
 from isotopic.fitted.value import Fitted
 from isotopic.priors import Evidence, WithCovariates
 from isotopic.priors.covariates import PRECISION
@@ -311,6 +310,12 @@ def _values(fitted: Fitted, covariate: str, values: Any, others: str) -> tuple[C
     if not is_categorical(given):
         check_numbers("values", given, -np.inf)
     return covariates, given
+
+
+def typical_covariates(fitted: Fitted) -> Covariates | None:
+    """Return the covariates of a typical sample; ``None`` if the model has none."""
+    covariates = fitted.offsets.covariates
+    return None if covariates is None else _typical(covariates)
 
 
 def _typical(covariates: Covariates) -> Covariates:

@@ -1,9 +1,11 @@
 """Size factors, fixed weights and covariates of samples."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from isotopic.arrays import Array
-from isotopic.covariates import Covariates
+from isotopic.containers import sample_names_of
+from isotopic.covariates import Covariates, read_covariates
 from isotopic.priors import (
     Free,
     Posterior,
@@ -84,6 +86,32 @@ class Offsets:
         if self.size_factors is None:
             return weights
         return WithSizeFactors(Free(), self.size_factors[rows]).unsized(weights)
+
+
+def check_covariates(fitted: Offsets, given: Offsets) -> None:
+    """Raise ValueError if only one of a fitted model and its new samples has covariates."""
+    if fitted.covariates is not None and given.covariates is None:
+        raise ValueError(
+            "This model was fitted with covariates. Pass the covariates of these samples, too."
+        )
+    if fitted.covariates is None and given.covariates is not None:
+        raise ValueError("This model was fitted without covariates. Leave them out.")
+
+
+def read_new_covariates(fitted: Offsets, covariates: Any, X: Any, n_samples: int) -> Offsets:
+    """Return the covariates of new samples of a fitted model as offsets, aligned by name."""
+    known = None if fitted.covariates is None else fitted.covariates.design
+    given = read_covariates(
+        covariates,
+        None,
+        X,
+        n_samples=n_samples,
+        sample_names=lambda: sample_names_of(X),
+        known=known,
+    )
+    offsets = Offsets(covariates=given)
+    check_covariates(fitted, offsets)
+    return offsets
 
 
 NO_OFFSETS = Offsets()

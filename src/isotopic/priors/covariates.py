@@ -70,6 +70,9 @@ class WithCovariates(Wrapper):
     # Coefficients are results, not only settings: they are learned more exactly than the fit needs.
     update_accuracy: ClassVar[float] = 0.3
 
+    # Newton steps from the same counts: later ones are soon undone by other counts.
+    most_updates: ClassVar[int] = 4
+
     # What does not depend on the rows is asked of the kind: it needs no concentrations.
     is_normalized: ClassVar[Any] = Delegated("is_normalized", "kind")
     is_bayesian: ClassVar[Any] = Delegated("is_bayesian", "kind")

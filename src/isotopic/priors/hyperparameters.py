@@ -11,8 +11,7 @@ from isotopic.arrays import Array
 from isotopic.kernels import Occurs, concentration_rises, count_histogram, gamma_functions, row_sums
 from isotopic.priors.base import Prior, Totals
 
-# The most updates from the same expected counts, and the relative change that ends them earlier.
-_MOST_UPDATES = 20
+# The relative change that ends updates from the same expected counts.
 _SMALL_CHANGE = 1e-3
 
 # The largest number of columns with histograms of their own: each takes 20 kB.
@@ -58,6 +57,7 @@ class LearnsHyperparameters(Prior):
 
     learn: str | None = "always"  # None: the hyperparameters are fixed
     learned_setting: ClassVar[str] = ""  # updates are repeated until it changes little
+    most_updates: ClassVar[int] = 20  # from the same expected counts
 
     @property
     def learns(self) -> bool:  # type: ignore[override]
@@ -126,7 +126,7 @@ def update_repeatedly(
     prior: AnyPrior, sufficient_statistics: Callable[[AnyPrior], Array]
 ) -> AnyPrior:
     """Return the prior after updates of its hyperparameters, until these change little."""
-    for _ in range(_MOST_UPDATES):
+    for _ in range(prior.most_updates):
         before, prior = prior, prior.with_statistics(sufficient_statistics(prior))
         if not prior.changed_since(before):
             break

@@ -16,6 +16,7 @@ from isotopic.evaluate import proportions
 from isotopic.fitted import Fitted, fitted_of, read_feature_names
 from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.inference import infer
+from isotopic.fitted.offsets import read_new_covariates
 from isotopic.kernels import normalized
 from isotopic.match import hellinger_similarity
 from isotopic.names import symbols_in_names
@@ -51,6 +52,7 @@ class ReportData:
         metadata: Any = None,
         field: str | None = None,
         consensus: Any = None,
+        covariates: Any = None,
     ) -> None:
         fitted = fitted_of(model)
         self.consensus = describe_consensus(consensus, model.components_)
@@ -85,9 +87,10 @@ class ReportData:
         if self.is_fitted_data:
             weights, self.explained = fitted.weights, explained_counts(fitted)[0]
         else:
+            offsets = read_new_covariates(fitted.offsets, covariates, X, n_samples)
             with use_threads(model.n_jobs):
-                weights = infer(fitted, self.X)
-            self.explained = fitted.weights_prior.implied_counts(
+                weights = infer(fitted, self.X, offsets)
+            self.explained = offsets.given_covariates(fitted.weights_prior).implied_counts(
                 weights, self.X.sample_totals, fitted.pair.topics_totals(fitted.topics)
             )
         self.effective_weights = weights.effective

@@ -32,6 +32,7 @@ def write_report(
     metadata: Any = None,
     field: str | None = None,
     consensus: Any = None,
+    covariates: Any = None,
     title: str | None = None,
     overwrite: bool = False,
 ) -> Path:
@@ -66,6 +67,8 @@ def write_report(
     consensus : Consensus or None, default=None
         The result of :func:`isotopic.consensus` to which the model belongs. The page then shows
         how stable each topic is.
+    covariates : data frame, dict of columns, array-like, names of columns, or None, default=None
+        Of samples that were not fitted, if the model was fitted with covariates.
     title : str or None, default=None
         The default names the model and its number of topics.
     overwrite : bool, default=False
@@ -99,7 +102,8 @@ def write_report(
             f"{target} already exists. Choose another path or use overwrite=True."
         )
     check_replaceable(target)
-    data = ReportData(model, X, feature_names, sample_names, documents, metadata, field, consensus)
+    names = feature_names, sample_names
+    data = ReportData(model, X, *names, documents, metadata, field, consensus, covariates)
     if title is None:
         title = f"{type(model).__name__} with {model.n_components} {data.field.topics}"
     payload, limits = payload_within(data, title, Limits())

@@ -13,6 +13,7 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.evaluate import proportions
 from isotopic.fitted import fitted_of, read_feature_names
+from isotopic.fitted.effects import typical_covariates
 from isotopic.io.source import Options
 from isotopic.io.words import Analyzer
 from isotopic.report.compare import ComparedFit, Comparison
@@ -330,8 +331,9 @@ def infer_text(version: Version, text: str, reading: Mapping[str, Any]) -> dict[
     at = np.zeros(len(features), int), features
     row: Any = sparse.csr_array((counts.astype(float), at), shape=(1, len(names)))
     model = version.model
-    explained = model.posterior(row)[0]
-    shares = proportions(model.transform(row), model.components_)[0]
+    typical = typical_covariates(model.fitted_)  # nothing else is known of a pasted text
+    explained = model.posterior(row, covariates=typical)[0]
+    shares = proportions(model.transform(row, covariates=typical), model.components_)[0]
     told = []
     for feature, chances in zip(explained.features, explained.probabilities, strict=True):
         best = np.argsort(-chances, kind="stable")[:_TOPICS_OF_WORD]
