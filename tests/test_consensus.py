@@ -244,6 +244,20 @@ def test_a_component_that_no_other_run_finds_is_an_outlier(rng):
     np.testing.assert_allclose(found.topics[cluster], topics[2], atol=0.03)
 
 
+def test_runs_in_poor_optima_do_not_move_the_consensus_topics(rng):
+    topics = rng.dirichlet(np.full(50, 0.3), size=3)
+    runs, _ = noisy_runs(rng, topics, n_runs=30)
+    poor = 0.5 * runs + 0.5 * runs.mean(axis=1, keepdims=True)  # topics that are mixed up
+    runs[12:] = poor[12:]
+    objectives = np.where(np.arange(30) < 12, 1.0, 2.0)
+    found = cluster_components(runs, objectives)
+    distance = np.abs(found.topics[:, np.newaxis] - topics).sum(axis=2).min(axis=1)
+    assert distance.max() < 0.1
+    of_all = cluster_components(runs)
+    assert np.abs(of_all.topics[:, np.newaxis] - topics).sum(axis=2).min(axis=1).min() > 0.2
+    np.testing.assert_allclose(np.sort(found.stability), np.sort(of_all.stability))  # of all runs
+
+
 def test_random_components_are_not_stable(rng):
     runs = rng.dirichlet(np.full(50, 0.1), size=(8, 4))
     assert cluster_components(runs).stability.max() < 0.5

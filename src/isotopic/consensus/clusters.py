@@ -12,6 +12,10 @@ _MOST_ROUNDS = 50
 # Runs from which the clustering starts; the best result is kept.
 _STARTS = 5
 
+# Consensus topics are medians over this share of the runs, those with the lowest objectives, but
+# over as many as this at least. The other runs ended in poorer local optima.
+_BEST_SHARE, _FEWEST_BEST = 1 / 4, 10
+
 # A run has found a component if the cosine similarity of both is at least this.
 _FOUND = 0.8
 
@@ -27,7 +31,8 @@ class Clusters:
     Attributes
     ----------
     topics : ndarray of shape (n_components, n_features)
-        The consensus topics: the median of each cluster without its outliers, with a sum of one.
+        The consensus topics: the median of each cluster over the best runs, without its outliers,
+        with a sum of one.
     order : ndarray of int of shape (n_runs, n_components)
         ``order[r, k]`` is the component of run ``r`` in cluster ``k``.
     similarity : ndarray of shape (n_runs, n_components)
@@ -63,18 +68,20 @@ class Clusters:
         return np.asarray(1 - self.similarity.mean(axis=0))
 
 
-def cluster_components(runs: Array, first: int = 0) -> Clusters:
+def cluster_components(runs: Array, objectives: Array | None = None) -> Clusters:
     """Cluster components so that every cluster has one component of each run.
 
     Parameters
     ----------
     runs : ndarray of shape (n_runs, n_components, n_features)
         The topics of each run, each with a sum of one.
-    first : int, default=0
-        The run to start from, for example the one with the best objective; others are tried, too.
+    objectives : ndarray of shape (n_runs,) or None, default=None
+        The objective of each run. The clustering starts from the best run, among others, and the
+        medians are over the best quarter of the runs, but at least ten. ``None``: over all runs.
     """
     n_runs, n_components, n_features = runs.shape
     units = runs / np.maximum(np.linalg.norm(runs, axis=2, keepdims=True), 1e-300)
+    first = 0 if objectives is None else int(np.argmin(objectives))
     starts = list(dict.fromkeys([first, *np.linspace(0, n_runs - 1, _STARTS).astype(int).tolist()]))
     tried = [_matched(units, units[start]) for start in starts]
     order = max(tried, key=lambda found: found[1])[0]
@@ -84,7 +91,7 @@ def cluster_components(runs: Array, first: int = 0) -> Clusters:
     cosines = cosines.reshape(n_runs, n_components, n_runs, n_components)
     silhouettes = _silhouettes(cosines)
     is_outlier = _outliers(cosines)
-    topics = _medians(components, is_outlier)
+    topics = _medians(components, ~is_outlier, _best_runs(n_runs, objectives))
     norms = np.linalg.norm(topics, axis=1)
     similarity = np.minimum(np.einsum("rkv,kv->rk", units, topics) / norms, 1.0)
     return Clusters(topics, order, similarity, silhouettes, is_outlier, components)
@@ -144,11 +151,25 @@ def _outliers(cosines: Array) -> Array:
     return np.asarray(is_outlier)
 
 
-def _medians(topics: Array, is_outlier: Array) -> Array:
-    """Return the median of each cluster without its outliers, with a sum of one."""
+def _best_runs(n_runs: int, objectives: Array | None) -> Array:
+    """Return which runs the medians are over."""
+    n_best = max(_FEWEST_BEST, int(np.ceil(_BEST_SHARE * n_runs)))
+    if objectives is None or n_best >= n_runs:
+        return np.ones(n_runs, dtype=bool)
+    is_best = np.zeros(n_runs, dtype=bool)
+    is_best[np.argsort(objectives, kind="stable")[:n_best]] = True
+    return is_best
+
+
+def _medians(topics: Array, is_inlier: Array, is_best: Array) -> Array:
+    """Return the median of each cluster over the best runs, with a sum of one.
+
+    Where the best runs have outliers alone, the median is over all others.
+    """
     medians = np.empty(topics.shape[1:])
     for k in range(len(medians)):
-        kept = topics[~is_outlier[:, k], k]
+        is_kept = is_inlier[:, k] & is_best
+        kept = topics[is_kept if is_kept.any() else is_inlier[:, k], k]
         medians[k] = np.median(kept, axis=0)
         if not medians[k].sum() > 0:
             medians[k] = kept.mean(axis=0)
