@@ -68,6 +68,13 @@ def _good_calls(rng: np.random.Generator) -> dict[str, list[Any]]:
         "select_topics": [*entries, topics, rows.copy(), 0.1, 2.0, 1.0, True, *selected, 2],
         "count_histogram": [table, table, rows, True, np.ones((7, native.HISTOGRAM_SIZE)), 2],
         "concentration_rises": [histogram, np.ones(2), 2, np.ones(2), 2],
+        "sample_sweeps": [
+            *[*entries[:2], np.full(len(X.values), 2, np.int32)],
+            np.ones(len(X.values), np.float32),
+            *[np.ones(6, np.float32), np.full(3, 0.1), 0.05, 3, 2, 7],
+            *[np.zeros(2 * len(X.values), np.int32), np.ones((6, 3), np.float32)],
+            *[np.ones((7, 3), np.float32), 2],
+        ],
         "column_index": [*index, 2],
         "transpose": [*index, X.values, by_feature],
         "divide": [table, table.copy(), rows, 2],

@@ -304,7 +304,7 @@ def interrupted_at(call, fit):
     return calls
 
 
-@pytest.mark.parametrize("init", ["nndsvd", "spectral", "kmeans", "pooled", "random"])
+@pytest.mark.parametrize("init", ["nndsvd", "spectral", "kmeans", "pooled", "gibbs", "random"])
 def test_ctrl_c_at_any_call_of_a_fit_is_heard(rng, init):
     X = random_counts(rng, 60, 9)
     settings = {"init": init, "n_init": 2, "max_iter": 6, "tol": 0, "random_state": 0}

@@ -22,7 +22,7 @@ LAYERS = [
     {"count_checks", "covariates", "io", "missing"},
     {"counts"},
     {"kernels"},
-    {"row_inference"},
+    {"row_inference", "sampling"},
     {"divergences", "priors"},
     {"problem"},
     {"blocks", "dask"},

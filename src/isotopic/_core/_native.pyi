@@ -182,6 +182,22 @@ def count_histogram(
 def concentration_rises(
     histogram: _Doubles, concentration: _Doubles, occurs: int, to: _Doubles, threads: int
 ) -> None: ...
+def sample_sweeps(
+    row_starts: NDArray[np.int64],
+    features: NDArray[np.int32],
+    repeats: NDArray[np.int32],
+    sizes: NDArray[np.float32],
+    copies: NDArray[np.float32],
+    alpha: _Doubles,
+    eta: float,
+    sweeps: int,
+    averaged: int,
+    seed: int,
+    assignments: NDArray[np.int32],
+    weight_counts: NDArray[np.float32],
+    topic_counts: NDArray[np.float32],
+    threads: int,
+) -> None: ...
 def gamma_functions(x: _Doubles, digamma: _Doubles, log_gamma: _Doubles) -> None: ...
 def level() -> str: ...
 def levels() -> list[str]: ...

@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "histogram.hpp"
+#include "sampling.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -768,6 +769,53 @@ void concentration_rises_of(In2<double> histogram, In<double> concentration, int
     });
 }
 
+void sample_sweeps_of(In<int64_t> row_starts, In<int32_t> features, In<int32_t> repeats,
+                      In<float> sizes, In<float> copies, In<double> alpha, double eta,
+                      int64_t sweeps, int64_t averaged, uint64_t seed, Out<int32_t> assignments,
+                      Out2<float> weight_counts, Out2<float> topic_counts, int threads) {
+    const size_t n_samples = weight_counts.shape(0), n_features = topic_counts.shape(0),
+                 components = alpha.size(), n_entries = features.size();
+    require(components > 0 && components <= size_t(std::numeric_limits<int32_t>::max()),
+            "alpha is not of at least one component");
+    require(has_shape(weight_counts, n_samples, components) &&
+                has_shape(topic_counts, n_features, components),
+            "weight_counts or topic_counts has a wrong shape");
+    require(row_starts.size() == n_samples + 1 && ascends(row_starts, n_entries) &&
+                copies.size() == n_samples && repeats.size() == n_entries &&
+                sizes.size() == n_entries,
+            "row_starts, copies, features, repeats and sizes do not fit");
+    require(are_features(features, int64_t(n_features)),
+            "a feature is not between 0 and n_features");
+    size_t n_tokens = 0;
+    for (size_t e = 0; e < n_entries; ++e) {
+        require(repeats.data()[e] >= 0, "repeats are negative");
+        n_tokens += size_t(repeats.data()[e]);
+    }
+    require(assignments.size() == n_tokens, "assignments are not one for each token");
+    require(std::all_of(assignments.data(), assignments.data() + n_tokens,
+                        [&](int32_t k) { return k >= 0 && size_t(k) < components; }),
+            "an assignment is not one of the components");
+    run(threads, [&](const Execution& execution) {
+        return sample_sweeps({.n_samples = int64_t(n_samples),
+                              .n_features = int64_t(n_features),
+                              .row_starts = row_starts.data(),
+                              .features = features.data(),
+                              .repeats = repeats.data(),
+                              .sizes = sizes.data(),
+                              .copies = copies.data()},
+                             {.components = int64_t(components),
+                              .alpha = alpha.data(),
+                              .eta = eta,
+                              .seed = seed,
+                              .sweeps = sweeps,
+                              .averaged = averaged},
+                             {.assignments = assignments.data(),
+                              .weights = weight_counts.data(),
+                              .topics = topic_counts.data()},
+                             execution);
+    });
+}
+
 }  // namespace
 }  // namespace isotopic
 
@@ -796,6 +844,11 @@ NB_MODULE(_native, m) {
     m.attr("HISTOGRAM_SIZE") = int64_t(histogram_nodes);
     m.def("concentration_rises", &concentration_rises_of, "histogram"_a.noconvert(),
           "concentration"_a.noconvert(), "occurs"_a, "to"_a.noconvert(), "threads"_a);
+    m.def("sample_sweeps", &sample_sweeps_of, "row_starts"_a.noconvert(), "features"_a.noconvert(),
+          "repeats"_a.noconvert(), "sizes"_a.noconvert(), "copies"_a.noconvert(),
+          "alpha"_a.noconvert(), "eta"_a, "sweeps"_a, "averaged"_a, "seed"_a,
+          "assignments"_a.noconvert(), "weight_counts"_a.noconvert(), "topic_counts"_a.noconvert(),
+          "threads"_a);
     m.def("release_memory", &release_memory);
     m.def("column_index", &column_index_of, "n_features"_a, "block_rows"_a.noconvert(),
           "row_starts"_a.noconvert(), "features"_a.noconvert(), "threads"_a);

@@ -130,10 +130,11 @@ class LDA(BaseTopicModel):
 
     Notes
     -----
-    Concentrations are learned after the first 20 passes, and then every 10. When they change, so
-    does what is minimised: only under the variational estimate ``objective_`` is a bound that
-    includes them, and never rises. Under ``"cvb0"`` and ``"smoothed"`` a learned ``alpha_`` is
-    calibrated after the fit, on samples that are taken out of the topics' counts.
+    Concentrations are learned after the first 20 passes (5 with more than 64 topics), and then
+    every 10. When they change, so does what is minimised: only under the variational estimate
+    ``objective_`` is a bound that includes them, and never rises. Under ``"cvb0"`` and
+    ``"smoothed"`` a learned ``alpha_`` is calibrated after the fit, on samples that are taken out
+    of the topics' counts.
 
     References
     ----------

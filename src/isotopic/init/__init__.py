@@ -12,6 +12,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedProblem
 from isotopic.counts import CountMatrix
+from isotopic.init.gibbs import gibbs
 from isotopic.init.kmeans import kmeans
 from isotopic.init.nndsvd import nndsvd
 from isotopic.init.pooled import pooled
@@ -27,6 +28,7 @@ from isotopic.init.start import (
 from isotopic.init.subsample import counts_of_all_samples, has_room_for_sample, sample_problem
 from isotopic.init.warm_up import warm_up, with_self_contribution_estimate
 from isotopic.problem import Problem
+from isotopic.solvers.hyperparameters import FEW_COMPONENTS
 
 __all__ = [
     "STRATEGIES",
@@ -49,6 +51,7 @@ STRATEGIES: dict[str, Strategy] = {
     "spectral": spectral,
     "kmeans": kmeans,
     "pooled": pooled,
+    "gibbs": gibbs,
 }
 
 
@@ -63,7 +66,7 @@ def strategy_start(
     Parameters
     ----------
     problem : Problem
-    name : {"auto", "random", "nndsvd", "spectral", "kmeans", "pooled"}
+    name : {"auto", "random", "nndsvd", "spectral", "kmeans", "pooled", "gibbs"}
     rng : Generator
         Its state changes. The same state gives the same start, with any number of threads.
     number : int, default=0
@@ -106,7 +109,8 @@ def _informed(problem: Problem) -> str:
     """Return the strategy of the first start under ``"auto"``.
 
     Pooled topics are chosen by the evidence of LDA, so they are for proportions with a prior.
+    Finding them takes longer the more there are, and Gibbs sampling then finds better ones.
     """
     if problem.weights.is_bayesian and problem.weights.is_normalized:
-        return "pooled"
+        return "pooled" if problem.n_components <= FEW_COMPONENTS else "gibbs"
     return "nndsvd" if problem.weights.is_bayesian or problem.topics.is_bayesian else "random"

@@ -62,7 +62,12 @@ def pooled(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
     with one_blas_thread:
         while (n_merges := len(pool.topics) - n_components) > 0:
             pool = _merged(X, pool, unit, rows, max(1, int(_AT_ONCE * n_merges)))
-    return pool.weights, pool.topics
+    return _whole(X.sample_totals, pool.weights), _whole(X.feature_totals, pool.topics.T).T
+
+
+def _whole(totals: Array, counts: Array) -> Array:
+    """Return the counts with rows that sum to the totals, which float32 does not keep."""
+    return normalized(counts.astype(np.float64)) * totals[:, np.newaxis]
 
 
 def _improved(

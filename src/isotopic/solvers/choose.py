@@ -13,7 +13,12 @@ from isotopic.solvers.coordinate_descent import CoordinateDescent, TwoPhase, why
 from isotopic.solvers.core_fold_in import CoreFoldIn, row_rule
 from isotopic.solvers.descent_fold_in import DescentFoldIn
 from isotopic.solvers.fold_in import FoldIn
-from isotopic.solvers.hyperparameters import HyperparameterUpdates
+from isotopic.solvers.hyperparameters import (
+    FEW_COMPONENTS,
+    FIRST_WITH_FEW,
+    FIRST_WITH_MANY,
+    HyperparameterUpdates,
+)
 from isotopic.solvers.incremental import IncrementalEM
 from isotopic.solvers.joint import JointEM
 from isotopic.solvers.least_squares import LeastSquares, is_quadratic
@@ -70,7 +75,8 @@ def choose_solver(solver: str | Solver[Any], problem: Problem) -> Solver[Any]:
     learns = any(part.learns for part in (problem.weights, problem.topics, problem.divergence))
     if isinstance(chosen, HyperparameterUpdates) or not learns:
         return chosen
-    return HyperparameterUpdates(chosen)
+    has_few = problem.n_components <= FEW_COMPONENTS
+    return HyperparameterUpdates(chosen, first=FIRST_WITH_FEW if has_few else FIRST_WITH_MANY)
 
 
 def choose_fold_in(problem: Problem, tol: float) -> CoreFoldIn | DescentFoldIn | FoldIn:

@@ -12,6 +12,13 @@ from isotopic.problem import Problem, State
 from isotopic.registry import register
 from isotopic.solvers.base import Solver
 
+# Up to so many components, LDA starts from pooled topics, which include rare ones. With more it
+# starts from sampled counts, which tell more about the priors.
+FEW_COMPONENTS = 64
+
+# Passes before the first update by default, with few components and with many.
+FIRST_WITH_FEW, FIRST_WITH_MANY = 20, 5
+
 
 @register
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
     """
 
     inner: Solver[Any]
-    first: int = 20
+    first: int = FIRST_WITH_FEW
     interval: int = 10
 
     def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> HyperparameterState:

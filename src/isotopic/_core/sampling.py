@@ -1,0 +1,67 @@
+"""Gibbs sampling in NumPy: the twin of ``sampling.cpp``.
+
+Here each sample is a part of its own: the counts of the topics change after each sweep, and the
+first tokens of all samples are drawn together, then their second ones, and so on. The draws are
+others than those of the core, from about the same distribution.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def sample_sweeps(
+    row_starts: Array,
+    features: Array,
+    repeats: Array,
+    sizes: Array,
+    copies: Array,
+    alpha: Array,
+    eta: float,
+    sweeps: int,
+    averaged: int,
+    seed: int,
+    assignments: Array,
+    weight_counts: Array,
+    topic_counts: Array,
+    threads: int,
+) -> None:
+    """Sample the topic of each token, and average the counts of the last sweeps."""
+    n_samples, n_components = weight_counts.shape
+    rows = np.repeat(np.repeat(np.arange(n_samples), np.diff(row_starts)), repeats)
+    columns = np.repeat(features, repeats).astype(np.int64)
+    of_sample = np.repeat(sizes, repeats)
+    of_topics = of_sample * copies[rows]
+    lengths = np.bincount(rows, minlength=n_samples)
+    first = np.cumsum(lengths) - lengths
+    weight_counts[:], topic_counts[:] = 0, 0
+
+    def summed(index: Array, values: Array, n_rows: int) -> Array:
+        flat = np.bincount(index * n_components + assignments, values, n_rows * n_components)
+        return flat.reshape(n_rows, n_components)
+
+    for sweep in range(sweeps):
+        rng = np.random.default_rng([seed, sweep])
+        weights = summed(rows, of_sample, n_samples)
+        topics = summed(columns, of_topics, len(topic_counts))
+        totals = topics.sum(axis=0)
+        terms = (topics + eta) / (totals + eta * len(topics))
+        for position in range(lengths.max(initial=0)):
+            samples = np.flatnonzero(lengths > position)
+            here, each = first[samples] + position, np.arange(len(samples))
+            old, size = assignments[here], of_topics[here]
+            weights[samples, old] -= of_sample[here]
+            chances = terms[columns[here]]
+            rest = topics[columns[here], old] - size + eta
+            chances[each, old] = rest / (totals[old] - size + eta * len(topics))
+            chances = np.cumsum(chances * (weights[samples] + alpha), axis=1)
+            drawn = rng.random(len(samples)) * chances[:, -1]
+            new = (chances <= drawn[:, np.newaxis]).sum(axis=1)
+            assignments[here] = np.minimum(new, n_components - 1)
+            weights[samples, assignments[here]] += of_sample[here]
+        if sweep >= sweeps - averaged:
+            weight_counts += weights / averaged
+            topic_counts += summed(columns, of_topics, len(topic_counts)) / averaged

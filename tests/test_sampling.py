@@ -1,0 +1,147 @@
+"""Gibbs sampling: what a sweep keeps, what it draws, and the start that it gives a fit."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import gammaln
+
+from isotopic import LDA, NMF
+from isotopic._core import in_numpy, native
+from isotopic.counts import CountMatrix
+from isotopic.init import STRATEGIES
+from isotopic.sampling import Tokens, sample_sweeps
+from isotopic.threads import use_threads
+
+SAMPLERS = {"core": native, "NumPy": in_numpy}
+
+
+def tokens_of(counts, sizes=None):
+    X = sparse.csr_array(counts)
+    return Tokens(
+        X.indptr.astype(np.int64),
+        X.indices.astype(np.int32),
+        X.data.astype(np.int32),
+        np.ones(X.nnz, np.float32) if sizes is None else sizes,
+        np.ones(X.shape[0], np.float32),
+        X.shape[1],
+    )
+
+
+def planted(rng, n_samples=200, n_features=60, n_topics=4, length=40):
+    """Return counts of topics that share no features, and the topics."""
+    topics = np.kron(np.eye(n_topics), np.full(n_features // n_topics, n_topics / n_features))
+    chances = rng.dirichlet(np.full(n_topics, 0.2), n_samples) @ topics
+    return np.array([rng.multinomial(length, row) for row in chances]), topics
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_sweeps_keep_every_token_and_count_it_once(rng, monkeypatch, sampler):
+    monkeypatch.setattr("isotopic.sampling.native", SAMPLERS[sampler])
+    counts = rng.poisson(0.7, (30, 12))
+    tokens = tokens_of(counts)
+    assignments = rng.integers(5, size=counts.sum(), dtype=np.int32)
+    found = sample_sweeps(tokens, assignments, np.full(5, 0.2), 0.1, sweeps=4, averaged=3, seed=1)
+    np.testing.assert_allclose(found.weights.sum(axis=1), counts.sum(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(found.topics.sum(axis=0), counts.sum(axis=0), rtol=1e-5)
+    assert assignments.min() >= 0
+    assert assignments.max() < 5
+    # The last sweep alone has the counts of the assignments.
+    last = sample_sweeps(tokens, assignments, np.full(5, 0.2), 0.1, sweeps=2, averaged=1, seed=2)
+    rows = np.repeat(np.arange(30), counts.sum(axis=1))
+    table = np.zeros((30, 5))
+    np.add.at(table, (rows, assignments), 1)
+    np.testing.assert_array_equal(last.weights, table)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_sweeps_draw_from_the_posterior(monkeypatch, sampler):
+    """All assignments of a few tokens are enumerated, with their collapsed likelihood."""
+    monkeypatch.setattr("isotopic.sampling.native", SAMPLERS[sampler])
+    counts = np.array([[3, 0, 1], [0, 2, 1], [1, 1, 0]])
+    alpha, eta = np.array([0.6, 1.5]), 0.8
+    rows, columns = (np.repeat(part, counts[counts > 0]) for part in np.nonzero(counts))
+
+    def together(rows, columns, z):
+        weights, topics = np.zeros((3, 2)), np.zeros((2, 3))
+        np.add.at(weights, (rows, z), 1)
+        np.add.at(topics, (z, columns), 1)
+        log = gammaln(alpha + weights).sum() + gammaln(eta + topics).sum()
+        return log - gammaln(3 * eta + topics.sum(axis=1)).sum(), weights
+
+    logs, weights = zip(
+        *(together(rows, columns, list(z)) for z in product(range(2), repeat=len(rows))),
+        strict=True,
+    )
+    shares = np.exp(np.array(logs) - max(logs))
+    expected = np.tensordot(shares / shares.sum(), np.array(weights), 1)
+    z, n = np.zeros(len(rows), np.int32), 30_000 if sampler == "core" else 3_000
+    found = sample_sweeps(tokens_of(counts), z, alpha, eta, sweeps=n, averaged=n, seed=0).weights
+    # Ten tokens in parts, or with a smoothing of the last sweep, are drawn about right.
+    np.testing.assert_allclose(found, expected, atol=0.12)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_sampling_finds_planted_topics(rng, monkeypatch, sampler):
+    monkeypatch.setattr("isotopic.sampling.native", SAMPLERS[sampler])
+    counts, topics = planted(rng)
+    _, found = STRATEGIES["gibbs"](CountMatrix(sparse.csr_array(counts.astype(float))), 4, rng)
+    cosines = (found @ topics.T) / np.outer(*(np.linalg.norm(t, axis=1) for t in (found, topics)))
+    assert sorted(cosines.argmax(axis=1)) == [0, 1, 2, 3]
+    assert cosines.max(axis=1).min() > 0.9
+
+
+def test_samples_have_the_same_bits_for_any_number_of_threads(rng):
+    counts = rng.integers(4, 9, (400, 250))  # 650,000 tokens: two parts
+    tokens, start = tokens_of(counts), rng.integers(20, size=counts.sum(), dtype=np.int32)
+    found = []
+    for threads in (1, 2, 5):
+        z = start.copy()
+        with use_threads(threads):
+            sampled = sample_sweeps(tokens, z, np.full(20, 0.1), 0.05, sweeps=2, averaged=1, seed=3)
+        found.append((z, *sampled))
+    for other in found[1:]:
+        for one, another in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one, another)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6])
+def test_the_start_does_not_depend_on_the_unit_of_the_counts(rng, scale):
+    counts, _ = planted(rng, 40)
+    by_scale = [
+        STRATEGIES["gibbs"](CountMatrix(factor * counts), 3, np.random.default_rng(0))
+        for factor in (1.0, scale)
+    ]
+    for one, other in zip(*by_scale, strict=True):
+        np.testing.assert_allclose(scale * one, other, rtol=1e-5)
+
+
+def test_large_counts_and_sample_weights_are_shared_out_whole(rng):
+    counts = rng.gamma(0.3, 1000, (20, 15))
+    X = CountMatrix(counts).repeated(rng.uniform(0.5, 3, 20))
+    weights, topics = STRATEGIES["gibbs"](X, 6, rng)
+    np.testing.assert_allclose(weights.sum(axis=1), X.sample_totals, rtol=1e-6)
+    np.testing.assert_allclose(topics.sum(axis=0), X.feature_totals, rtol=1e-6)
+
+
+def test_many_topics_start_from_sampled_counts(rng):
+    counts, _ = planted(rng, 80)
+    auto, gibbs = (
+        LDA(70, init=init, max_iter=2, tol=0, random_state=0).fit(counts)
+        for init in ("auto", "gibbs")
+    )
+    np.testing.assert_array_equal(auto.components_, gibbs.components_)
+
+
+def test_a_point_model_can_start_from_sampled_counts(rng):
+    counts, _ = planted(rng, 60)
+    model = NMF(4, init="gibbs", max_iter=20, tol=0, random_state=0).fit(counts)
+    assert np.isfinite(model.objective_)
+
+
+def test_samples_without_counts_can_be_sampled(rng):
+    counts, _ = planted(rng, 30)
+    counts[3], counts[:, 7] = 0, 0
+    model = LDA(3, init="gibbs", max_iter=3, tol=0, random_state=0).fit(counts)
+    assert np.isfinite(model.weights_).all()
