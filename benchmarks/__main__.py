@@ -32,6 +32,7 @@ from benchmarks import (
     late,
     limits,
     machine,
+    many_topics,
     memory,
     offsets,
     online,
@@ -78,7 +79,16 @@ ENGINE = {module.SECTION.name: module.SECTION for module in MODULES}
 # Those that take minutes and gigabytes, and are measured only when asked for.
 SCALE = {
     module.SECTION.name: module.SECTION
-    for module in (outofcore, cluster, online, consensus, programs, dispersion, covariates)
+    for module in (
+        outofcore,
+        cluster,
+        online,
+        many_topics,
+        consensus,
+        programs,
+        dispersion,
+        covariates,
+    )
 }
 SOLUTION = "solution"
 NAMES = (*ENGINE, *SCALE, SOLUTION)

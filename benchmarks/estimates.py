@@ -63,14 +63,14 @@ def measure(settings: Settings) -> Iterator[Row]:
         if counts is None:
             yield Row(name, detail="not found; ISOTOPIC_DATA names the folder of the data")
             continue
-        split = _split(counts)
+        split = split_samples(counts)
         large = name in LARGE
         yield from _own(split, name, settings.repetitions(2 if large else 3), 2 if large else None)
         yield from peers(split, name)
         yield from _variational(split, name)
 
 
-def _split(counts: sparse.csr_array) -> Split:
+def split_samples(counts: sparse.csr_array) -> Split:
     rng = np.random.default_rng(0)
     order = rng.permutation(counts.shape[0])
     n_test = max(1, round(TEST_SHARE * len(order)))
@@ -112,11 +112,13 @@ def perplexity(model: Any, split: Split) -> float:
     return float(np.exp(-completion_score(model, split.seen, split.hidden)))
 
 
-def peers(split: Split, name: str) -> Iterator[Row]:
+def peers(
+    split: Split, name: str, components: int = COMPONENTS, sweeps: int = SWEEPS
+) -> Iterator[Row]:
     for peer, load in (("tomotopy", _tomotopy), ("topica", _topica)):
-        what = f"{name}, {peer}, {SWEEPS:,} Gibbs sweeps, learned priors"
+        what = f"{name}, {peer}, {sweeps:,} Gibbs sweeps, learned priors"
         try:
-            fit = load()
+            fit = load(components, sweeps)
         except ImportError:
             yield Row(what, detail="not installed; pip install 'isotopic[bench]'")
             continue
@@ -150,31 +152,31 @@ def _variational(split: Split, name: str) -> Iterator[Row]:
 Fit = Callable[[list[list[str]], int], tuple[np.ndarray, np.ndarray]]
 
 
-def _tomotopy() -> Fit:
+def _tomotopy(components: int, sweeps: int) -> Fit:
     import tomotopy  # noqa: PLC0415 - a peer
 
     def fit(texts: list[list[str]], n_features: int) -> tuple[np.ndarray, np.ndarray]:
-        model = tomotopy.LDAModel(k=COMPONENTS, alpha=0.1, eta=0.01, seed=1, min_cf=0, rm_top=0)
+        model = tomotopy.LDAModel(k=components, alpha=0.1, eta=0.01, seed=1, min_cf=0, rm_top=0)
         for text in texts:
             model.add_doc(text)
-        model.train(SWEEPS, workers=1)
-        topics = np.zeros((COMPONENTS, n_features))
+        model.train(sweeps, workers=1)
+        topics = np.zeros((components, n_features))
         columns = [int(word) for word in model.used_vocabs]
-        topics[:, columns] = [model.get_topic_word_dist(k) for k in range(COMPONENTS)]
+        topics[:, columns] = [model.get_topic_word_dist(k) for k in range(components)]
         return topics, np.asarray(model.alpha, np.float64)
 
     return fit
 
 
-def _topica() -> Fit:
+def _topica(components: int, sweeps: int) -> Fit:
     import topica  # noqa: PLC0415 - a peer
 
     def fit(texts: list[list[str]], n_features: int) -> tuple[np.ndarray, np.ndarray]:
         vocabulary = [str(i) for i in range(n_features)]
         corpus = topica.Corpus.from_documents(texts, vocabulary=vocabulary)
         # It predicts better when it learns its prior sooner and more often than by default.
-        settings = {"alpha_sum": 0.1 * COMPONENTS, "burn_in": 20, "optimize_interval": 10}
-        model = topica.LDA(COMPONENTS, seed=1, num_threads=1, **settings).fit(corpus, iters=SWEEPS)
+        settings = {"alpha_sum": 0.1 * components, "burn_in": 20, "optimize_interval": 10}
+        model = topica.LDA(components, seed=1, num_threads=1, **settings).fit(corpus, iters=sweeps)
         return np.asarray(model.topic_word), np.asarray(model.alpha, np.float64)
 
     return fit
