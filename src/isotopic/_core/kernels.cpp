@@ -161,7 +161,12 @@ void add_weights(const Block<T>& b, int64_t begin, int64_t end, int64_t first) {
     }
 }
 
+// A tile, two sums and a factor must fit into the registers; x86 has 16 of them before AVX-512.
+#if defined(__x86_64__) && !defined(__AVX512F__)
+constexpr int most_registers = 13;
+#else
 constexpr int most_registers = 16;
+#endif
 
 template <class T> struct Tiles {
     void (*products)(const Batch<T>&, const T* weights, T* to, bool first);
@@ -181,9 +186,11 @@ inline const Tiles<T>& tile_of(int64_t registers, std::integer_sequence<int, R..
 template <class T, class Run> inline void for_tiles(int64_t registers, const Run& run) {
     const std::make_integer_sequence<int, most_registers> each;
     if (registers <= most_registers) return run(tile_of<T, true>(registers, each), 0);
-    for (int64_t done = 0; done < registers; done += most_registers) {
-        const int64_t tile = registers - done < most_registers ? registers - done : most_registers;
+    // As few tiles as possible, of about the same size.
+    for (int64_t done = 0, left = (registers + most_registers - 1) / most_registers; left; --left) {
+        const int64_t tile = (registers - done + left - 1) / left;
         run(tile_of<T, false>(tile, each), done * lanes<T>);
+        done += tile;
     }
 }
 
