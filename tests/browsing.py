@@ -15,12 +15,16 @@ from processes import LIMIT
 
 try:
     from selenium import webdriver
-    from selenium.common.exceptions import JavascriptException, StaleElementReferenceException
+    from selenium.common.exceptions import (
+        ElementClickInterceptedException,
+        JavascriptException,
+        StaleElementReferenceException,
+    )
     from selenium.webdriver.support import wait
 
     Keys = webdriver.Keys
 except ImportError:  # then the tests are skipped
-    webdriver = wait = Keys = JavascriptException = StaleElementReferenceException = None
+    webdriver = wait = Keys = JavascriptException = None
 
 
 BINARY, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -103,7 +107,7 @@ class Page:
         )
 
     def click(self, selector):
-        """Click an element, found anew if the page draws it again before the click reaches it."""
+        """Click an element, found anew if the page draws or moves it before the click arrives."""
 
         def clicked(_):
             element = self.find(selector)
@@ -111,7 +115,7 @@ class Page:
             element.click()
             return True
 
-        redrawn = (StaleElementReferenceException,)
+        redrawn = (StaleElementReferenceException, ElementClickInterceptedException)
         wait.WebDriverWait(self.browser, LIMIT / 2, 0.02, ignored_exceptions=redrawn).until(clicked)
 
     def pixels(self):

@@ -36,11 +36,11 @@ def pytest_configure(config):
 # What `--quick` leaves out: tests that start processes or browsers, long checks, documentation.
 NOT_QUICK = {"test_atomic", "test_benchmarks", "test_callbacks", "test_cli", "test_dask"}
 NOT_QUICK |= {"test_docs", "test_imports", "test_verify"}
-NOT_QUICK |= {f"test_report_{part}" for part in ("compare", "groups", "page", "reading", "sharing")}
 
 
 def pytest_addoption(parser):
-    text = "run only the first case of each test, and no tests of " + ", ".join(sorted(NOT_QUICK))
+    text = "run only the first case of each test, none in a browser, and none of "
+    text += ", ".join(sorted(NOT_QUICK))
     parser.addoption("--quick", action="store_true", help=text)
     text = "run every case of the tests that otherwise run a part of them"
     parser.addoption("--thorough", action="store_true", help=text)
@@ -61,7 +61,8 @@ def pytest_collection_modifyitems(config, items):
         marker = item.get_closest_marker("every")
         keep = number % marker.args[0] == 0 if marker else True
         if config.getoption("quick"):
-            keep = number == 0 and item.path.stem not in NOT_QUICK
+            is_slow = item.path.stem in NOT_QUICK or "browser" in item.fixturenames
+            keep = number == 0 and not is_slow
         (chosen if keep else others).append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = chosen

@@ -29,6 +29,7 @@ from isotopic.atomic import (
     remove_leftovers,
     scratch_folder,
     settle_folder,
+    system,
 )
 from isotopic.cli import main
 
@@ -437,3 +438,42 @@ def test_readers_see_the_old_or_the_new_model(tmp_path):
         file.flush()
         assert archive.read(path, "model", {}) == "old"
         assert time.monotonic() - begin < LIMIT
+
+
+# Systems that rename no open files
+
+
+def test_results_are_replaced_whole_where_open_files_cannot_be_renamed(tmp_path, monkeypatch):
+    monkeypatch.setattr(system, "RENAMES_OPEN_FILES", False)
+    path = tmp_path / "file"
+    for text in (b"old\n", b"new\n"):
+        with atomic_file(path) as file:
+            file.write(text)
+        assert contents(tmp_path) == {"file": text}
+    with pytest.raises(OSError, match="No space"):
+        write_half(path, OSError(errno.ENOSPC, "No space left on device"))
+    assert contents(tmp_path) == {"file": b"new\n"}
+    path.unlink()
+    write_all(tmp_path, "old")
+    with claimed_folder(tmp_path, NAMES), pytest.raises(BlockingIOError, match="has been writing"):
+        write_all(tmp_path, "by another")
+    write_all(tmp_path, "new", ["a", "c"])
+    assert contents(tmp_path) == {"a": b"new", "c": b"new"}
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "a", tmp_path / "c"]
+
+
+def test_the_renaming_waits_for_the_end_of_the_file_where_it_must(tmp_path, monkeypatch):
+    opened = []
+
+    def replace(source, target):
+        opened.append(any(os.path.realpath(f"/proc/self/fd/{n}") == source for n in range(50)))
+        rename(source, target)
+
+    rename = os.replace
+    monkeypatch.setattr(os, "replace", replace)
+    for renames_open_files in (True, False):
+        monkeypatch.setattr(system, "RENAMES_OPEN_FILES", renames_open_files)
+        with atomic_file(tmp_path / "file") as file:
+            file.write(b"new")
+    if os.path.isdir("/proc/self/fd"):
+        assert opened == [True, False]

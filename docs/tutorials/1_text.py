@@ -94,7 +94,8 @@ for topic in range(8):
 # Read the terms and find names. You can start from the most distinctive term and correct it by hand.
 
 names = [table["term"][list(table["topic"]).index(topic)] for topic in range(8)]
-ax = plot.structure(model, names=names)
+model = model.label(names)  # tables, plots, files and the report now use the names
+ax = plot.structure(model)
 
 # %%
 # Each column is a chapter, and its colours are the shares of its topics. Which chapters have most of topic 0?

@@ -192,6 +192,6 @@ def _check_free(adata: Any, places: list[tuple[str, str]], overwrite: bool) -> N
     taken = [f"{part}[{name!r}]" for part, name in places if name in getattr(adata, part)]
     if taken and not overwrite:
         raise ValueError(
-            f"{' and '.join(taken)} exists already. Use another key, or overwrite=True to replace "
-            "it."
+            f"adata has {' and '.join(taken)} already. Use another key, or overwrite=True to "
+            "replace what is there."
         )

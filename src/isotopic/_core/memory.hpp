@@ -1,14 +1,16 @@
 // Memory for large arrays.
 #pragma once
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
 
 namespace isotopic {
 
 // Returns memory that is aligned for the widest vectors. Large pieces use huge pages, because rows
-// are visited in any order. Free it with std::free.
+// are visited in any order.
 void* allocate(std::size_t bytes);
+
+// Frees what allocate returned.
+void deallocate(void* memory) noexcept;
 
 // Returns unused memory of the allocator to the system, where the allocator supports that.
 void release_memory();
@@ -17,12 +19,12 @@ void release_memory();
 // work.
 template <class T> struct Uninitialized {
     using value_type = T;
-    std::unique_ptr<T[], void (*)(void*)> memory{nullptr, std::free};
+    std::unique_ptr<T[], void (*)(void*)> memory{nullptr, deallocate};
     std::size_t n = 0;
 
     Uninitialized() = default;
     explicit Uninitialized(std::size_t size)
-        : memory(static_cast<T*>(allocate(size * sizeof(T))), std::free), n(size) {}
+        : memory(static_cast<T*>(allocate(size * sizeof(T))), deallocate), n(size) {}
     T* data() const { return memory.get(); }
     std::size_t size() const { return n; }
 };

@@ -235,7 +235,7 @@ template <class T> void bind_row_pass(nb::module_& m) {
             require(components > 0, "topics have no components");
             Padded<T> result =
                 pad_topics<T>(int64_t(n_features), int64_t(components), topics.data(), threads);
-            nb::capsule owner(result.get(), std::free);
+            nb::capsule owner(result.get(), deallocate);
             const size_t padded = size_t(padded_components<T>(int64_t(components)));
             return nb::ndarray<nb::numpy, T, nb::ndim<2>>(result.release(), {n_features, padded},
                                                           owner);

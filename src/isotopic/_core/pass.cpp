@@ -1,7 +1,6 @@
 #include "pass.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -21,8 +20,6 @@ constexpr int64_t chunk_rows = 32;          // samples of a block in one chunk
 constexpr int64_t column_chunks = 32;       // chunks of a block's columns
 constexpr int64_t chunk_elements = 16384;   // elements of a table in one chunk
 constexpr int64_t slow_chunk_elements = chunk_elements / 8;  // if each takes a special function
-
-void release(void* p) { std::free(p); }
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -67,7 +64,7 @@ class Buffers {
     explicit Buffers(size_t bytes) : bytes_(bytes) {}
     Buffers(const Buffers&) = delete;
     ~Buffers() {
-        for (void* piece : free_) release(piece);
+        for (void* piece : free_) deallocate(piece);
     }
     void* take() {
         {
@@ -270,13 +267,13 @@ template <class T> class Pass {
 }  // namespace
 
 Workspace::~Workspace() {
-    for (Slot& slot : slots) release(slot.memory);
+    for (Slot& slot : slots) deallocate(slot.memory);
 }
 
 void* Workspace::get_bytes(int slot, size_t bytes) {
     Slot& kept = slots[slot];
     if (bytes > kept.bytes) {
-        release(kept.memory);
+        deallocate(kept.memory);
         kept = {};
         kept.memory = allocate(bytes);
         kept.bytes = bytes;
@@ -300,7 +297,7 @@ template <class T>
 Padded<T> pad_topics(int64_t n_features, int64_t components, const T* topics, int threads) {
     const int64_t padded = padded_components<T>(components);
     const size_t size = size_t(std::max<int64_t>(1, n_features * padded));
-    Padded<T> result(static_cast<T*>(allocate(size * sizeof(T))), release);
+    Padded<T> result(static_cast<T*>(allocate(size * sizeof(T))), deallocate);
     const TopicBuffers<T> buffers{
         .components = components, .padded = padded, .given = topics, .topics = result.get()};
     const Kernels<T>& kernels = kernels_of<T>(current_level());

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
+from isotopic.atomic import system
 from isotopic.atomic.temporary import create_file, remove_leftovers
 
 # What a write to a full disk raises; the error does not say which file was written.
@@ -34,7 +35,7 @@ def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
     target = check_replaceable(path)
     folder = os.path.dirname(target)
     remove_leftovers(folder)
-    temporary = ""
+    temporary, rename = "", os.replace if overwrite else _rename_to_free_path
     try:
         temporary, descriptor = create_file(folder)
         with os.fdopen(descriptor, "w+b") as file:
@@ -42,8 +43,10 @@ def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
             file.flush()
             copy_permissions(target, descriptor)
             os.fsync(descriptor)
-            # Before it is closed: others may delete what is not locked.
-            (os.replace if overwrite else _rename_to_free_path)(temporary, target)
+            if system.RENAMES_OPEN_FILES:  # at once: others may delete what is not locked
+                rename(temporary, target)
+        if not system.RENAMES_OPEN_FILES:
+            rename(temporary, target)
     except BaseException as error:
         if temporary:
             with suppress(FileNotFoundError):
@@ -73,6 +76,8 @@ def check_replaceable(path: str | os.PathLike[str]) -> str:
 
 def copy_permissions(source: str, target: int | str) -> None:
     """Set the owner and the permissions of a file to those of another one, if it exists."""
+    if not hasattr(os, "chown"):  # Windows: a new file has the permissions of its folder
+        return
     try:
         status = os.stat(source)
     except FileNotFoundError:
@@ -86,7 +91,9 @@ def copy_permissions(source: str, target: int | str) -> None:
 def sync_folder(folder: str) -> None:
     """Bring renamed files to the disk; some file systems cannot, and need not."""
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = system.open_folder(folder)
+        if descriptor is None:
+            return
         try:
             os.fsync(descriptor)
         finally:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from isotopic.atomic import system
 from isotopic.atomic.files import atomic_file, check_replaceable, copy_permissions, sync_folder
-from isotopic.atomic.temporary import is_at, lock, remove_leftovers, scratch_folder
+from isotopic.atomic.temporary import is_at, remove_leftovers, scratch_folder
 
 _CLAIM = ".isotopic-claim"  # locked by the process that writes to the folder
 _COMPLETE = ".isotopic-complete"  # a folder of complete new files, which are yet to be moved
@@ -44,17 +45,14 @@ def claimed_folder(folder: Path, names: Sequence[str]) -> Iterator[None]:
         _move_files(folder, names)
         yield
     finally:
-        try:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
-        finally:
-            os.close(descriptor)
+        _end_claim(path, descriptor)
 
 
 def _claim(path: str, folder: Path) -> int:
+    flags = os.O_RDWR | os.O_CREAT | system.NO_LINKS | system.BINARY
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        is_locked = lock(descriptor)
+        descriptor = os.open(path, flags, 0o666)
+        is_locked = system.lock(descriptor)
         if is_locked is None or (is_locked and is_at(descriptor, path)):
             break
         if not is_locked and (holder := os.read(descriptor, 1000)) and is_at(descriptor, path):
@@ -70,6 +68,18 @@ def _claim(path: str, folder: Path) -> int:
     os.ftruncate(descriptor, 0)
     os.write(descriptor, who.encode())
     return descriptor
+
+
+def _end_claim(path: str, descriptor: int) -> None:
+    try:
+        if system.RENAMES_OPEN_FILES:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+    finally:
+        os.close(descriptor)
+    if not system.RENAMES_OPEN_FILES:
+        with suppress(OSError):  # another process has opened it, and will delete it
+            os.unlink(path)
 
 
 @contextmanager
