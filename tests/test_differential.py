@@ -347,7 +347,7 @@ def test_differences_are_stored_in_annotated_data_and_survive_a_file(rng, tmp_pa
     best = np.argsort(-expected.z[1], kind="stable")
     assert list(table["names"]["topic 1"]) == [f"gene{v}" for v in best]
     np.testing.assert_array_equal(table["lfsr"]["topic 1"], expected.lfsr[1][best])
-    with pytest.raises(ValueError, match=r"varm\['nmf_lfc'\] and .* exists already"):
+    with pytest.raises(ValueError, match=r"varm\['nmf_lfc'\] and .* already"):
         differential_anndata(data, model)
     differential_anndata(data, model, overwrite=True)
     assert data.uns["nmf_differential"]["params"]["versus"] == "nearest"
