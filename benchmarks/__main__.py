@@ -27,6 +27,7 @@ from benchmarks import (
     differential,
     dispersion,
     estimates,
+    extraction,
     fasttopics,
     foldin,
     imports,
@@ -47,6 +48,7 @@ from benchmarks import (
     solvers,
     sparsity,
     threads,
+    tumours,
 )
 from benchmarks.solution import section as solution
 from benchmarks.solution.contestants import PEERS, Contestant
@@ -87,6 +89,8 @@ SCALE = {
         many_topics,
         fasttopics,
         consensus,
+        tumours,
+        extraction,
         programs,
         dispersion,
         covariates,
