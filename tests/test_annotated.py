@@ -5,7 +5,7 @@ import pytest
 from problems import random_counts
 from scipy import sparse
 
-from isotopic import LDA, NMF, fit_anndata
+from isotopic import LDA, NMF, CountsWarning, differential_anndata, fit_anndata
 
 anndata = pytest.importorskip("anndata")
 
@@ -48,12 +48,61 @@ def test_x_itself_and_another_key(adata):
     assert "X_nmf" in adata.obsm
 
 
+FORGOTTEN = r"adata.X is not counts.*Pass layer='counts' or layer='raw', which"
+
+
+def test_a_forgotten_layer_is_named(adata, tmp_path):
+    adata.layers["raw"] = adata.layers["counts"].toarray()
+    adata.layers["scaled"] = adata.X / 2
+    with pytest.warns(CountsWarning, match=FORGOTTEN) as caught:
+        fit_anndata(adata, NMF(3, **SETTINGS))
+    assert caught[0].filename == __file__
+    model = fit_anndata(adata, NMF(3, **SETTINGS), layer="counts", overwrite=True)
+    other = pytest.raises(ValueError, match="not the data that")
+    with other, pytest.warns(CountsWarning, match=FORGOTTEN):
+        differential_anndata(adata, model)
+    with pytest.warns(CountsWarning, match=FORGOTTEN) as caught:
+        model.report(tmp_path / "x.html", adata)
+    assert caught[0].filename == __file__
+    path = tmp_path / "cells.h5ad"
+    adata.write_h5ad(path)
+    with pytest.warns(CountsWarning, match=FORGOTTEN):
+        fit_anndata(anndata.read_h5ad(path, backed="r"), NMF(3, **SETTINGS), key="other")
+
+
+@pytest.mark.parametrize(
+    ("X", "layers"),
+    [
+        (np.ones((3, 2)), {"counts": np.ones((3, 2))}),
+        (np.full((3, 2), 0.5), {}),
+        (np.full((3, 2), 0.5), {"scaled": np.full((3, 2), 0.25), "empty": np.zeros((3, 2))}),
+    ],
+    ids=["counts", "no layer", "no layer of counts"],
+)
+def test_nothing_is_said_where_no_layer_is_forgotten(X, layers):
+    fit_anndata(anndata.AnnData(X, layers=layers), NMF(1, **SETTINGS))  # warnings are errors
+
+
+def test_a_report_reads_the_layer_that_was_fitted(adata, tmp_path):
+    adata.obs["batch"] = np.repeat(["a", "b"], 6)
+    model = fit_anndata(adata, NMF(3, **SETTINGS), layer="counts")
+    page = model.report(tmp_path / "x.html", adata, layer="counts").read_text()
+    counts = anndata.AnnData(adata.layers["counts"], obs=adata.obs, var=adata.var)
+    assert page == model.report(tmp_path / "y.html", counts).read_text()
+    assert "gene3" in page
+    assert "batch" in page
+    with pytest.raises(ValueError, match=r"no layer 'raw'; it has \['counts'\]"):
+        model.report(tmp_path / "z.html", adata, layer="raw")
+    with pytest.raises(ValueError, match="layer='counts' applies only to AnnData, not ndarray"):
+        model.report(tmp_path / "z.html", counts.X.toarray(), layer="counts")
+
+
 def test_nothing_is_overwritten_by_accident(adata):
-    fit_anndata(adata, NMF(3, **SETTINGS))
+    fit_anndata(adata, NMF(3, **SETTINGS), layer="counts")
     with pytest.raises(ValueError, match=r"obsm\['X_nmf'\] and .* Use another key"):
-        fit_anndata(adata, NMF(2, **SETTINGS))
+        fit_anndata(adata, NMF(2, **SETTINGS), layer="counts")
     assert adata.obsm["X_nmf"].shape == (12, 3)
-    fit_anndata(adata, NMF(2, **SETTINGS), overwrite=True)
+    fit_anndata(adata, NMF(2, **SETTINGS), layer="counts", overwrite=True)
     assert adata.obsm["X_nmf"].shape == (12, 2)
 
 

@@ -336,6 +336,7 @@ def test_a_fit_goes_on_when_nobody_reads_its_messages(counts, tmp_path, both):
 
 COMMANDS_ON_A_FULL_DISK = """
 import json, os, resource, sys
+sys.dont_write_bytecode = True  # or half a compiled module would stay in the source tree
 from pathlib import Path
 from isotopic.cli import main
 commands, folders = json.loads(sys.argv[1])

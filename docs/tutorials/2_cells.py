@@ -7,16 +7,17 @@ apart, check which programs are stable, and save everything in one file.
 
 You need isotopic with plots and AnnData (``pip install '.[plot,anndata]'``, see :doc:`/install`) and raw counts, not logarithms.
 
-With your own file, start with these lines. Leave out ``layer`` if the counts are in ``X``.
+With your own file, start with these lines. Leave out ``layer`` if the counts are in ``X``. (If ``X`` holds logarithms and a layer holds
+counts, a warning names the layer.)
 
 .. code-block:: python
 
    import anndata
-   from isotopic import NMF, fit_anndata, read_counts
+   from isotopic import NMF, fit_anndata
 
    adata = anndata.read_h5ad("cells.h5ad")
    model = fit_anndata(adata, NMF(12, random_state=0), layer="counts")
-   model.report("programs.html", read_counts("cells.h5ad", layer="counts"))
+   model.report("programs.html", adata, layer="counts")
 
 The data of this page is drawn: 600 cells of three types, and a cell-cycle program that is active in some cells of each type.
 """

@@ -1,17 +1,23 @@
 """Fit models to annotated data (AnnData), with the conventions of scanpy."""
 
+import warnings
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from isotopic.blocks import is_blocks, open_blocks
-from isotopic.containers import NamedMatrix
+from isotopic.containers import NamedMatrix, is_anndata
+from isotopic.estimators import CountsWarning
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.evaluate import Differential, differential, prevalence
-from isotopic.names import as_feature_names, as_sample_names
+from isotopic.names import as_feature_names, as_sample_names, stacklevel_of_caller
 
 Model = TypeVar("Model", bound=BaseTopicModel)
+
+# The rows of a layer that are looked at to see whether it holds counts.
+_ROWS_TO_CHECK = 1000
 
 
 def fit_anndata(
@@ -40,7 +46,8 @@ def fit_anndata(
     model : estimator
         It is fitted.
     layer : str or None, default=None
-        The layer with the counts; by default ``adata.X``.
+        The layer with the counts; by default ``adata.X``. If that is not counts, but a layer is,
+        there is a :class:`~isotopic.CountsWarning`.
     key : str or None, default=None
         By default the name of the model's class in lower case: ``"nmf"``, ``"lda"``, ...
     overwrite : bool, default=False
@@ -172,14 +179,49 @@ def _named_counts(adata: Any, layer: str | None) -> Any:
     return NamedMatrix(counts, names, as_sample_names(adata.obs_names))
 
 
+def select_layer(X: Any, layer: str | None) -> Any:
+    """Return annotated data with a layer in the place of ``X``; other data as it is."""
+    if not is_anndata(X):
+        if layer is not None:
+            raise ValueError(f"layer={layer!r} applies only to AnnData, not {type(X).__name__}.")
+        return X
+    counts = _counts(X, layer)
+    return X if layer is None else type(X)(counts, obs=X.obs, var=X.var)
+
+
 def _counts(adata: Any, layer: str | None) -> Any:
+    """Return a layer, or ``X``, with a warning if it is not counts but a layer is."""
     if layer is None:
         if adata.X is None:
             raise ValueError(f"adata has no X. Choose one of its layers: {sorted(adata.layers)}.")
+        _warn_of_forgotten_layer(adata)
         return adata.X
     if layer not in adata.layers:
         raise ValueError(f"adata has no layer {layer!r}; it has {sorted(adata.layers)}.")
     return adata.layers[layer]
+
+
+def _warn_of_forgotten_layer(adata: Any) -> None:
+    if _holds_counts(adata.X) is not False:
+        return
+    layers = sorted(name for name, layer in adata.layers.items() if _holds_counts(layer))
+    if layers:
+        choices = " or ".join(f"layer={name!r}" for name in layers)
+        warnings.warn(
+            f"adata.X is not counts: it has entries that are not whole numbers. Pass {choices}, "
+            "which holds counts. If you mean adata.X, ignore this warning.",
+            CountsWarning,
+            stacklevel=stacklevel_of_caller(),
+        )
+
+
+def _holds_counts(matrix: Any) -> bool | None:
+    """Return whether the first rows are whole numbers; None if they are not in memory or empty."""
+    rows = matrix[:_ROWS_TO_CHECK]
+    values: Any = sparse.csr_array(rows).data if sparse.issparse(rows) else rows
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iufb" or not values.any():
+        return None
+    return bool(np.array_equal(np.rint(values), values))
 
 
 def _check_anndata(adata: Any) -> None:

@@ -241,8 +241,8 @@ report.path : str or path-like
 report.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
     The counts to report on: those that were fitted, or others.
 report.**options
-    ``feature_names``, ``sample_names``, ``documents``, ``metadata``, ``covariates`` (of samples
-    that were not fitted), ``title`` and ``overwrite``,
+    ``feature_names``, ``sample_names``, ``documents``, ``metadata``, ``layer`` (of AnnData),
+    ``covariates`` (of samples that were not fitted), ``title`` and ``overwrite``,
     as for :func:`isotopic.report.write_report`."""
 
 _DESCRIPTIONS: dict[str, str] = {}  # of the arguments, by what stands before the colon

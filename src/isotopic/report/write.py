@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from isotopic.annotated import select_layer
 from isotopic.atomic import atomic_file, check_replaceable
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.report.assembly import as_json, fill_page
@@ -31,6 +32,7 @@ def write_report(
     documents: Any = None,
     metadata: Any = None,
     field: str | None = None,
+    layer: str | None = None,
     consensus: Any = None,
     covariates: Any = None,
     title: str | None = None,
@@ -64,6 +66,8 @@ def write_report(
         Whose words the page uses: sample, term and topic; document and word; cell, gene and
         program; or tumour, mutation type and signature. The default is "text" with ``documents``,
         "cells" for AnnData, "tumours" if the features are mutation types, and else "counts".
+    layer : str or None, default=None
+        The layer of AnnData with the counts; by default its ``X``.
     consensus : Consensus or None, default=None
         The result of :func:`isotopic.consensus` to which the model belongs. The page then shows
         how stable each topic is.
@@ -102,6 +106,7 @@ def write_report(
             f"{target} already exists. Choose another path or use overwrite=True."
         )
     check_replaceable(target)
+    X = select_layer(X, layer)
     names = feature_names, sample_names
     data = ReportData(model, X, *names, documents, metadata, field, consensus, covariates)
     if title is None:
