@@ -218,7 +218,8 @@ def _warn_of_forgotten_layer(adata: Any) -> None:
 def _holds_counts(matrix: Any) -> bool | None:
     """Return whether the first rows are whole numbers; None if they are not in memory or empty."""
     rows = matrix[:_ROWS_TO_CHECK]
-    values: Any = sparse.csr_array(rows).data if sparse.issparse(rows) else rows
+    is_sparse: bool = sparse.issparse(rows)
+    values = rows.tocsr().data if is_sparse else rows
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iufb" or not values.any():
         return None
     return bool(np.array_equal(np.rint(values), values))
