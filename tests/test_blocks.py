@@ -131,6 +131,7 @@ LEARNING = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("model", LEARNING, ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_priors_learn_the_same_from_blocks(rng, X, tmp_path, model, weighted):

@@ -79,7 +79,7 @@ def test_the_same_bits_for_any_number_of_threads(X):
 @pytest.mark.parametrize("name", PROCESSES)
 def test_intervals_cover_what_they_should(name):
     """Two small datasets of each model: the benchmark has the figures."""
-    scores = [repetition(PROCESSES[name], seed, resamples=40) for seed in (1, 2)]
+    scores = [repetition(PROCESSES[name], seed, resamples=25) for seed in (1, 2)]
     for side in ("topics", "weights"):
         assert 0.78 < np.mean([score["bootstrap", side] for score in scores]) <= 0.98
 

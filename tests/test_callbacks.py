@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 from problems import paper_lda, random_counts
-from processes import LIMIT, run_python, started_python
+from processes import LIMIT, started_python
 from sklearn.pipeline import make_pipeline
 
 from isotopic import LDA, NMF, Free, Simplex, open_blocks
@@ -44,8 +44,10 @@ def run_on_a_terminal(code):
     return seen.decode()
 
 
-def test_a_terminal_gets_a_live_line():
-    seen = run_on_a_terminal(CODE)
+def test_a_terminal_gets_a_live_line_and_one_that_cannot_erase_gets_lines():
+    dumb = "import os; os.environ['TERM'] = 'dumb'; print('DUMB')\n"
+    seen, _, lines = run_on_a_terminal(CODE + dumb + CODE).partition("DUMB")
+    assert lines.count("iteration    10") == 2
     assert "iteration 25" in seen
     assert "residual" in seen
     assert "about 0 s left" in seen
@@ -75,15 +77,11 @@ def test_a_live_line_fits_the_terminal(monkeypatch):
     assert stream.getvalue().endswith("\r\x1b[2K")  # nothing is left
 
 
-def test_a_terminal_that_cannot_erase_gets_lines():
-    seen = run_on_a_terminal("import os; os.environ['TERM'] = 'dumb'\n" + CODE)
-    assert seen.count("iteration    10") == 2
-
-
-def test_a_log_gets_lines():
-    run = run_python("-c", CODE)
-    assert run.stdout.count("\n") == 4
-    assert run.stderr == ""
+def test_a_log_gets_lines(capfd):
+    exec(CODE, {})
+    out, err = capfd.readouterr()
+    assert out.count("\n") == 4
+    assert err == ""
 
 
 class Recorder:

@@ -125,7 +125,7 @@ matrices = hnp.arrays(
 
 
 @each_model
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(data=st.data(), X=matrices)
 def test_the_same_counts_in_any_container_give_the_same_fit(name, data, X):
     container = data.draw(containers(X))

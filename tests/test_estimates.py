@@ -866,9 +866,9 @@ def test_topics_of_a_model_that_learned_are_merged(corpus, estimate):
 
 
 def test_a_rehearsal_finds_a_better_bound():
-    X = datasets.load_kjv().data
+    X = datasets.load_kjv().data[:400]
     settings = {
-        "alpha": 0.1, "eta": 0.05, "estimate": "variational", "max_iter": 60, "tol": 0,
+        "alpha": 0.1, "eta": 0.05, "estimate": "variational", "max_iter": 40, "tol": 0,
         "random_state": 0,
     }  # fmt: skip
     warm_up = LDA(10, init="auto", **settings).fit(X)
@@ -903,6 +903,7 @@ EDGES = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", EDGES)
 @pytest.mark.parametrize(
     "model",

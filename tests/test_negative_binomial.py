@@ -195,8 +195,8 @@ def test_the_consensus_finds_the_number_where_poisson_overestimates_it():
     X, topics = catalogues(0, 1.0)
     numbers = {}
     for kind in (NMF, NegativeBinomialNMF):
-        model = kind(tol=1e-3, max_iter=500)
-        found = consensus(model, X, NUMBERS, n_runs=3, random_state=0, choose=3)
+        model = kind(tol=1e-2, max_iter=200)
+        found = consensus(model, X, NUMBERS, n_runs=2, random_state=0, choose=3)
         score = np.asarray(found.table["score"])
         numbers[kind] = NUMBERS[int(np.argmax(score))]
     assert numbers == {NMF: 6, NegativeBinomialNMF: 3}

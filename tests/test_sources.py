@@ -170,6 +170,7 @@ def test_the_whole_and_its_rows_are_the_same(tmp_path, write):
         assert source.can_read_rows
 
 
+@pytest.mark.every(2)
 @each_format
 @pytest.mark.parametrize("has_scratch", [False, True])
 def test_names_travel_with_blocks(tmp_path, write, has_scratch):

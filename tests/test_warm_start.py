@@ -156,7 +156,7 @@ def test_a_warm_start_never_ends_worse_than_it_begins(model):
             assert again.objective_ <= start.objective_ + tolerance * abs(start.objective_)
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("model", NAMED, ids=lambda model: str(model)[:70])
 @pytest.mark.parametrize("source", NAMED[:-4], ids=lambda model: str(model)[:70])
 def test_a_model_of_another_class_is_a_finite_start(model, source):
@@ -196,6 +196,7 @@ OFFSETS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("given", OFFSETS)
 @pytest.mark.parametrize("model", [*NAMED[:14], ARDNMF(3)], ids=lambda model: str(model)[:70])
 def test_offsets_weights_and_missing_entries_are_kept(model, given):

@@ -241,15 +241,22 @@ class Evidence:
             yield rng.dirichlet(np.ones(2)), rng.dirichlet(np.ones(3), size=2)
 
     @cached_property
-    def fixed_points(self) -> dict[str, Any]:
-        """Every model, fitted to the small data until an update moves almost nothing."""
-        at, fits = self.small, {}
-        for name in ("free_nmf", "nmf", "plsa", "lda", "gamma_poisson", "lasso"):
-            model = getattr(at, name)().set_params(init=at.start, max_iter=_MOST_ITERATIONS, tol=0)
-            fits[name] = model.set_params(callbacks=lambda now: now.residual <= _CONVERGED).fit(
-                at.X
-            )
-        return fits
+    def fixed_points(self) -> "FixedPoints":
+        """Models that are fitted to the small data until an update moves almost nothing."""
+        return FixedPoints(self.small)
+
+
+class FixedPoints(dict[str, Any]):
+    """Fitted models by the names of their methods of ``Setting``; each is fitted when needed."""
+
+    def __init__(self, at: Setting) -> None:
+        self._at = at
+
+    def __missing__(self, name: str) -> Any:
+        model = getattr(self._at, name)().set_params(init=self._at.start, tol=0)
+        model.set_params(max_iter=_MOST_ITERATIONS, callbacks=lambda at: at.residual <= _CONVERGED)
+        self[name] = model.fit(self._at.X)
+        return self[name]
 
 
 def iterate_of(model: Any) -> Point:
