@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import gammaln
+from sklearn.exceptions import ConvergenceWarning
 
-from isotopic import LDA, NMF
+from isotopic import LDA, NMF, CountsWarning
 from isotopic._core import in_numpy, native
 from isotopic.counts import CountMatrix
+from isotopic.evaluate import completion_perplexity
 from isotopic.init import STRATEGIES
 from isotopic.sampling import Tokens, sample_sweeps
 from isotopic.threads import use_threads
@@ -145,3 +147,70 @@ def test_samples_without_counts_can_be_sampled(rng):
     counts[3], counts[:, 7] = 0, 0
     model = LDA(3, init="gibbs", max_iter=3, tol=0, random_state=0).fit(counts)
     assert np.isfinite(model.weights_).all()
+
+
+def many_topics(rng, n_samples, n_features=200, n_topics=40, length=25):
+    """Return short samples of overlapping topics: far fewer counts than numbers to learn."""
+    topics = rng.dirichlet(np.full(n_features, 0.05), n_topics)
+    chances = rng.dirichlet(np.full(n_topics, 0.05), n_samples) @ topics
+    return np.array([rng.multinomial(length, row) for row in chances])
+
+
+def test_the_mean_of_samples_predicts_better_than_the_optimum(rng):
+    counts = many_topics(rng, 400, 1000)
+    sampled, optimum = (
+        LDA(40, random_state=0, tol=tol, max_iter=100).fit(counts[:300]) for tol in (1e-3, 0.0)
+    )
+    perplexities = (completion_perplexity(model, counts[300:]) for model in (sampled, optimum))
+    assert next(perplexities) < 0.97 * next(perplexities)
+
+
+def test_a_fit_of_many_counts_or_of_exact_length_does_not_end_with_samples(rng, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("sampled")
+
+    counts = many_topics(rng, 60)
+    monkeypatch.setattr("isotopic.fitted.sampled.sampled_counts", refuse)
+    with pytest.raises(AssertionError, match="sampled"):
+        LDA(20).fit(counts)
+    LDA(3).fit(counts)
+    LDA(20, tol=0, max_iter=70).fit(counts)
+    with pytest.warns(ConvergenceWarning):
+        LDA(20, tol=1e-9, max_iter=60).fit(counts)
+    LDA(20, alpha=0.1).fit(counts)
+    with pytest.warns(CountsWarning):
+        LDA(20).fit(counts / 3)
+
+
+def test_sampled_means_share_out_all_counts_and_have_the_same_bits_for_any_threads(rng):
+    counts = many_topics(rng, 150)
+    one, two = (LDA(20, random_state=4, n_jobs=n_jobs).fit(counts) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.components_, two.components_)
+    np.testing.assert_array_equal(one.weights_, two.weights_)
+    assert one.converged_
+    np.testing.assert_allclose(one.weights_.sum(axis=1), 1, rtol=1e-12)
+    shares = counts.sum(axis=1) / counts.sum() @ one.weights_
+    np.testing.assert_allclose(
+        shares @ one.components_, counts.sum(axis=0) / counts.sum(), atol=2e-3
+    )
+
+
+def test_sampled_means_count_a_sample_as_often_as_its_weight_says(rng):
+    counts, weights = many_topics(rng, 150), rng.choice([0.5, 1.0, 3.0], 150)
+    model = LDA(20, random_state=4).fit(counts, sample_weight=weights)
+    weighted = weights[:, np.newaxis] * counts
+    shares = weighted.sum(axis=1) / weighted.sum() @ model.weights_
+    expected = weighted.sum(axis=0) / weighted.sum()
+    np.testing.assert_allclose(shares @ model.components_, expected, atol=2e-3)
+
+
+def test_an_interrupt_while_sampling_leaves_the_optimum(rng, monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("isotopic.fitted.sampled.sampled_counts", interrupt)
+    counts, model = many_topics(rng, 60), LDA(20, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(counts)
+    assert not model.converged_
+    assert np.isfinite(model.perplexity(counts))

@@ -15,7 +15,7 @@ solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online",
     enough for each. ``"online"`` and ``"incremental"`` update the topics after each mini-batch.
 init : {"auto", "random", "nndsvd", "spectral", "kmeans", "pooled", "gibbs"}, pair, or fitted model
     Where the fit starts. ``"auto"`` is ``"random"`` for point estimates, ``"pooled"`` for LDA
-    (``"gibbs"`` with more than 64 components) and ``"nndsvd"`` for other Bayesian models; some
+    (``"gibbs"`` with more than 32 components) and ``"nndsvd"`` for other Bayesian models; some
     passes with posterior means follow, which keep variational updates from getting stuck. For
     several ``"online"`` mini-batches it is ``"random"``. ``"spectral"`` looks for anchor words;
     ``"pooled"`` merges the topics of ``"nndsvd"`` and ``"spectral"``; ``"gibbs"`` takes the mean

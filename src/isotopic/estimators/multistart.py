@@ -20,6 +20,7 @@ from isotopic.fitted import Fitted
 from isotopic.fitted.calibration import calibrated
 from isotopic.fitted.fitting import Fit, SampleNames
 from isotopic.fitted.reordering import with_features
+from isotopic.fitted.sampled import PASSES_BEFORE, ends_with_samples, with_sampled_means
 from isotopic.fitted.warm_start import problem_from_fitted, start_from_fitted
 from isotopic.init import Start, random_start, start_from_arrays, strategy_start
 from isotopic.names import stacklevel_of_caller
@@ -59,6 +60,7 @@ def best_solution(
         problem = problem_from_fitted(problem, init, rows)
         solver = solver.continued(init.passes)
     starts = make_starts(model, problem, init, rows, seeds)
+    is_sampled = ends_with_samples(model, problem)
     try:
         for number, start in enumerate(starts[first:], first):
             if writer is not None:
@@ -67,7 +69,7 @@ def best_solution(
                 problem,
                 solver,
                 start() if resumed is None else resumed,  # and nothing else refers to its arrays
-                max_iter=model.max_iter,
+                max_iter=PASSES_BEFORE if is_sampled else model.max_iter,
                 tol=model.tol,
                 min_gain=model.min_gain,
                 callbacks=callbacks,
@@ -84,6 +86,9 @@ def best_solution(
                 break
         assert best is not None
         best = replace(best, state=solver.finish(problem, best.state))
+        if is_sampled:
+            rng = np.random.default_rng([*seeds[0], model.n_init])
+            best = with_sampled_means(problem, best, rng)
         return calibrated(problem, best)
     except KeyboardInterrupt:  # between the iterations: the best start so far is complete
         if best is None:
@@ -188,7 +193,7 @@ def warn_unless_converged(model: Any, solution: Solution[State], feature_totals:
     if np.isinf(state.residual):
         reason = (
             "the hyperparameters have not been updated yet (by default the first update comes "
-            "after 20 passes, with more than 64 components after 5)"
+            "after 20 passes, with more than 32 components after 5)"
         )
     warnings.warn(
         f"{name} stopped at max_iter={model.max_iter} before converging: {reason}. Raise max_iter "

@@ -1,5 +1,7 @@
 """Gibbs: the mean counts of samples from the posterior of LDA, for many topics."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from isotopic.arrays import Array
@@ -7,7 +9,7 @@ from isotopic.counts import CountMatrix
 from isotopic.init.allocation import shared_out, smallest_count
 from isotopic.init.start import random_counts
 from isotopic.priors import Dirichlet, Evidence
-from isotopic.sampling import Tokens, sample_sweeps
+from isotopic.sampling import SampledCounts, Tokens, sample_sweeps
 
 # Sweeps over all tokens: in total, from one update of the concentrations to the next, and at the
 # end, whose counts are averaged. More sweeps mix better; the fit that follows does the rest.
@@ -34,35 +36,62 @@ def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[
     """
     if not X.total > 0:
         return X.equal_shares(n_components), np.zeros((n_components, X.shape[1]))
-    tokens = _tokens(X)
+    tokens = tokens_of(X)
     assignments = rng.integers(n_components, size=int(tokens.repeats.sum()), dtype=np.int32)
     alpha = Dirichlet(_WEIGHTS_SUM / n_components, learn="asymmetric")
     eta = Dirichlet(_TOPICS, learn="symmetric")
-    done = 0
-    while True:
-        is_last = done + _AVERAGED >= _SWEEPS
-        sweeps = _AVERAGED if is_last else _INTERVAL
-        counts = sample_sweeps(
-            tokens,
-            assignments,
-            np.broadcast_to(np.ravel(alpha.concentration), n_components),
-            float(np.ravel(eta.concentration)[0]),
-            sweeps=sweeps,
-            averaged=sweeps if is_last else 1,
-            seed=int(rng.integers(2**63)),
-        )
-        if is_last:
-            break
-        done += sweeps
-        copies = None if X.copies is None else tokens.copies
-        alpha = alpha.with_updated_hyperparameters(Evidence(counts.weights, None, 1.0, copies))
-        eta = eta.with_updated_hyperparameters(Evidence(counts.topics, None, 1.0))
+    counts = sampled_counts(
+        tokens, assignments, (alpha, eta), n_components, rng, sweeps=_SWEEPS, averaged=_AVERAGED
+    ).counts
     topics = shared_out(X.feature_totals, counts.topics.T).T
     topics += _RANDOM_PART * (random_counts(X, n_components, rng)[1] - topics)
     return shared_out(X.sample_totals, counts.weights), topics
 
 
-def _tokens(X: CountMatrix) -> Tokens:
+class Sampled(NamedTuple):
+    """Mean counts of sweeps in units of the smallest count, and the priors learned on the way."""
+
+    counts: SampledCounts
+    alpha: Dirichlet
+    eta: Dirichlet
+
+
+def sampled_counts(
+    tokens: Tokens,
+    assignments: Array,
+    priors: tuple[Dirichlet, Dirichlet],
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    sweeps: int,
+    averaged: int,
+) -> Sampled:
+    """Return the mean counts of the last sweeps of Gibbs sampling, and the learned priors.
+
+    Both priors are updated every few sweeps until the counts are averaged. ``assignments`` change
+    in place.
+    """
+    alpha, eta = priors
+    copies = None if np.all(tokens.copies == 1) else tokens.copies
+    for done in range(0, sweeps, _INTERVAL):
+        is_last = done + averaged >= sweeps
+        counts = sample_sweeps(
+            tokens,
+            assignments,
+            np.broadcast_to(np.ravel(alpha.concentration), n_components),
+            float(np.ravel(eta.concentration)[0]),
+            sweeps=averaged if is_last else _INTERVAL,
+            averaged=averaged if is_last else 1,
+            seed=int(rng.integers(2**63)),
+        )
+        if is_last:
+            break
+        alpha = alpha.with_updated_hyperparameters(Evidence(counts.weights, None, 1.0, copies))
+        eta = eta.with_updated_hyperparameters(Evidence(counts.topics, None, 1.0))
+    return Sampled(counts, alpha, eta)
+
+
+def tokens_of(X: CountMatrix) -> Tokens:
     """Return the tokens of the counts, in units of the smallest count."""
     unit = max(smallest_count(X), _LEAST_UNIT * X.total)
     stored = X.as_complete().as_sparse()

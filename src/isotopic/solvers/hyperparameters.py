@@ -14,7 +14,7 @@ from isotopic.solvers.base import Solver
 
 # Up to so many components, LDA starts from pooled topics, which include rare ones. With more it
 # starts from sampled counts, which tell more about the priors.
-FEW_COMPONENTS = 64
+FEW_COMPONENTS = 32
 
 # Passes before the first update by default, with few components and with many.
 FIRST_WITH_FEW, FIRST_WITH_MANY = 20, 5
