@@ -155,7 +155,7 @@ def test_dask_gives_the_same_bits_as_row_blocks():
     settings = {"random_state": 0, "max_iter": 25, "tol": 0}
     here = LDA(K, **settings).fit(isotopic.open_blocks(parts), covariates=TABLE)
     with distributed.Client(
-        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
+        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0"
     ) as client:
         there = LDA(K, **settings).fit(isotopic.open_blocks(parts, client=client), covariates=TABLE)
     assert np.array_equal(here.coefficients_, there.coefficients_)

@@ -50,7 +50,7 @@ def cluster():
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         distributed.utils.get_mp_context().set_forkserver_preload(["distributed", "isotopic"])
         with distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster:
             yield cluster
 
@@ -269,7 +269,7 @@ def test_errors_of_tasks_are_raised_at_once(client):
 def test_no_worker_is_waited_for_with_a_limit(monkeypatch):
     monkeypatch.setattr(calls, "WORKER_SECONDS", 0.5)
     with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty,
         distributed.Client(empty, set_as_default=False) as client,
         pytest.raises(ConnectionError, match="No Dask worker has accepted tasks"),
     ):
