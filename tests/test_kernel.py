@@ -418,6 +418,12 @@ def test_a_core_that_is_missing_is_named_and_one_that_does_not_load_is_an_error(
     assert "ImportError: undefined symbol" in run.stderr
 
 
+def test_what_is_alive_at_the_end_is_not_reported_to_the_user():
+    code = "import ctypes; from isotopic._core import native; kept = native.Workspace(); "
+    code += "ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))"
+    assert run_python("-c", code).stderr == ""
+
+
 def test_a_core_that_cannot_be_built_ends_the_installation():
     settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
     overrides = settings["tool"]["scikit-build"]["overrides"]

@@ -822,6 +822,11 @@ void sample_sweeps_of(In<int64_t> row_starts, In<int32_t> features, In<int32_t> 
 NB_MODULE(_native, m) {
     using namespace isotopic;
     m.doc() = "The hot loops of isotopic on plain arrays.";
+#ifdef NDEBUG
+    // Python need not release every object when it ends: a worker of pytest may still hold a
+    // traceback, and with it a Workspace. Users cannot act on that; debug builds report it.
+    nb::set_leak_warnings(false);
+#endif
     nb::class_<Workspace>(m, "Workspace").def(nb::init<>());
     nb::class_<ColumnIndex>(m, "ColumnIndex").def("arrays", &arrays_of);
     bind_transpose<float>(m);
