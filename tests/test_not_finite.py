@@ -24,6 +24,7 @@ from isotopic import (
 from isotopic.priors import CollapsedDirichlet, Relevance
 from isotopic.solvers import (
     CoordinateDescent,
+    ExtrapolatedDescent,
     HyperparameterUpdates,
     IncrementalEM,
     JointEM,
@@ -174,6 +175,7 @@ def test_settings_of_solvers_and_priors_that_are_no_number_are_refused(X, bad):
         lambda: HyperparameterUpdates(bad),
         lambda: MixedPrecision(below=bad),
         lambda: CoordinateDescent(sweeps=bad),
+        lambda: ExtrapolatedDescent(sweeps=bad),
     ]
     for solver in solvers:
         with pytest.raises(ValueError, match="must be"):

@@ -33,6 +33,7 @@ from isotopic.solvers import (
     BlockUpdate,
     CoordinateDescent,
     DescentFoldIn,
+    ExtrapolatedDescent,
     FoldIn,
     HyperparameterUpdates,
     JointEM,
@@ -218,7 +219,7 @@ def of_size(products, pair=None, values=lambda X: X):
 
 def test_auto_descends_where_it_can_and_where_that_matters():
     for pair in ((Free(), Simplex()), (Free(), Free()), (Simplex(), Simplex())):
-        assert choose_solver("auto", of_size(2**20, pair)) == Accelerated(TwoPhase())
+        assert choose_solver("auto", of_size(2**20, pair)) == ExtrapolatedDescent()
         assert choose_solver("auto", of_size(2**19, pair)) == Accelerated()
     for pair in ((Dirichlet(0.3), Simplex()), (Gamma(0.4, 0.7), Free())):
         assert choose_solver("auto", of_size(2**20, pair)) == Accelerated()
@@ -226,24 +227,25 @@ def test_auto_descends_where_it_can_and_where_that_matters():
 
 
 def test_auto_begins_large_problems_in_single_precision_where_that_has_room():
-    assert choose_solver("auto", of_size(2**24)) == MixedPrecision(Accelerated(TwoPhase()))
+    assert choose_solver("auto", of_size(2**24)) == MixedPrecision(ExtrapolatedDescent())
     for values in (lambda X: X * 1e-20, lambda X: X * 1e20, lambda X: X.astype(np.float32)):
-        assert choose_solver("auto", of_size(2**24, values=values)) == Accelerated(TwoPhase())
+        assert choose_solver("auto", of_size(2**24, values=values)) == ExtrapolatedDescent()
     problem, copies = of_size(2**24), np.full(100, 2.0)
     weighted = replace(
         problem, weights=SampleWeighted(Free(), copies), X=problem.X.repeated(copies)
     )
-    assert choose_solver("auto", weighted) == Accelerated(TwoPhase())
+    assert choose_solver("auto", weighted) == ExtrapolatedDescent()
 
 
 @pytest.mark.parametrize(
     "pair", [(Free(), Simplex()), (Lasso(0.7), Simplex()), (Simplex(), Simplex()), (Free(), Free())]
 )
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_mixed_precision_ends_where_double_precision_does(rng, pair, container):
+@pytest.mark.parametrize("inner", [Accelerated(TwoPhase()), ExtrapolatedDescent()])
+def test_mixed_precision_ends_where_double_precision_does(rng, pair, container, inner):
     X = container(random_counts(rng, 40, 30, mean=3.0))
     problem = Problem(*pair, CountMatrix(X, np.float64), COMPONENTS)
-    ways = Accelerated(TwoPhase()), MixedPrecision(Accelerated(TwoPhase()))
+    ways = inner, MixedPrecision(inner)
     double, mixed = (
         solve(problem, way, a_start(problem), max_iter=20_000, tol=1e-8) for way in ways
     )
@@ -256,10 +258,11 @@ def test_mixed_precision_ends_where_double_precision_does(rng, pair, container):
     assert here.objective == pytest.approx(mixed.state.objective, rel=1e-12)
 
 
-def test_mixed_precision_ends_in_double_wherever_it_is_stopped():
+@pytest.mark.parametrize("inner", [Accelerated(TwoPhase()), ExtrapolatedDescent()])
+def test_mixed_precision_ends_in_double_wherever_it_is_stopped(inner):
     problem = a_problem((Free(), Simplex()), 0)
     for max_iter, tol in ((0, 0.0), (3, 0.0), (1000, 0.1)):
-        way = MixedPrecision(Accelerated(TwoPhase()), below=1e-6)
+        way = MixedPrecision(inner, below=1e-6)
         found = solve(problem, way, a_start(problem), max_iter=max_iter, tol=tol)
         assert found.state.topics.mean.dtype == np.float32  # from where it may go on
         end = way.finish(problem, found.state)
@@ -276,7 +279,7 @@ def test_a_fit_in_mixed_precision_goes_on_from_its_checkpoint_with_the_same_bits
             raise KeyboardInterrupt
 
     settings = {"max_iter": 20, "tol": 0, "random_state": 0}
-    settings["solver"] = MixedPrecision(Accelerated(TwoPhase()))
+    settings["solver"] = MixedPrecision(ExtrapolatedDescent())
     whole = NMF(3, **settings).fit(X)
     stopped = NMF(3, callbacks=interrupts, **settings)
     with pytest.raises(KeyboardInterrupt):
@@ -289,9 +292,10 @@ def test_a_fit_in_mixed_precision_goes_on_from_its_checkpoint_with_the_same_bits
 
 
 @given(seed=st.integers(0, 2**32 - 1), below=st.sampled_from([1e-1, 1e-2, 1e-3]))
-def test_mixed_precision_never_rises(seed, below):
+@pytest.mark.parametrize("inner", [Accelerated(TwoPhase()), ExtrapolatedDescent()])
+def test_mixed_precision_never_rises(inner, seed, below):
     problem = a_problem((Free(), Simplex()), seed)
-    solver = MixedPrecision(Accelerated(TwoPhase()), below)
+    solver = MixedPrecision(inner, below)
     state = solver.init(problem, *a_start(problem, seed))
     for _ in range(40):
         before = state.objective
@@ -598,15 +602,16 @@ POINTS = [
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("pair", POINTS, ids=str)
+@pytest.mark.parametrize("kind", [CoordinateDescent, ExtrapolatedDescent])
 @given(seed=st.integers(0, 2**32 - 1), sweeps=st.integers(1, 3))
-def test_coordinate_descent_never_rises(pair, weighted, dtype, seed, sweeps):
+def test_coordinate_descent_never_rises(kind, pair, weighted, dtype, seed, sweeps):
     problem = a_problem(pair, seed, dtype=dtype)
     if weighted:
         copies = np.random.default_rng(seed).uniform(0.2, 3, 12)
         problem = Problem(
             SampleWeighted(pair[0], copies), pair[1], problem.X.repeated(copies), COMPONENTS
         )
-    solver = CoordinateDescent(sweeps)
+    solver = kind(sweeps)
     state = solver.init(problem, *a_start(problem, seed))
     slack = 1e-12 if dtype == np.float64 else 3e-6
     for _ in range(6):
@@ -618,7 +623,9 @@ def test_coordinate_descent_never_rises(pair, weighted, dtype, seed, sweeps):
 
 
 @pytest.mark.parametrize(
-    "solver", [CoordinateDescent(), Accelerated(CoordinateDescent(2))], ids=str
+    "solver",
+    [CoordinateDescent(), Accelerated(CoordinateDescent(2)), ExtrapolatedDescent()],
+    ids=str,
 )
 @pytest.mark.parametrize("pair", POINTS, ids=str)
 def test_coordinate_descent_ends_where_nothing_is_left_to_gain(pair, solver):
@@ -651,7 +658,8 @@ def test_each_row_descends_to_its_optimum(rng, dtype, components):
     assert components < 8 or np.any(found[X.sample_totals > 0] == 0)
 
 
-def test_coordinate_descent_leaves_zero_where_other_updates_cannot(rng):
+@pytest.mark.parametrize("solver", [CoordinateDescent(), ExtrapolatedDescent()], ids=str)
+def test_coordinate_descent_leaves_zero_where_other_updates_cannot(rng, solver):
     problem = a_problem((Free(), Simplex()), 5)
     weights, topics = random_factors(rng, 12, COMPONENTS, 9)
     weights[3] = 0
@@ -659,9 +667,32 @@ def test_coordinate_descent_leaves_zero_where_other_updates_cannot(rng):
     topics[:, 5] = 0  # so that no count of it is explained
     start = start_from_arrays(problem, weights, topics)
     assert solve(problem, JointEM(), start, max_iter=5, tol=0).state.objective == np.inf
-    state = solve(problem, CoordinateDescent(), start, max_iter=50, tol=0).state
+    state = solve(problem, solver, start, max_iter=50, tol=0).state
     assert np.isfinite(state.objective)
     assert state.weights.mean[3].any()
+
+
+def test_extrapolated_descent_ends_lower_than_momentum_on_counts():
+    X = datasets.load_kjv().data[:300]
+    ends = [
+        [NMF(60, solver=solver, random_state=seed).fit(X).objective_ for seed in range(2)]
+        for solver in (ExtrapolatedDescent(), Accelerated(TwoPhase()))
+    ]
+    assert max(ends[0]) < min(ends[1])
+
+
+def test_a_failed_extrapolation_is_taken_back_and_the_next_step_is_plain():
+    problem, solver, failed = a_problem((Free(), Simplex()), 3), ExtrapolatedDescent(), 0
+    state = solver.init(problem, *a_start(problem))
+    for _ in range(200):
+        new = solver.step(problem, state)
+        if new.topics is state.topics:
+            failed += 1
+            assert new.descended_topics is None
+            assert new.momentum < state.momentum
+            assert new.objective == state.objective
+        state = new
+    assert failed > 0
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -11,8 +11,8 @@ solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online",
     for normalised topics; ``"alternating"`` takes two passes (Lee & Seung); ``"accelerated"``
     extrapolates the joint update. ``"coordinate"`` makes Newton steps, one entry of a factor at a
     time, for point estimates. ``"auto"``, the default, is the accelerated solver. For point
-    estimates it ends with coordinate descent and begins in single precision, if the data is large
-    enough for each. ``"online"`` and ``"incremental"`` update the topics after each mini-batch.
+    estimates of data that is large enough it is extrapolated coordinate descent, which begins in
+    single precision. ``"online"`` and ``"incremental"`` update the topics after each mini-batch.
 init : {"auto", "random", "nndsvd", "spectral", "kmeans", "pooled", "gibbs"}, pair, or fitted model
     Where the fit starts. ``"auto"`` is ``"random"`` for point estimates, ``"pooled"`` for LDA
     (``"gibbs"`` with more than 32 components) and ``"nndsvd"`` for other Bayesian models; some

@@ -7,6 +7,7 @@ from isotopic.solvers.choose import SOLVERS, choose_fold_in, choose_solver
 from isotopic.solvers.coordinate_descent import CoordinateDescent, TwoPhase
 from isotopic.solvers.core_fold_in import CoreFoldIn, row_rule
 from isotopic.solvers.descent_fold_in import DescentFoldIn
+from isotopic.solvers.extrapolated_descent import ExtrapolatedDescent, ExtrapolatedState
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.hyperparameters import HyperparameterState, HyperparameterUpdates
 from isotopic.solvers.incremental import IncrementalEM, IncrementalState
@@ -26,6 +27,8 @@ __all__ = [
     "CoordinateDescent",
     "CoreFoldIn",
     "DescentFoldIn",
+    "ExtrapolatedDescent",
+    "ExtrapolatedState",
     "FoldIn",
     "HyperparameterState",
     "HyperparameterUpdates",

@@ -9,9 +9,10 @@ from isotopic.problem import Problem
 from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.alternating import Alternating
 from isotopic.solvers.base import Solver, check_settings
-from isotopic.solvers.coordinate_descent import CoordinateDescent, TwoPhase, why_no_descent
+from isotopic.solvers.coordinate_descent import CoordinateDescent, why_no_descent
 from isotopic.solvers.core_fold_in import CoreFoldIn, row_rule
 from isotopic.solvers.descent_fold_in import DescentFoldIn
+from isotopic.solvers.extrapolated_descent import ExtrapolatedDescent
 from isotopic.solvers.fold_in import FoldIn
 from isotopic.solvers.hyperparameters import (
     FEW_COMPONENTS,
@@ -93,7 +94,7 @@ def choose_fold_in(problem: Problem, tol: float) -> CoreFoldIn | DescentFoldIn |
 def _fastest(problem: Problem) -> Solver[Any]:
     """Return the fastest solver for a problem.
 
-    Coordinate descent near the optimum ends lower, and large problems begin in single precision.
+    Extrapolated coordinate descent ends lowest, and large problems begin in single precision.
     """
     if is_quadratic(problem):
         return LeastSquares()
@@ -108,5 +109,5 @@ def _fastest(problem: Problem) -> Solver[Any]:
         return SOLVERS["accelerated"]
     is_large = products >= _MIN_MIXED_PRODUCTS
     if is_large and X.dtype == np.float64 and X.copies is None and X.fits_single_precision:
-        return MixedPrecision(Accelerated(TwoPhase()))
-    return Accelerated(TwoPhase())
+        return MixedPrecision(ExtrapolatedDescent())
+    return ExtrapolatedDescent()

@@ -71,34 +71,63 @@ class CoordinateDescent(Solver[State]):
     def step(self, problem: Problem, state: State) -> State:
         """Return the state after both M steps, the sweeps over both sides, and one pass."""
         absorbed = problem.absorb_topics(state.counts.topics, state.topics, state.weights)
-        topics = absorbed.mean
-        weights = problem.absorb_weights(state.counts.weights, absorbed).mean
-        X, turned = problem.X.by_sample_and_by_feature
-        penalty, copies = problem.weights.linear_penalty or 0.0, problem.weights.copies
-        each = problem.X.sample_totals if copies is None else problem.X.sample_totals / copies
-        if problem.weights.is_normalized:
-            weights = weights * each.astype(weights.dtype)[:, np.newaxis]
+        weights = scaled_weights(problem, problem.absorb_weights(state.counts.weights, absorbed))
+        weights, topics = descend_topics(problem, weights, absorbed.mean, self.sweeps)
+        weights = descend_weights(problem, weights, topics, self.sweeps)
+        return evaluate(problem, weights, topics, state.passes + 2 * self.sweeps + 1)
 
-        sums = row_sums(weights.T) if copies is None else copies @ weights
-        if problem.topics.is_normalized:  # a penalty on the weights is one on all products
-            slopes = (1 + penalty) * sums
-        else:
-            slopes = sums + (problem.topics.linear_penalty or 0.0)
-        topics = descended(turned, topics.T, weights, slopes, sweeps=self.sweeps).T
 
-        totals = row_sums(topics)
-        if problem.topics.is_normalized:
-            weights, totals = weights * totals.astype(weights.dtype), np.ones_like(totals)
-            topics = problem.topics.at(topics, 1.0).mean
-        weights = descended(
-            X, weights, topics.T, totals + penalty, sweeps=self.sweeps, repeats=copies
-        )
-        weights = rescale(weights, totals + penalty, each)
-        return problem.evaluate(
-            problem.weights.at(weights, totals),
-            problem.topics.at(topics, 1.0),
-            state.passes + 2 * self.sweeps + 1,
-        )
+def scaled_weights(problem: Problem, weights: Posterior) -> Array:
+    """Return weights with the scale of the counts: proportions times the totals of the samples."""
+    if not problem.weights.is_normalized:
+        return weights.mean
+    scales = _totals_of_one_copy(problem).astype(weights.mean.dtype)
+    return np.asarray(weights.mean * scales[:, np.newaxis])
+
+
+def descend_topics(
+    problem: Problem, weights: Array, topics: Array, sweeps: int
+) -> tuple[Array, Array]:
+    """Return weights and topics after sweeps over the topics.
+
+    Normalised topics are solved for with a scale, which the weights take over.
+    """
+    _, turned = problem.X.by_sample_and_by_feature
+    copies = problem.weights.copies
+    sums = row_sums(weights.T) if copies is None else copies @ weights
+    if problem.topics.is_normalized:  # a penalty on the weights is one on all products
+        slopes = (1 + (problem.weights.linear_penalty or 0.0)) * sums
+    else:
+        slopes = sums + (problem.topics.linear_penalty or 0.0)
+    topics = descended(turned, topics.T, weights, slopes, sweeps=sweeps).T
+    if not problem.topics.is_normalized:
+        return weights, topics
+    return weights * row_sums(topics).astype(weights.dtype), problem.topics.at(topics, 1.0).mean
+
+
+def descend_weights(problem: Problem, weights: Array, topics: Array, sweeps: int) -> Array:
+    """Return the weights after sweeps over them, each sample's with its best scale."""
+    X, _ = problem.X.by_sample_and_by_feature
+    slopes = _totals(problem, topics) + (problem.weights.linear_penalty or 0.0)
+    weights = descended(X, weights, topics.T, slopes, sweeps=sweeps, repeats=problem.weights.copies)
+    return rescale(weights, slopes, _totals_of_one_copy(problem))
+
+
+def evaluate(problem: Problem, weights: Array, topics: Array, passes: int) -> State:
+    """Make a pass, and return the state at weights with the scale of the counts."""
+    at_weights = problem.weights.at(weights, _totals(problem, topics))
+    return problem.evaluate(at_weights, problem.topics.at(topics, 1.0), passes)
+
+
+def _totals(problem: Problem, topics: Array) -> Array:
+    """Return the sum of each topic, which is exactly one if topics are normalised."""
+    return np.ones(len(topics)) if problem.topics.is_normalized else row_sums(topics)
+
+
+def _totals_of_one_copy(problem: Problem) -> Array:
+    """Return the totals of the samples; of one that counts several times, those of one copy."""
+    copies = problem.weights.copies
+    return problem.X.sample_totals if copies is None else problem.X.sample_totals / copies
 
 
 @register

@@ -7,15 +7,16 @@ import numpy as np
 
 from isotopic.kernels import Counts
 from isotopic.priors import Posterior
-from isotopic.problem import Problem
+from isotopic.problem import Problem, State
 from isotopic.registry import register
-from isotopic.solvers.accelerated import Accelerated, AcceleratedState
+from isotopic.solvers.accelerated import Accelerated
 from isotopic.solvers.base import Solver
+from isotopic.solvers.extrapolated_descent import ExtrapolatedDescent
 
 
 @register
 @dataclass(frozen=True)
-class MixedPrecision(Solver[AcceleratedState]):
+class MixedPrecision(Solver[State]):
     """Begin in single precision, and end in double.
 
     A pass in single precision takes about two thirds of the time, and with many components half of
@@ -24,17 +25,19 @@ class MixedPrecision(Solver[AcceleratedState]):
 
     Parameters
     ----------
-    inner : Accelerated
+    inner : Accelerated or ExtrapolatedDescent, default=Accelerated()
     below : float, default=1e-4
         The residual below which steps are in double precision. Single precision reaches 1e-6.
     """
 
-    inner: Accelerated = field(default_factory=Accelerated)
+    inner: Solver[Any] = field(default_factory=Accelerated)
     below: float = 1e-4
 
     def __post_init__(self) -> None:
-        if not isinstance(self.inner, Accelerated):
-            raise TypeError(f"inner must be an Accelerated solver, not {self.inner!r}.")
+        if not isinstance(self.inner, (Accelerated, ExtrapolatedDescent)):
+            raise TypeError(
+                f"inner must be an Accelerated or ExtrapolatedDescent solver, not {self.inner!r}."
+            )
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError if a side is Bayesian, or the inner solver cannot solve the problem."""
@@ -47,45 +50,48 @@ class MixedPrecision(Solver[AcceleratedState]):
                 )
         self.inner.check(problem)
 
-    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> AcceleratedState:
+    def init(self, problem: Problem, weights: Posterior, topics: Posterior) -> State:
         """Return the state at the starting point, in single precision."""
         rough = replace(problem, X=problem.X.in_single_precision)
-        return self.inner.init(rough, *_convert(rough, weights.mean, topics.mean))
+        start: State = self.inner.init(rough, *_convert(rough, weights.mean, topics.mean))
+        return start
 
-    def step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
+    def step(self, problem: Problem, state: State) -> State:
         """Return the state after a step of the inner solver in the precision of the state."""
-        if state.topics.mean.dtype == problem.X.dtype:
-            return self.inner.step(problem, state)
-        new = self.inner.step(problem.in_precision_of(state.topics), state)
+        new: State = self.inner.step(problem.in_precision_of(state.topics), state)
         return new if new.residual > self.below else _in_double(problem, new)
 
-    def plain_step(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
+    def plain_step(self, problem: Problem, state: State) -> State:
         """Return the state after a step that is not extrapolated."""
-        return self.inner.plain_step(problem.in_precision_of(state.topics), state)
+        new: State = self.inner.plain_step(problem.in_precision_of(state.topics), state)
+        return new
 
-    def is_done(self, state: AcceleratedState) -> bool:
+    def is_done(self, state: State) -> bool:
         """Return whether the inner solver has nothing left to do."""
         return self.inner.is_done(state)
 
-    def finish(self, problem: Problem, state: AcceleratedState) -> AcceleratedState:
+    def finish(self, problem: Problem, state: State) -> State:
         """Return the state as the inner solver finishes it, in the precision of the data."""
-        return self.inner.finish(problem, _in_double(problem, state))
+        end: State = self.inner.finish(problem, _in_double(problem, state))
+        return end
 
 
-def _in_double(problem: Problem, state: AcceleratedState) -> AcceleratedState:
+def _in_double(problem: Problem, state: State) -> State:
     """Return the same point in the precision of the data, evaluated there."""
     if state.topics.mean.dtype == problem.X.dtype:
         return state
     start = _convert(problem, state.weights.mean, state.topics.mean)
-    point = problem.evaluate(*start, state.passes + 1)
-    previous, dtype = state.previous, problem.X.dtype
-    if previous is not None:
-        previous = Counts(
-            previous.weights.astype(dtype),
-            previous.topics.astype(dtype, order="K"),
-            previous.log_likelihood,
-        )
-    return replace(state, **vars(point), previous=previous)
+    point = vars(problem.evaluate(*start, state.passes + 1))
+    others = {name: value for name, value in vars(state).items() if name not in point}
+    dtype = problem.X.dtype
+    return replace(state, **point, **{name: _cast(others[name], dtype) for name in others})
+
+
+def _cast(value: Any, dtype: Any) -> Any:
+    """Return arrays, or the arrays of counts, in another precision, and all else as it is."""
+    if isinstance(value, Counts):
+        return Counts(*(_cast(part, dtype) for part in value))
+    return value.astype(dtype, order="K") if isinstance(value, np.ndarray) else value
 
 
 def _convert(problem: Problem, weights: Any, topics: Any) -> tuple[Posterior, Posterior]:
