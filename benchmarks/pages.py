@@ -1,17 +1,19 @@
 """Write the tables of the pages from the result files: ``python -m benchmarks.pages``.
 
-A page says where a table goes, and may ask for the rows whose names begin with some text, and for
-some columns::
+A page says where a table goes, and may ask for the rows whose names contain some text::
 
-    <!-- result: sklearn; rows: NMF iteration; columns: what, measured -->
+    <!-- result: sklearn; rows: NMF iteration -->
     <!-- end of result -->
 
-What stands between the two lines is written here, and by each run of the benchmarks. Results that
-no page asks for are shown after ``<!-- results that no page shows -->``.
+What stands between the two lines is written here, and by each run of the benchmarks: what was
+measured and the targets, how, and folded away all rows with their details. ``brief`` leaves the
+last out, as in ``<!-- result: sklearn; brief -->``. Results that no page asks for are shown after
+``<!-- results that no page shows -->``.
 """
 
 import json
 import re
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -20,9 +22,10 @@ from benchmarks.table import HEADER, Row, Target
 REPOSITORY = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
 PAGES = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
+SUMMARY = ("what", "measured", "target")
 BLOCK = re.compile(
-    r"(<!-- result: (?P<name>[\w-]+)(?:; rows: (?P<rows>[^;>]+?))?"
-    r"(?:; columns: (?P<columns>[^>]+?))? -->\n).*?(<!-- end of result -->)",
+    r"(<!-- result: (?P<name>[\w-]+)(?:; rows: (?P<rows>[^;>]+?))?(?P<brief>; brief)? -->\n)"
+    r".*?(<!-- end of result -->)",
     re.DOTALL,
 )
 OTHERS = re.compile(
@@ -46,8 +49,8 @@ def fill(text: str) -> str:
 
 
 def _filled(block: re.Match[str]) -> str:
-    columns = tuple((block["columns"] or ",".join(HEADER)).replace(", ", ",").split(","))
-    return block[1] + render(block["name"], block["rows"] or "", columns) + block[5]
+    text = render(block["name"], block["rows"] or "", is_brief=bool(block["brief"]))
+    return block[1] + text + block[5]
 
 
 def render_others() -> str:
@@ -62,17 +65,21 @@ def _title(name: str) -> str:
     return title[0].upper() + title[1:]
 
 
-def render(name: str, beginning: str = "", columns: tuple[str, ...] = HEADER) -> str:
+def render(name: str, asked: str = "", *, is_brief: bool = False) -> str:
     """Return the table of a section, and how it was measured, in Markdown."""
     file = RESULTS / f"{name}.json"
     if not file.exists():
         return f"Not measured yet: `python -m benchmarks --only {name}` does it.\n"
     result = json.loads(file.read_text(encoding="utf-8"))
-    rows = [_row(values) for values in result["rows"] if values["what"].startswith(beginning)]
+    rows = [_row(values) for values in result["rows"]]
     day = date.fromisoformat(result["date"])
-    facts = "; ".join(result[name] for name in ("machine", "versions", "remark"))
-    how = f"`{result['command']}` on {day.day} {day:%B %Y}: {facts}."
-    return f"\n{_table(rows, columns)}\n\n{how}\n\n"
+    how = f"`{result['command']}` on {day.day} {day:%B %Y}, {result['machine']}"
+    how = f"{how}; {result['remark']}."
+    shown = [row for row in rows if asked in row.what]
+    if is_brief:
+        return f"\n{_table(shown, SUMMARY[:2])}\n\n{how}\n\n"
+    summary = f"\n{_table(shown, SUMMARY)}\n\n{_verdicts(shown)}{how}\n\n"
+    return summary + _details(rows, result["notes"], result["versions"])
 
 
 def _row(values: dict) -> Row:
@@ -80,13 +87,36 @@ def _row(values: dict) -> Row:
     return Row(target=None if target is None else Target(**target), **values)
 
 
-def _table(rows: list[Row], columns: tuple[str, ...]) -> str:
-    """Return a table of these columns, without those that no row fills."""
-    lines = [tuple(HEADER), *(row.cells() for row in rows)]
-    asked = [i for i, column in enumerate(HEADER) if column in columns]
-    used = [i for i in asked if any(line[i] for line in lines[1:])]
-    cells = [[line[i].replace("|", "\\|") for i in used] for line in lines]
-    cells.insert(1, ["---"] * len(used))
+def _verdicts(rows: list[Row]) -> str:
+    """Say how many of the targets are met, if there are any."""
+    verdicts = [row.verdict for row in rows if row.target is not None]
+    if not verdicts:
+        return ""
+    return f"Targets met: {verdicts.count('ok')} of {len(verdicts)}. "
+
+
+def _details(rows: list[Row], notes: list[str], versions: str) -> str:
+    """Return a part to open: all rows with all columns, what they mean, and the versions."""
+    lines = "\n".join(notes)
+    return (
+        f"<details><summary>All {len(rows)} rows, with details</summary>\n\n"
+        f"{_table(rows, HEADER)}\n\n"
+        + (f"```text\n{lines}\n```\n\n" if notes else "")
+        + f"{versions}.\n\n</details>\n\n"
+    )
+
+
+def _table(rows: list[Row], columns: Sequence[str]) -> str:
+    """Return a table of these columns, without those that no row fills.
+
+    Whether a target is met is said with the target.
+    """
+    lines = [dict(zip(HEADER, row.cells(), strict=True)) for row in rows]
+    for line in lines:
+        line["target"] = ", ".join(text for text in (line["target"], line.pop("")) if text)
+    used = [name for name in columns if any(line.get(name) for line in lines)]
+    cells = [used, ["---"] * len(used)]
+    cells += [[line[name].replace("|", "\\|") for name in used] for line in lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from isotopic import threads
+
 # The same examples in every run, so that a failure is that of a change. `--hypothesis-profile
 # thorough` looks further, and so do the fuzzers.
 settings.register_profile("isotopic", deadline=None, derandomize=True, max_examples=25)
@@ -23,7 +25,16 @@ GRACE = 60
 _stderr = pytest.StashKey[int]()
 
 
+def pytest_xdist_auto_num_workers():
+    """Use a worker more than there are cores: tests wait for browsers and other processes."""
+    return threads.available_cores() + 1
+
+
 def pytest_configure(config):
+    # Tests run side by side: each with as many threads as there are cores would mostly wait for
+    # the others. Tests of threads say how many they want.
+    if hasattr(config, "workerinput"):
+        threads.available_cores = lambda: 1
     # A shell starts its background jobs with SIGINT ignored, and every child process inherits that:
     # Python then installs no handler, and tests of Ctrl-C would wait until their limit.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

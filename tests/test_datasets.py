@@ -10,6 +10,7 @@ from processes import run_python
 from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from isotopic import NMF
 from isotopic.datasets import load_kjv
 
 MAKE_KJV = Path(__file__).parents[1] / "tools" / "make_kjv.py"
@@ -61,6 +62,12 @@ def test_counts_stand_where_the_text_has_them(kjv):
     assert count["Genesis 1"] == 32
     # Esther is the book that never names God.
     assert sum(n for name, n in count.items() if name.startswith("Esther ")) == 0
+
+
+def test_the_corpus_is_fitted_as_it_is_with_its_names(kjv):
+    model = NMF(2, max_iter=2, tol=0, random_state=0).fit(kjv)
+    assert model.feature_names_in_.tolist() == kjv.feature_names.tolist()
+    assert model.document_info(kjv)["sample"].tolist() == kjv.sample_names.tolist()
 
 
 def test_every_call_gives_its_own_copy(kjv):

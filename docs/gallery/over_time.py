@@ -11,5 +11,7 @@ from isotopic import LDA, datasets, plot
 
 corpus = datasets.load_kjv()
 model = LDA(8, random_state=0).fit(corpus.data)
-ax = plot.over_time(model, np.arange(len(corpus.sample_names)), period=60, topics=[0, 1, 2, 3])
+ax = plot.over_time(
+    model, np.arange(len(corpus.sample_names)), period=60, topics=[0, 1, 2, 3]
+)
 ax.set_xlabel("chapter")

@@ -33,10 +33,11 @@ corpus = datasets.load_kjv()
 folder = Path(tempfile.mkdtemp())
 texts = folder / "texts"
 texts.mkdir()
-for name, counts in zip(corpus.sample_names[::4], corpus.data[::4].toarray(), strict=True):
-    words = np.repeat(corpus.feature_names, counts)
+chapters, counts = corpus.sample_names[::4], corpus.data[::4].toarray()
+for name, row in zip(chapters, counts, strict=True):
+    words = np.repeat(corpus.feature_names, row)
     (texts / f"{name}.txt").write_text(" ".join(words))
-print(len(list(texts.iterdir())), "files, for example", sorted(texts.iterdir())[0].name)
+print(len(chapters), "files, for example", f"{chapters[0]}.txt")
 
 # %%
 # The short way: one command
@@ -52,9 +53,9 @@ print(len(list(texts.iterdir())), "files, for example", sorted(texts.iterdir())[
 # Read
 # ----
 # ``read_counts`` counts the words of each file. English stop words are left out, and words that occur in one file only. Options
-# change that: ``stop_words``, ``min_df``, ``max_df``, ``ngrams``.
+# change that: ``stop_words``, ``min_df``, ``max_df``, ``ngrams``. ``keep_text`` keeps the beginning of each text for the report.
 
-data = read_counts(texts, keep_text=300)  # keep the beginning of each text for the report
+data = read_counts(texts, keep_text=300)
 print(data.counts.shape)
 
 # %%
@@ -83,18 +84,16 @@ ax = plot.top_terms(model, 6)
 
 table = model.distinctive_terms(data, 4)
 for topic in range(8):
-    terms = [
-        term for term, owner in zip(table["term"], table["topic"], strict=True) if owner == topic
-    ]
-    print(topic, ", ".join(terms))
+    print(topic, ", ".join(table["term"][table["topic"] == topic]))
 
 # %%
 # Name
 # ----
-# Read the terms and find names. You can start from the most distinctive term and correct it by hand.
+# Read the terms and find names. You can start from the most distinctive term and correct it by hand. Tables, plots, files and the report
+# then use the names.
 
-names = [table["term"][list(table["topic"]).index(topic)] for topic in range(8)]
-model = model.label(names)  # tables, plots, files and the report now use the names
+names = table["term"][table["rank"] == 1]
+model = model.label(names)
 ax = plot.structure(model)
 
 # %%
@@ -109,7 +108,7 @@ print(names[0], "|", ", ".join(data.sample_names[main]))
 # One HTML file, without a server. Everybody can open it.
 
 path = model.report(
-    folder / "report.html", data, title="The King James Bible", documents=data.documents
+    folder / "report.html", data, title="Bible", documents=data.documents
 )
 print(path.stat().st_size // 1000, "kB")
 

@@ -37,14 +37,14 @@ PROGRAMS = {
     "monocyte": "LYZ S100A8 S100A9 FCN1 CST3 TYROBP VCAN CD14 LST1 AIF1",
     "cell cycle": "MKI67 TOP2A CCNB1 CDK1 BIRC5 TYMS PCNA STMN1 TUBB HMGB2",
 }
-HOUSEKEEPING = ["ACTB", "B2M", "MALAT1", "TMSB4X", "RPL3", "RPS6", "EEF1A1", "FTL", "GAPDH", "PPIA"]
+HOUSEKEEPING = "ACTB B2M MALAT1 TMSB4X RPL3 RPS6 EEF1A1 FTL GAPDH PPIA"
 
-genes = [gene for program in PROGRAMS.values() for gene in program.split()] + HOUSEKEEPING
+genes = " ".join([*PROGRAMS.values(), HOUSEKEEPING]).split()
 rng = np.random.default_rng(0)
 profiles = rng.gamma(0.3, 0.3, size=(4, len(genes))) + 0.01
 for k in range(4):
     profiles[k, 10 * k : 10 * k + 10] += rng.gamma(4.0, 2.0, 10)
-profiles[:, 40:] += rng.gamma(2.0, 2.0, 10)  # every program uses housekeeping genes
+profiles[:, 40:] += rng.gamma(2.0, 2.0, 10)  # housekeeping is everywhere
 profiles /= profiles.sum(axis=1, keepdims=True)
 
 cell_type = rng.choice(3, size=600, p=[0.5, 0.2, 0.3])
@@ -58,7 +58,8 @@ counts = rng.poisson(depth * usage @ profiles).astype(np.float32)
 adata = anndata.AnnData(
     counts,
     obs=pd.DataFrame(
-        {"cell_type": np.array(list(PROGRAMS))[cell_type]}, index=[f"cell{i}" for i in range(600)]
+        {"cell_type": np.array(list(PROGRAMS))[cell_type]},
+        index=[f"cell{i}" for i in range(600)],
     ),
     var=pd.DataFrame(index=genes),
 )
@@ -104,7 +105,9 @@ ax = plot.volcano(found, cycle, feature_names=genes)
 # %%
 # As a table, for one program:
 
-table = pd.DataFrame(model.distinctive_terms(adata.layers["counts"], 5, feature_names=genes))
+table = pd.DataFrame(
+    model.distinctive_terms(adata.layers["counts"], 5, feature_names=genes)
+)
 table[table["topic"] == cycle].round(2)
 
 # %%
@@ -112,7 +115,8 @@ table[table["topic"] == cycle].round(2)
 # ------------------
 # ``consensus`` fits each number several times to resampled data, and asks which programs come back. Use 20 runs or more for your data.
 
-tried = consensus(NMF(tol=1e-3), adata.layers["counts"], range(2, 7), n_runs=6, random_state=0)
+X = adata.layers["counts"]
+tried = consensus(NMF(tol=1e-3), X, range(2, 7), n_runs=6, random_state=0)
 print(tried.reason)
 ax = plot.selection(tried)
 

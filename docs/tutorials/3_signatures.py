@@ -38,15 +38,17 @@ known = pd.DataFrame(
     columns=[f"Known{i}" for i in range(1, 9)],
 )  # fmt: skip
 folder = Path(tempfile.mkdtemp())
-known.to_csv(folder / "known.tsv", sep="\t")  # the layout of the files that COSMIC publishes
+# The layout of the files that COSMIC publishes:
+known.to_csv(folder / "known.tsv", sep="\t")
 
-truth = np.vstack(
-    [known[["Known1", "Known4", "Known6"]].T, rng.dirichlet(np.full(96, 0.15), size=1)]
-)
+new = rng.dirichlet(np.full(96, 0.15), size=1)
+truth = np.vstack([known[["Known1", "Known4", "Known6"]].T, new])
 exposures = rng.gamma(0.6, 800.0, size=(60, 4))
 exposures[rng.random((60, 4)) < 0.4] = 0
 catalogue = pd.DataFrame(
-    rng.poisson(exposures @ truth), columns=types, index=[f"tumour{i}" for i in range(60)]
+    rng.poisson(exposures @ truth),
+    columns=types,
+    index=[f"tumour{i}" for i in range(60)],
 )
 catalogue.iloc[:3, :5]
 
@@ -56,7 +58,9 @@ catalogue.iloc[:3, :5]
 # How many signatures are there? ``consensus`` fits each number several times, to catalogues that are drawn again from the counts, and
 # keeps what the fits agree on. Use at least 20 runs for a paper, 100 are better.
 
-found = consensus(NMF(tol=1e-3), catalogue, range(2, 7), n_runs=8, random_state=0)
+found = consensus(
+    NMF(tol=1e-3), catalogue, range(2, 7), n_runs=8, random_state=0
+)
 print(found.reason)
 ax = plot.selection(found)
 

@@ -14,7 +14,15 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from isotopic import LDA, NMF, datasets, evaluate, from_sklearn, match, to_sklearn
+from isotopic import (
+    LDA,
+    NMF,
+    datasets,
+    evaluate,
+    from_sklearn,
+    match,
+    to_sklearn,
+)
 
 corpus = datasets.load_kjv()
 X, test = corpus.data[::3], corpus.data[1::6]
@@ -44,7 +52,8 @@ except TypeError as error:
 
 carried_over = from_sklearn(theirs, X)
 for name, model in {"scikit-learn": carried_over, "isotopic": ours}.items():
-    print(f"{name:12}", round(evaluate.completion_perplexity(model, test, random_state=0)))
+    found = evaluate.completion_perplexity(model, test, random_state=0)
+    print(f"{name:12}", round(found))
 
 # %%
 # The model is the same. The difference is in the estimate (CVB0 instead of mean-field variational), in learned priors, and in the
@@ -60,19 +69,20 @@ print(goes_on.n_iter_, "more iterations")
 # scikit-learn's NMF minimises, too:
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # 100 iterations are not enough for it to converge
-    sklearn_nmf = SklearnNMF(
-        8, beta_loss="kullback-leibler", solver="mu", init="nndsvda", max_iter=100
-    ).fit(X)
+    warnings.simplefilter("ignore")  # 100 iterations are not enough for it
+    settings = {"beta_loss": "kullback-leibler", "solver": "mu"}
+    sklearn_nmf = SklearnNMF(8, max_iter=100, **settings).fit(X)
 nmf = NMF(8, random_state=0).fit(X)
-print("divergence:", round(sklearn_nmf.reconstruction_err_**2 / 2), "and", round(nmf.objective_))
+divergence = sklearn_nmf.reconstruction_err_**2 / 2
+print("divergence:", round(divergence), "and", round(nmf.objective_))
 print(
     "sums of topics:",
     sklearn_nmf.components_.sum(axis=1).round(1)[:3],
     "and",
     nmf.components_.sum(axis=1)[:3],
 )
-print("weights explain all words:", np.allclose(nmf.weights_.sum(axis=1), X.sum(axis=1), rtol=1e-3))
+explained = nmf.weights_.sum(axis=1)
+print("all words:", np.allclose(explained, X.sum(axis=1), rtol=1e-3))
 
 # %%
 # Do both find the same topics? ``match`` pairs them by cosine similarity:

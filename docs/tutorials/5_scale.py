@@ -63,7 +63,9 @@ print(stream.n_samples_seen_, round(stream.perplexity(X)))
 
 from dask.distributed import Client  # noqa: E402
 
-with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as client:
+with Client(
+    n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+) as client:
     on_cluster = NMF(5, tol=1e-3, random_state=0).fit(folder, client=client)
 print(np.allclose(on_cluster.components_, model.components_, atol=1e-6))
 

@@ -36,13 +36,18 @@ iterations = {"max_iter": 30, "tol": 0, "random_state": 0}
 # out over the components. Then each side is the sum of its counts, and the topics are normalised.
 
 rng = np.random.default_rng(0)
-weights, topics = rng.random((150, 4)), rng.dirichlet(np.ones(X.shape[1]), size=4)
-by_library = NMF(4, solver="joint", init=(weights, topics), max_iter=3, tol=0).fit(X)
+weights = rng.random((150, 4))
+topics = rng.dirichlet(np.ones(X.shape[1]), size=4)
+settings = {"max_iter": 3, "tol": 0, "solver": "joint"}
+by_library = NMF(4, init=(weights, topics), **settings).fit(X)
 for _ in range(3):
     counts = expected_counts(X, weights, topics)
     weights = counts.weights
     topics = counts.topics / counts.topics.sum(axis=1, keepdims=True)
-print(np.allclose(weights, by_library.weights_), np.allclose(topics, by_library.components_))
+print(
+    np.allclose(weights, by_library.weights_),
+    np.allclose(topics, by_library.components_),
+)
 
 # %%
 # It never raises the objective (Lemmas A.1 and A.2):
@@ -57,7 +62,9 @@ print(np.all(np.diff(nmf.history_["objective"]) <= 0))
 
 free = NMF(4, normalize=False, solver="alternating", **iterations).fit(X)
 normalised = convert(free, to=NMF)
-print(np.allclose(free.weights_ @ free.components_, normalised.weights_ @ normalised.components_))
+product = free.weights_ @ free.components_
+same = normalised.weights_ @ normalised.components_
+print(np.allclose(product, same))
 
 # %%
 # Lemma 4.2: NMF is PLSA
@@ -77,9 +84,8 @@ print(
 # The only change is what the weights make of their counts: ``alpha + counts`` are the parameters of a Dirichlet posterior, and the next
 # pass uses :math:`\exp(\mathrm{E}[\log h])`.
 
-lda = LDA(
-    4, alpha=0.1, eta=None, estimate="variational", init="random", solver="joint", **iterations
-).fit(X)
+paper = {"alpha": 0.1, "eta": None, "estimate": "variational"}
+lda = LDA(4, init="random", solver="joint", **paper, **iterations).fit(X)
 print(np.allclose(lda.weights_posterior_.sum(axis=1), 4 * 0.1 + X.sum(axis=1)))
 
 # %%
@@ -96,7 +102,9 @@ print(np.allclose(shares, lda.weights_))
 # -----------------------------------------------------------
 # Next to normalised topics, it only divides them by ``1 + strength``.
 
-penalised = TopicModel(4, weights=Lasso(2.0), topics=Simplex(), solver="joint", **iterations).fit(X)
+penalised = TopicModel(
+    4, weights=Lasso(2.0), topics=Simplex(), solver="joint", **iterations
+).fit(X)
 print(np.allclose(penalised.weights_ * 3, nmf.weights_))
 
 # %%

@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from isotopic.containers import NamedMatrix
+
 __all__ = ["load_kjv"]
 
 _KJV_DESCR = """\
@@ -24,13 +26,21 @@ Only the counts are stored, not the text. ``tools/make_kjv.py`` in the source tr
 """
 
 
+class _Corpus(Bunch):  # type: ignore[misc]  # scikit-learn has no types
+    """Counts with names of their rows and columns, which ``fit`` and others take as they are."""
+
+    def named_matrix(self) -> NamedMatrix:
+        """Return the counts with the names of samples and features."""
+        return NamedMatrix(self.data, self.feature_names, self.sample_names)
+
+
 def load_kjv() -> Bunch:
     """Return the term counts of the chapters of the King James Bible.
 
     Returns
     -------
     corpus : sklearn.utils.Bunch
-        With the fields
+        Every function that takes counts takes it as it is, with its names. The fields are
 
         data : scipy.sparse.csr_array of shape (1189, 4346), int32
             The number of occurrences of each term in each chapter.
@@ -49,12 +59,16 @@ def load_kjv() -> Bunch:
     (1189, 4346)
     >>> print(corpus.sample_names[0])
     Genesis 1
+    >>> from isotopic import LDA
+    >>> model = LDA(5, tol=1e-2, random_state=0).fit(corpus)
+    >>> print(model.feature_names_in_[0])
+    aaron
     """
     with (
         files(__name__).joinpath("kjv.npz").open("rb") as file,
         np.load(file, allow_pickle=False) as stored,
     ):
-        return Bunch(
+        return _Corpus(
             # The file has the smallest types; callers expect signed integers.
             data=sparse.csr_array(
                 (
