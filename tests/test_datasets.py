@@ -85,7 +85,10 @@ def test_file_is_small():
 @pytest.mark.skipif(not MAKE_KJV.exists(), reason="needs the source tree")
 @pytest.mark.skipif(shutil.which("bible") is None, reason="needs the program of bible-kjv")
 def test_tool_makes_the_same_corpus(tmp_path):
-    run_python(MAKE_KJV, tmp_path / "kjv.npz")
+    texts = tmp_path / "chapters.zip"
+    run_python(MAKE_KJV, tmp_path / "kjv.npz", "--texts", texts)
+    bundled_texts = MAKE_KJV.parents[1] / "docs" / "tutorials" / "chapters.zip"
+    assert texts.read_bytes() == bundled_texts.read_bytes()
     with (
         np.load(tmp_path / "kjv.npz") as made,
         files("isotopic.datasets").joinpath("kjv.npz").open("rb") as file,

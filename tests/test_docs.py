@@ -102,8 +102,14 @@ def check_make(arguments):
     assert arguments[0] in targets.split()
 
 
+def check_source(arguments):
+    assert arguments == [".venv/bin/activate"]
+
+
 def check_python(arguments):
     assert arguments[0] == "-m"
+    if arguments[1] == "venv":
+        return
     folder = ROOT / arguments[1]
     assert (folder / "__main__.py").exists()
     code = "".join(path.read_text() for path in folder.rglob("*.py"))
@@ -116,6 +122,7 @@ CHECKS = {
     "pip": check_pip,
     "make": check_make,
     "python": check_python,
+    "source": check_source,
 }
 
 

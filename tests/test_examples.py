@@ -29,7 +29,7 @@ COMMANDS = sorted(
 EXCERPTS = [page for page in TUTORIALS if ".. code-block:: python" in page.read_text()]
 SLOW = {
     "n_runs=20": "n_runs=2",
-    "range(2, 11)": "range(2, 4)",
+    "range(2, 26)": "range(2, 4)",
     "LDA(50)": "LDA(5, tol=0.1)",
     "--runs 100": "--runs 2",
     "-k 5:20": "-k 2:3",
@@ -54,7 +54,8 @@ def small_data(tmp_path, monkeypatch):
 
 def _write_texts(folder, rng):
     words = np.array(["sea", "ship", "sail", "wind", "storm", "cat", "dog", "king", "law", "war"])
-    texts = [" ".join(rng.choice(words, 30)) for _ in range(40)]
+    # Few words a text, so that none is in too many.
+    texts = [" ".join(rng.choice(rng.choice(words, 2, replace=False), 30)) for _ in range(40)]
     (folder / "texts").mkdir()
     for d, text in enumerate(texts):
         (folder / "texts" / f"{d}.txt").write_text(text)
@@ -85,6 +86,10 @@ def _write_counts(folder, rng):
     table = pd.DataFrame(rng.poisson(20, (96, 12)), index=pd.Index(types, name="MutationType"))
     table.columns = [f"T{i}" for i in range(12)]
     table.to_csv(folder / "tumours.SBS96.all", sep="\t")
+    known = rng.dirichlet(np.full(96, 0.3), size=3).T
+    pd.DataFrame(known, table.index, ["SBS1", "SBS2", "SBS3"]).to_csv(
+        folder / "COSMIC.txt", sep="\t"
+    )
 
 
 def _shortened(text):

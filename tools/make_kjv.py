@@ -6,12 +6,15 @@ The text is in the public domain. It is printed by the program ``bible`` of Debi
     apt install bible-kjv
     python tools/make_kjv.py
 
+The texts of every sixth chapter go into an archive for the tutorial about texts.
+
 The same text and the same compression library give the same file, byte for byte.
 """
 
 import argparse
 import re
 import subprocess
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +23,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-OUTPUT = Path(__file__).parents[1] / "src" / "isotopic" / "datasets" / "kjv.npz"
+ROOT = Path(__file__).parents[1]
+OUTPUT = ROOT / "src" / "isotopic" / "datasets" / "kjv.npz"
+TEXTS = ROOT / "docs" / "tutorials" / "chapters.zip"
 
 N_VERSES = 31_102
 N_CHAPTERS = 1_189
@@ -114,13 +119,25 @@ def smallest(values: np.ndarray) -> np.ndarray:
     return values.astype(np.min_scalar_type(values.max()))
 
 
+def write_texts(chapters: dict[str, list[str]], path: Path) -> None:
+    """Write every sixth chapter as a text file, in a folder for each testament."""
+    new = list(chapters).index("Matthew 1")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, (name, verses) in list(enumerate(chapters.items()))[::6]:
+            folder = "new" if number >= new else "old"
+            member = zipfile.ZipInfo(f"{folder}/{name}.txt")  # of 1980, so the bytes are stable
+            archive.writestr(member, "\n".join(verses), zipfile.ZIP_DEFLATED, 9)
+
+
 def main() -> None:
     """Write the corpus and say how large it is."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("output", nargs="?", type=Path, default=OUTPUT)
-    output = parser.parse_args().output
+    parser.add_argument("--texts", type=Path, default=TEXTS)
+    output, texts = vars(parser.parse_args()).values()
 
     chapters = verses_by_chapter(printed_text())
+    write_texts(chapters, texts)
     X, vocabulary = count_terms(chapters)
     np.savez_compressed(  # NumPy dates every member of the archive 1980, so the bytes are stable
         output,

@@ -3,10 +3,10 @@ From text files to a report
 ===========================
 
 This tutorial is for people with a folder of texts. In ten minutes you have topics, names for them, and a report that you can send to
-others.
+others. Here a sample is a document, a feature is a word, and a component is a topic.
 
-You need isotopic with its plots (``pip install '.[plot]'``, see :doc:`/install`) and a folder with one ``.txt`` file for each document. A CSV
-file with a column of texts works, too: see :doc:`/formats`.
+You need isotopic with its plots (:doc:`/install`) and a folder with one ``.txt`` file for each document. A CSV file with a column of
+texts works, too: give its path instead (:doc:`/formats`).
 
 With your own folder, these lines are enough for a report. The rest of the page explains them, and what else you can do.
 
@@ -14,30 +14,31 @@ With your own folder, these lines are enough for a report. The rest of the page 
 
    from isotopic import LDA, read_counts
 
-   data = read_counts("texts", keep_text=300)  # your folder; the beginning of each text is kept for the report
+   # max_df=0.3: without words of more than 30 % of the texts
+   data = read_counts("texts", max_df=0.3, keep_text=20_000)
    model = LDA(8, random_state=0).fit(data)
-   model.report("report.html", data, documents=data.documents)
+   model.report(
+       "report.html", data, documents=data.documents, overwrite=True
+   )
 
-Here we write some files first: three hundred chapters of the King James Bible, which comes with isotopic. Its words are counted already, so
-our files have them in alphabetical order. That makes no difference, because the models count words.
+The texts of this page are 199 chapters of the King James Bible. They are in the file ``chapters.zip`` beside the source of this page, in a
+folder for the Old and one for the New Testament.
 """
 
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from isotopic import LDA, datasets, evaluate, load, plot, read_counts
+from isotopic import LDA, evaluate, load, plot, read_counts
 
-corpus = datasets.load_kjv()
 folder = Path(tempfile.mkdtemp())
 texts = folder / "texts"
-texts.mkdir()
-chapters, counts = corpus.sample_names[::4], corpus.data[::4].toarray()
-for name, row in zip(chapters, counts, strict=True):
-    words = np.repeat(corpus.feature_names, row)
-    (texts / f"{name}.txt").write_text(" ".join(words))
-print(len(chapters), "files, for example", f"{chapters[0]}.txt")
+with zipfile.ZipFile("chapters.zip") as archive:
+    archive.extractall(texts)
+print((texts / "old" / "Psalms 3.txt").read_text()[:180])
 
 # %%
 # The short way: one command
@@ -46,61 +47,77 @@ print(len(chapters), "files, for example", f"{chapters[0]}.txt")
 #
 # .. code-block:: console
 #
-#    $ isotopic fit texts/ --model LDA -k 8 -o out --open
+#    $ isotopic fit texts/ --model LDA -k 8 --max-df 0.3 -o out --open
 #
 # :doc:`/cli` says what is in the folder. The rest of this page does the same in Python, step by step.
 #
 # Read
 # ----
-# ``read_counts`` counts the words of each file. English stop words are left out, and words that occur in one file only. Options
-# change that: ``stop_words``, ``min_df``, ``max_df``, ``ngrams``. ``keep_text`` keeps the beginning of each text for the report.
+# ``read_counts`` counts the words of each file. English stop words are left out, and words that occur in one file only. Every collection
+# of texts also has words of its own that are everywhere. Here they are "unto" and "shall", in newspapers "said". They would fill the
+# topics. ``max_df=0.3`` leaves out words that more than 30 % of the files have. ``keep_text`` keeps so many characters of each text for
+# the report.
 
-data = read_counts(texts, keep_text=300)
-print(data.counts.shape)
+data = read_counts(texts, max_df=0.3, keep_text=20_000)
+print(data)
 
 # %%
+# Numbers count as words, too. ``token_pattern=r"[^\W\d_]{2,}"`` keeps letters only. Other options: ``stop_words``, ``min_df``,
+# ``ngrams`` (:func:`~isotopic.read_counts`).
+#
 # Fit
 # ---
-# ``LDA`` is the usual model for texts. ``random_state`` makes the result repeatable. The number of topics is up to you: more topics
-# are finer. :doc:`/consensus` shows how to choose it.
+# ``LDA`` is the usual model for texts. ``random_state`` makes the result repeatable. The number of topics is up to you: with more topics,
+# each is narrower. :doc:`/consensus` helps to choose it.
 
 model = LDA(8, random_state=0).fit(data)
-print(model.converged_, model.n_iter_)
+print("converged after", model.n_iter_, "iterations")
 
 # %%
 # Look
 # ----
-# The topics, with their share of all words and their main terms:
+# The topics and their main words. The numbers of topics are arbitrary. ``prevalence`` is the share of all words that a topic explains.
+# ``exclusivity`` says how much of its main words belongs to it alone (1: all).
 
 model.topic_info(n=6)
 
 # %%
 # The same as a picture:
 
-ax = plot.top_terms(model, 6)
+ax = plot.top_terms(model, 6, columns=4)
 
 # %%
-# Frequent words are not always telling. ``distinctive_terms`` lists the words whose rate in a topic is larger than in every other topic:
+# The main words of a topic may be frequent in other topics, too. ``distinctive_terms`` sorts words by how much larger their rate in a
+# topic is than in any other topic. If its column ``lfsr`` is near 1, a word is not distinctive.
 
-table = model.distinctive_terms(data, 4)
+table = model.distinctive_terms(data, 6)
 for topic in range(8):
     print(topic, ", ".join(table["term"][table["topic"] == topic]))
 
 # %%
 # Name
 # ----
-# Read the terms and find names. You can start from the most distinctive term and correct it by hand. Tables, plots, files and the report
-# then use the names.
+# Read the words and find names. A topic without a clear meaning needs none: ``model.label({1: "sacrifice"})`` names one. Tables, plots and
+# the report then use the names.
 
-names = table["term"][table["rank"] == 1]
-model = model.label(names)
-ax = plot.structure(model)
+model = model.label(
+    ["judgement", "sacrifice", "gospel", "David"]
+    + ["tabernacle", "kings", "patriarchs", "Paul"]
+)
+ax = plot.structure(model, groups=data.metadata["folder"])
 
 # %%
-# Each column is a chapter, and its colours are the shares of its topics. Which chapters have most of topic 0?
+# Each column is a chapter, and its colours are the shares of its topics. As a table:
 
-main = np.argsort(-model.weights_[:, 0])[:3]
-print(names[0], "|", ", ".join(data.sample_names[main]))
+shares = model.weights_ / model.weights_.sum(axis=1, keepdims=True)
+table = pd.DataFrame(shares, index=data.sample_names)
+table.round(2).head(4)
+
+# %%
+# ``table.to_csv("topics.csv")`` saves it. Which chapters have most of topic 1?
+
+main = np.argsort(-shares[:, 1])[:3]
+print(", ".join(data.sample_names[main]))
 
 # %%
 # Report
@@ -108,34 +125,79 @@ print(names[0], "|", ", ".join(data.sample_names[main]))
 # One HTML file, without a server. Everybody can open it.
 
 path = model.report(
-    folder / "report.html", data, title="Bible", documents=data.documents
+    folder / "report.html",
+    data,
+    title="Chapters of the Bible",
+    documents=data.documents,
+    metadata=data.metadata,
+    overwrite=True,
 )
 print(path.stat().st_size // 1000, "kB")
 
 # %%
+# .. image:: /report.png
+#    :alt: The report: a list of topics, their map, and the words of the selected topic
+#    :target: ../../kjv.html
+#
+# Select a topic on the left, see its words on the right, and write its name above them. Below are the documents that have most of it, with
+# each word in the colour of its topic. *Save names* writes the names to a file, which ``model.label("labels.json")`` reads. Click the
+# picture to try it on the whole Bible.
+#
 # New texts
 # ---------
 # Save the model. Later, read new texts with its vocabulary and infer their topics.
 
-model.save(folder / "kjv.isotopic")
-later = load(folder / "kjv.isotopic")
+model.save(folder / "bible.isotopic")
+later = load(folder / "bible.isotopic")
 
 (folder / "new").mkdir()
-(folder / "new" / "storm.txt").write_text(
-    "And the sea was troubled, and the ship was broken by the waves and the wind."
+(folder / "new" / "altar.txt").write_text(
+    "And the priest burnt the ram upon the altar, "
+    "and poured the oil upon the offering."
 )
 new = read_counts(folder / "new", vocabulary=later.feature_names_in_)
-weights = later.transform(new)
-print(names[int(weights[0].argmax())], weights.round(2))
+print(int(new.counts.sum()), "words of the text are in the vocabulary")
+print(later.transform(new).round(2))
 
 # %%
+# Do not forget ``vocabulary``: without it the new texts would be counted by other words.
+#
+# Are your texts strings in Python? Then count them with scikit-learn. A pipeline takes strings, old and new:
+
+from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+
+strings = [path.read_text() for path in sorted(texts.glob("*/*.txt"))]
+counter = CountVectorizer(stop_words="english", min_df=2, max_df=0.3)
+pipeline = make_pipeline(counter, LDA(8, random_state=0)).fit(strings)
+print(pipeline.transform(["The priest burnt the ram upon the altar."]).shape)
+
+# %%
+# Who and when
+# ------------
+# Do you know more about the texts, such as author, year or party? The other columns of a CSV file become ``data.metadata``, and so do the
+# folders of a folder of texts. Give their names as ``covariates``, and ask how the topics depend on them:
+
+known = LDA(8, random_state=0).fit(data, covariates=["folder"])
+ax = plot.effects(known, "folder")
+
+# %%
+# :doc:`/covariates` has more: years, formulas, intervals.
+#
 # How good is it?
 # ---------------
-# Coherence says whether the main terms of a topic occur in the same documents (from -1 to 1, higher is better). Perplexity on half of
-# the words, given the other half, says how well the model predicts (lower is better).
+# Coherence says whether the main words of a topic occur in the same documents. It is between -1 and 1. Topics that are easy to name often
+# have 0.2 or more:
 
 print(evaluate.coherence(model, data).round(2))
+
+# %%
+# Perplexity says how well the model predicts. Half of the words of each text are hidden and predicted from the other half:
+
 print(round(evaluate.completion_perplexity(model, data, random_state=0)))
 
 # %%
-# Where to go on: :doc:`/consensus` chooses the number of topics, :doc:`/report` explains the report, :doc:`/guide` fixes or seeds topics.
+# So it is as unsure as if it chose among so many equally likely words. Lower is better. All words of the vocabulary would be 3,026.
+#
+# Where to go on: :doc:`/consensus` chooses the number of topics, :doc:`/report` explains the report, :doc:`/explore` merges and splits
+# topics in the browser, :doc:`/guide` fixes or seeds topics.

@@ -8,16 +8,38 @@ file of known ones, find which signatures each tumour has, and say how certain t
 You need isotopic with its plots (``pip install '.[plot]' pandas``, see :doc:`/install`) and a table of counts: mutation types in rows and tumours in
 columns, or the other way round. SigProfiler's ``.SBS96.all`` files work as they are.
 
-With your own file, start with these lines. They choose the number of signatures and write a report.
+With your own catalogue, and the file of signatures that you have downloaded from COSMIC, these lines go the whole way. The rest of the page
+explains them.
 
 .. code-block:: python
 
-   from isotopic import NMF, consensus, read_counts
+   import pandas as pd
+   from isotopic import NMF, consensus, decompose, plot, read_counts, refit
 
    catalogue = read_counts("tumours.SBS96.all")
-   found = consensus(NMF(), catalogue, range(2, 11), n_runs=20, random_state=0)
+
+   # Extract: how many signatures are there, and which?
+   numbers = range(2, 26)
+   found = consensus(NMF(), catalogue, numbers, n_runs=20, random_state=0)
    print(found.reason)
-   found.model.report("signatures.html", catalogue)
+
+   # Compare with COSMIC, and name the signatures.
+   compared = decompose(found.model, "COSMIC.txt")
+   print(compared)
+   model = found.model.label(compared.table["names"])
+
+   # Which known signatures does each tumour have?
+   assigned = refit(catalogue, "COSMIC.txt")
+
+   # Save everything.
+   model.report(
+       "signatures.html", catalogue, consensus=found, overwrite=True
+   )
+   signatures = pd.DataFrame(model.components_.T, catalogue.feature_names)
+   signatures.to_csv("signatures.csv")
+   pd.DataFrame(assigned.table).to_csv("assigned.csv")
+   plot.spectra(model).figure.savefig("spectra.png")
+   plot.exposures(assigned).figure.savefig("exposures.png")
 
 The data of this page is drawn: 60 tumours with four signatures, of which three are in our "known" file and one is new.
 """
@@ -56,7 +78,8 @@ catalogue.iloc[:3, :5]
 # Extract
 # -------
 # How many signatures are there? ``consensus`` fits each number several times, to catalogues that are drawn again from the counts, and
-# keeps what the fits agree on. Use at least 20 runs for a paper, 100 are better.
+# keeps what the fits agree on. Use at least 20 runs for a paper, 100 are better. Let the range go well beyond the number that you expect: to
+# 10 for tumours of one type, to 30 for many types.
 
 found = consensus(
     NMF(tol=1e-3), catalogue, range(2, 7), n_runs=8, random_state=0
@@ -65,6 +88,8 @@ print(found.reason)
 ax = plot.selection(found)
 
 # %%
+# Do you want more signatures, and accept that some are less stable? ``found.at(6)`` returns the result for another number, without new fits.
+
 model = found.model
 ax = plot.spectra(model)
 
@@ -79,12 +104,17 @@ decompose(model, folder / "known.tsv")
 # %%
 # Which signatures does each tumour have?
 # ---------------------------------------
-# ``refit`` explains each tumour by a few known signatures. All other weights are exactly zero. Here we add the new signature to the
-# known ones, as one would in practice.
+# The weights of the extraction do not answer this. Most of them are above zero, and small ones may stand for other signatures. ``refit``
+# explains each tumour by a few known signatures. All other weights are exactly zero.
+#
+# Leave out signatures that cannot be there, such as artefacts and those of other tissues: ``known.drop(columns=["Known8"])``. Add the new
+# ones that you have found. A series with the mutation types as its index is aligned with the rows of the reference:
 
 table = decompose(model, folder / "known.tsv").table
-new = [k for k, verdict in enumerate(table["verdict"]) if verdict == "new"]
-reference = known.assign(**{f"New{k}": model.components_[k] for k in new})
+reference = known.drop(columns=["Known8"])
+for k in np.flatnonzero(np.array(table["verdict"]) == "new"):
+    spectrum = pd.Series(model.components_[k], model.feature_names_in_)
+    reference[f"New{k}"] = spectrum
 assigned = refit(catalogue, reference)
 pd.DataFrame(assigned.table).head(6).round(2)
 
@@ -92,6 +122,11 @@ pd.DataFrame(assigned.table).head(6).round(2)
 # A row for each tumour says how well it is explained. A low cosine means that something is missing from the reference.
 
 pd.DataFrame(assigned.samples).head(3).round(3)
+
+# %%
+# The counts of each tumour that each signature explains, as a picture:
+
+ax = plot.exposures(assigned)
 
 # %%
 # How certain is it?
