@@ -21,7 +21,7 @@ With your own folder, these lines are enough for a report. The rest of the page 
        "report.html", data, documents=data.documents, overwrite=True
    )
 
-The texts of this page are 199 chapters of the King James Bible. They are in the file ``chapters.zip`` beside the source of this page, in a
+The texts of this page are 199 chapters of the King James Bible. They are in the file :download:`chapters.zip </tutorials/chapters.zip>`, in a
 folder for the Old and one for the New Testament.
 """
 
@@ -101,8 +101,7 @@ for topic in range(8):
 # the report then use the names.
 
 model = model.label(
-    ["judgement", "sacrifice", "gospel", "David"]
-    + ["tabernacle", "kings", "patriarchs", "Paul"]
+    "judgement sacrifice gospel David tabernacle kings patriarchs Paul".split()
 )
 ax = plot.structure(model, groups=data.metadata["folder"])
 

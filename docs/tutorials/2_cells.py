@@ -5,19 +5,22 @@ Gene programs in single cells
 This tutorial is for people who use AnnData and scanpy. In ten minutes you fit gene programs, draw them, find the genes that tell them
 apart, check which programs are stable, and save everything in one file.
 
-You need isotopic with plots and AnnData (``pip install '.[plot,anndata]'``, see :doc:`/install`) and raw counts, not logarithms.
+You need isotopic with plots and AnnData (``pip install '.[plot,anndata]'``, see :doc:`/install`) and raw counts, not logarithms. Here a
+sample is a cell, a feature is a gene, and a component or topic is a gene program.
 
-With your own file, start with these lines. Leave out ``layer`` if the counts are in ``X``. (If ``X`` holds logarithms and a layer holds
-counts, a warning names the layer.)
+With your own file, these lines fit twelve programs, find the genes that tell them apart, write a report and save everything. Leave out
+``layer`` if the counts are in ``X``. The rest of the page explains the lines, and how to choose the number of programs.
 
 .. code-block:: python
 
    import anndata
-   from isotopic import NMF, fit_anndata
+   from isotopic import NMF, differential_anndata, fit_anndata
 
    adata = anndata.read_h5ad("cells.h5ad")
    model = fit_anndata(adata, NMF(12, random_state=0), layer="counts")
-   model.report("programs.html", adata, layer="counts")
+   differential_anndata(adata, model, layer="counts")
+   model.report("programs.html", adata, layer="counts", overwrite=True)
+   adata.write_h5ad("programs.h5ad")
 
 The data of this page is drawn: 600 cells of three types, and a cell-cycle program that is active in some cells of each type.
 """
@@ -29,7 +32,15 @@ import anndata
 import numpy as np
 import pandas as pd
 
-from isotopic import NMF, consensus, evaluate, fit_anndata, plot
+from isotopic import (
+    NMF,
+    consensus,
+    differential_anndata,
+    evaluate,
+    fit_anndata,
+    load,
+    plot,
+)
 
 PROGRAMS = {
     "T cell": "CD3D CD3E CD3G IL7R LTB TRAC CCR7 LEF1 CD2 IL32",
@@ -64,6 +75,7 @@ adata = anndata.AnnData(
     var=pd.DataFrame(index=genes),
 )
 adata.layers["counts"] = adata.X.copy()
+adata.X = np.log1p(adata.X)  # as scanpy leaves it
 adata
 
 # %%
@@ -76,68 +88,98 @@ model = fit_anndata(adata, NMF(4, random_state=0), layer="counts")
 adata
 
 # %%
-# The usage of each program is in ``obsm["X_nmf"]``, the programs are in ``varm["nmf_topics"]``, the settings in ``uns["nmf"]``. So scanpy
-# finds them: ``sc.pp.neighbors(adata, use_rep="X_nmf")`` builds a graph on the programs, and ``sc.pl.embedding(adata, basis="nmf")``
-# draws two of them.
+# The usage of each program is in ``obsm["X_nmf"]``: how many counts of a cell it explains. The programs are in ``varm["nmf_topics"]``, the
+# settings in ``uns["nmf"]``. Usages grow with the depth of a cell. For a graph of cells, divide them by their sums first, so that scanpy's
+# ``sc.pp.neighbors(adata, use_rep="X_usage")`` compares proportions:
+
+usage = adata.obsm["X_nmf"]
+adata.obsm["X_usage"] = usage / usage.sum(axis=1, keepdims=True)
+
+# %%
+# Which genes tell a program from the others?
+# -------------------------------------------
+# The strongest genes of a program are often strong everywhere, such as ribosomal genes. So look at differences first.
+# ``differential_anndata`` compares the rate of each gene in a program with its rate in the other program that comes closest. It writes
+# shrunken log-fold changes, false sign rates and z-scores to ``varm``, and the genes in the order of their z-scores to ``uns``, in the form
+# of scanpy's ``rank_genes_groups``.
+
+found = differential_anndata(adata, model, layer="counts")
+pd.DataFrame(adata.uns["nmf_differential"]["names"]).head(5)
+
+# %%
+# Genes that two programs share, such as CD3E in two programs of T cells, differ from neither. ``versus="mean"`` compares with the mean of
+# all programs and finds them.
 #
-# What are the programs?
-# ----------------------
+# One program as a picture. Genes whose difference is certain are in colour:
+
+cycle = int(np.argmax(adata.varm["nmf_topics"][genes.index("MKI67")]))
+ax = plot.volcano(found, cycle, feature_names=genes)
+
+# %%
+# The strongest genes, for comparison. GAPDH is in most programs:
 
 ax = plot.top_terms(model, 8, columns=4)
 
 # %%
-# Which cells use which program? Each column is a cell, grouped by type:
+# Which cells use which program?
+# ------------------------------
+# Names make all pictures easier to read. Each column of this one is a cell, grouped by type:
 
+ranked = pd.DataFrame(adata.uns["nmf_differential"]["names"])
+model = model.label([ranked.iloc[0, k] for k in range(4)])
 ax = plot.structure(model, groups=adata.obs["cell_type"])
 
 # %%
 # Three programs are cell types. The fourth is the cell cycle, and cells of all types use it. A clustering would have had to choose.
 #
-# Which genes tell a program from the others?
-# -------------------------------------------
-# The strongest genes of a program are often strong everywhere. ``differential`` compares the rate of each gene in a program with that in
-# the nearest other program, with a standard error.
-
-found = evaluate.differential(model, adata.layers["counts"])
-cycle = int(np.argmax(adata.varm["nmf_topics"][genes.index("MKI67")]))
-ax = plot.volcano(found, cycle, feature_names=genes)
-
-# %%
-# As a table, for one program:
-
-table = pd.DataFrame(
-    model.distinctive_terms(adata.layers["counts"], 5, feature_names=genes)
-)
-table[table["topic"] == cycle].round(2)
-
-# %%
+# Do proportions differ between groups? ``evaluate.compare_groups(model, groups)`` tests it. Cells of one donor are alike: with several
+# donors, average each donor first.
+#
 # How many programs?
 # ------------------
-# ``consensus`` fits each number several times to resampled data, and asks which programs come back. Use 20 runs or more for your data.
+# ``consensus`` fits each number several times to resampled data, and asks which programs come back. It takes annotated data whose ``X`` holds
+# the counts. Use 20 runs or more for your data. ``verbose=1`` shows the time left, and ``checkpoint="runs.isotopic"`` keeps finished runs.
 
-X = adata.layers["counts"]
-tried = consensus(NMF(tol=1e-3), X, range(2, 7), n_runs=6, random_state=0)
+counts = anndata.AnnData(adata.layers["counts"], adata.obs, adata.var)
+tried = consensus(NMF(tol=1e-3), counts, range(2, 7), n_runs=6, random_state=0)
 print(tried.reason)
 ax = plot.selection(tried)
 
 # %%
-# ``tried.model`` is a fitted model with the consensus programs. ``tried.stability`` says how stable each of them is:
+# ``tried.model`` is a fitted model with the consensus programs. ``tried.stability`` says how stable each of them is. Both go into ``adata``
+# like this:
 
+adata.obsm["X_consensus"] = tried.model.weights_
+adata.varm["consensus_topics"] = tried.model.components_.T
+adata.uns["consensus_stability"] = tried.stability
 print(tried.stability.round(2))
+
+# %%
+# Fewer genes, and back to all
+# ----------------------------
+# Real data has 20,000 genes. Two thousand variable ones are enough to find programs, and a consensus is ten times sooner done. With scanpy
+# that is ``adata[:, adata.var["highly_variable"]]``; here we take every second gene. Afterwards, fit the programs of all genes to the usages
+# that were found:
+
+few = consensus(NMF(tol=1e-3), counts[:, ::2], 4, n_runs=6, random_state=0)
+usage = few.model.weights_
+every = NMF(4, normalize=False).fit(counts, fixed_weights=usage)
+every.components_.shape, evaluate.differential(every, counts).lfc.shape
 
 # %%
 # Save, and use again
 # -------------------
 # The programs, usages and settings are saved with the data. The model has a file of its own, from which you can infer the usages of
-# other cells. Genes are matched by name, in any order.
+# other cells. Genes are matched by name, in any order. ``transform`` reads ``X``, so put the counts there:
 
 folder = Path(tempfile.mkdtemp())
 adata.write_h5ad(folder / "cells.h5ad")
 model.save(folder / "programs.isotopic")
 
 new = adata[:5].copy()
-print(model.transform(new).round(0))
+new.X = new.layers["counts"]
+print(load(folder / "programs.isotopic").transform(new).round(0))
 
 # %%
-# Where to go on: :doc:`/offsets` handles known depths and ambient RNA, :doc:`/uncertainty` gives intervals, :doc:`/scale` fits data larger
-# than memory, :doc:`/report` writes all of this to one page.
+# Where to go on: :doc:`/consensus` says how the number is chosen, :doc:`/offsets` handles known depths and ambient RNA,
+# :doc:`/uncertainty` gives intervals, :doc:`/scale` fits data larger than memory, :doc:`/migration` translates from cNMF.

@@ -52,13 +52,18 @@ import pandas as pd
 
 from isotopic import NMF, bootstrap, consensus, decompose, plot, refit
 
-types = [f"{left}[{change}]{right}" for change in ("C>A", "C>G", "C>T", "T>A", "T>C", "T>G")
-         for left in "ACGT" for right in "ACGT"]  # fmt: skip
+types = [
+    f"{left}[{change}]{right}"
+    for change in "C>A C>G C>T T>A T>C T>G".split()
+    for left in "ACGT"
+    for right in "ACGT"
+]
 rng = np.random.default_rng(1)
 known = pd.DataFrame(
-    rng.dirichlet(np.full(96, 0.15), size=8).T, index=pd.Index(types, name="Type"),
+    rng.dirichlet(np.full(96, 0.15), size=8).T,
+    index=pd.Index(types, name="Type"),
     columns=[f"Known{i}" for i in range(1, 9)],
-)  # fmt: skip
+)
 folder = Path(tempfile.mkdtemp())
 # The layout of the files that COSMIC publishes:
 known.to_csv(folder / "known.tsv", sep="\t")
