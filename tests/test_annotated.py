@@ -5,7 +5,7 @@ import pytest
 from problems import random_counts
 from scipy import sparse
 
-from isotopic import LDA, NMF, CountsWarning, differential_anndata, fit_anndata
+from isotopic import LDA, NMF, CountsWarning, consensus, differential_anndata, fit_anndata
 
 anndata = pytest.importorskip("anndata")
 
@@ -81,6 +81,16 @@ def test_a_forgotten_layer_is_named(adata, tmp_path):
 )
 def test_nothing_is_said_where_no_layer_is_forgotten(X, layers):
     fit_anndata(anndata.AnnData(X, layers=layers), NMF(1, **SETTINGS))  # warnings are errors
+
+
+def test_new_samples_and_consensus_notice_a_forgotten_layer(adata):
+    model = fit_anndata(adata, NMF(3, **SETTINGS), layer="counts")
+    for call in (
+        lambda: model.transform(adata),
+        lambda: consensus(NMF(**SETTINGS), adata, 2, n_runs=2, test_size=0, random_state=0),
+    ):
+        with pytest.warns(CountsWarning, match=r"Pass layer='counts'"):
+            call()
 
 
 def test_a_report_reads_the_layer_that_was_fitted(adata, tmp_path):

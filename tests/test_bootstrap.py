@@ -267,3 +267,12 @@ def test_refits_that_do_not_converge_are_told_once(X):
     with pytest.warns(ConvergenceWarning, match="5 of 5 refits stopped at max_iter=2") as told:
         bootstrap(model, n_resamples=5, random_state=0)
     assert len(told) == 1
+
+
+def test_intervals_without_width_are_explained(X):
+    fixed = NMF(2, tol=1e-3, random_state=0).fit(X).components_
+    model = NMF(2, fixed_topics=fixed, tol=1e-3, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match="All topics of this model are fixed"):
+        found = bootstrap(model, n_resamples=3, random_state=0)
+    assert np.array_equal(found["components"].lower, found["components"].upper)
+    bootstrap(model, statistic=lambda m: m.weights_.sum(), n_resamples=3, random_state=0)

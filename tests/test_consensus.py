@@ -143,7 +143,7 @@ def test_plots_show_the_chosen_number(four_topics):
 
 
 def test_a_number_at_the_edge_of_the_range_warns(four_topics):
-    with pytest.warns(UserWarning, match="4, lies at the edge of the range 2 to 4"):
+    with pytest.warns(UserWarning, match="4, or the best stable one lies at the edge of"):
         consensus(quick(), four_topics, [2, 3, 4], n_runs=3, random_state=0)
 
 
@@ -275,7 +275,8 @@ def test_the_rule_uses_stability_and_score_together():
     mean = np.array([0.95, 0.95, 0.95, 0.6, 0.5])
     choice = choose_number(numbers, mean, mean, scores)
     assert choice.number == 4
-    assert "6 would score higher" in choice.reason
+    assert not choice.is_edge
+    assert "6 scores higher, but its mean stability is only 0.50" in choice.reason
     assert choose_number(numbers, high, high, scores).is_edge  # 6, the best
     assert choose_number(numbers, high, np.array([0.9, 0.9, 0.1, 0.1, 0.1]), scores).number == 3
     flat = np.array([[-3.0, -3.1], [-2.2, -2.4], [-2.1, -2.5], [-2.3, -2.4], [-2.3, -2.5]])

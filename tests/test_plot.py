@@ -7,6 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from isotopic import LDA, NMF, TopicModel, datasets, evaluate, plot, refit
@@ -374,6 +375,30 @@ def test_rows_of_a_frame_have_the_names_of_their_signatures(rng, ax):
     frame = pd.DataFrame(rng.dirichlet(np.ones(96), 2), ["SBS1", "SBS5"], SBS)
     plot.spectra(frame, ax=ax)
     assert texts(ax)[:2] == ["SBS1", "SBS5"]
+
+
+def test_a_table_with_mutation_types_in_its_rows_is_turned(rng, ax):
+    table = pd.DataFrame(rng.dirichlet(np.ones(96), 2).T, index=SBS, columns=["SBS1", "SBS5"])
+    plot.spectra(table, ax=ax)
+    assert [text.get_text() for text in ax.texts][:2] == ["SBS1", "SBS5"]
+    with pytest.raises(ValueError, match="There are 101 spectra to draw"):
+        plot.spectra(np.ones((101, 96)), feature_names=SBS)
+
+
+def test_a_topic_has_one_colour_in_all_exposures(rng):
+    weights = rng.random((5, 4)) * [1, 5, 2, 9]
+
+    def colours(weights, **options):
+        bars = plot.exposures(weights, **options).containers
+        return {bar.get_label(): bar.patches[0].get_facecolor() for bar in bars}
+
+    assert colours(weights) == colours(weights, relative=True)
+    assert colours(weights)["topic 1"] == to_rgba(plot.palette(4)[1])
+    many = rng.random((5, 40))
+    same = colours(many)
+    other = colours(many, relative=True)
+    assert all(same[name] == other[name] for name in same.keys() & other.keys())
+    assert len(set(same.values())) == len(same)
 
 
 def test_exposures_are_stacked_counts_of_the_largest_samples(rng, ax):

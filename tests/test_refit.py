@@ -268,6 +268,13 @@ def test_decompose_tells_known_topics_from_mixes_and_new_ones(rng):
     assert "mix" in repr(found)
 
 
+def test_a_decomposition_names_the_topics_of_a_model(rng):
+    reference = pd.DataFrame(rng.dirichlet(np.full(20, 0.2), 4), index=list("abcd"))
+    model = NMF(2, fixed_topics=reference.to_numpy()[[2, 0]], tol=1e-2, random_state=0)
+    model.fit(rng.poisson(5.0, (10, 20)))
+    assert list(model.label(decompose(model, reference)).topic_names_) == ["c", "a"]
+
+
 def test_decompose_uses_at_most_so_many_reference_topics(rng):
     reference = reference_topics(rng, 20)
     mix = rng.dirichlet(np.ones(20), size=3) @ reference

@@ -17,7 +17,18 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from isotopic import LDA, NMF, PLSA, Dirichlet, GammaPoisson, Lasso, TopicModel, convert, load
+from isotopic import (
+    LDA,
+    NMF,
+    PLSA,
+    Dirichlet,
+    GammaPoisson,
+    Lasso,
+    TopicModel,
+    convert,
+    load,
+    read_counts,
+)
 from isotopic.report import summary, write_report
 from isotopic.report import write as writing
 from isotopic.report.chunks import split_evenly
@@ -110,14 +121,46 @@ def test_readings_are_the_conversions(name, X):
                 with pytest.raises(ValueError, match=re.escape(reading["why_not"])):
                     convert(model, to=cls)
             continue
+        if reading["note"]:  # the model's own weights, nearly
+            assert reading["own"]
+            continue
         same = model if reading["own"] else convert(model, to=cls)
         scale = same.components_.sum(axis=1)  # of free topics, which the page normalises
         np.testing.assert_allclose(weights, same.weights_ * scale, rtol=1e-10)
 
 
+def test_a_report_opens_on_the_fitted_model_if_its_prior_differs_between_samples(X):
+    year = np.arange(X.shape[0]) / X.shape[0]
+    model = LDA(3, tol=1e-2, random_state=0).fit(X, covariates={"year": year})
+    own = [reading for reading in material(model, X).readings if reading["own"]]
+    assert [reading["name"] for reading in own] == ["LDA"]
+    assert own[0]["note"] == "the prior differs between samples, and the report uses its mean"
+    assert not own[0]["why_not"]
+
+
+def test_what_read_counts_knows_of_documents_is_in_the_report(tmp_path):
+    file = tmp_path / "news.csv"
+    rows = [f"{2000 + i},word{i % 3} word{i % 2} and a longer text" for i in range(12)]
+    file.write_text("\n".join(["year,text", *rows]))
+    data = read_counts(file, keep_text=12)
+    model = NMF(2, tol=1e-2, random_state=0).fit(data)
+    of = ReportData(model, data)
+    assert [name for name, _ in of.metadata] == ["year"]
+    assert of.documents[0] == "word0 word0 \u2026"
+    assert "The texts of 12 documents end in \u2026" in " ".join(
+        of.payload("", Limits())["left_out"]
+    )
+    whole = read_counts(file, keep_text=True)
+    assert whole.documents[0] == "word0 word0 and a longer text"
+    left_out = ReportData(model, whole).payload("", Limits())["left_out"]
+    assert "\u2026" not in " ".join(left_out)
+
+
 def test_which_readings_are_exact(X):
     def exact(model):
-        return {r["name"] for r in material(model.fit(X), X).readings if not r["why_not"]}
+        return {
+            r["name"] for r in material(model.fit(X), X).readings if not r["why_not"] + r["note"]
+        }
 
     assert exact(MODELS["NMF"]) == exact(MODELS["PLSA"]) == {"NMF", "PLSA"}
     assert exact(MODELS["LDA"]) == exact(MODELS["GammaPoisson"]) == {"LDA", "Gamma-Poisson"}

@@ -1,23 +1,17 @@
 """Fit models to annotated data (AnnData), with the conventions of scanpy."""
 
-import warnings
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy import sparse
 
 from isotopic.blocks import is_blocks, open_blocks
-from isotopic.containers import NamedMatrix, is_anndata
-from isotopic.estimators import CountsWarning
+from isotopic.containers import NamedMatrix, is_anndata, warn_of_forgotten_layer
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.evaluate import Differential, differential, prevalence
-from isotopic.names import as_feature_names, as_sample_names, stacklevel_of_caller
+from isotopic.names import as_feature_names, as_sample_names
 
 Model = TypeVar("Model", bound=BaseTopicModel)
-
-# The rows of a layer that are looked at to see whether it holds counts.
-_ROWS_TO_CHECK = 1000
 
 
 def fit_anndata(
@@ -185,8 +179,7 @@ def select_layer(X: Any, layer: str | None) -> Any:
         if layer is not None:
             raise ValueError(f"layer={layer!r} applies only to AnnData, not {type(X).__name__}.")
         return X
-    counts = _counts(X, layer)
-    return X if layer is None else type(X)(counts, obs=X.obs, var=X.var)
+    return X if layer is None else type(X)(_counts(X, layer), obs=X.obs, var=X.var)
 
 
 def _counts(adata: Any, layer: str | None) -> Any:
@@ -194,35 +187,11 @@ def _counts(adata: Any, layer: str | None) -> Any:
     if layer is None:
         if adata.X is None:
             raise ValueError(f"adata has no X. Choose one of its layers: {sorted(adata.layers)}.")
-        _warn_of_forgotten_layer(adata)
+        warn_of_forgotten_layer(adata)
         return adata.X
     if layer not in adata.layers:
         raise ValueError(f"adata has no layer {layer!r}; it has {sorted(adata.layers)}.")
     return adata.layers[layer]
-
-
-def _warn_of_forgotten_layer(adata: Any) -> None:
-    if _holds_counts(adata.X) is not False:
-        return
-    layers = sorted(name for name, layer in adata.layers.items() if _holds_counts(layer))
-    if layers:
-        choices = " or ".join(f"layer={name!r}" for name in layers)
-        warnings.warn(
-            f"adata.X is not counts: it has entries that are not whole numbers. Pass {choices}, "
-            "which holds counts. If you mean adata.X, ignore this warning.",
-            CountsWarning,
-            stacklevel=stacklevel_of_caller(),
-        )
-
-
-def _holds_counts(matrix: Any) -> bool | None:
-    """Return whether the first rows are whole numbers; None if they are not in memory or empty."""
-    rows = matrix[:_ROWS_TO_CHECK]
-    is_sparse: bool = sparse.issparse(rows)
-    values = rows.tocsr().data if is_sparse else rows
-    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iufb" or not values.any():
-        return None
-    return bool(np.array_equal(np.rint(values), values))
 
 
 def _check_anndata(adata: Any) -> None:

@@ -180,6 +180,14 @@ def bootstrap(
     missing = _missing_pattern(model, X, missing_mask)
     model = _completed(model, X, missing_mask)
     statistics = _statistics(statistic)
+    prior = model.fitted_.topics_prior
+    if statistic is None and (not prior.is_learned or prior.held_rows == len(model.components_)):
+        warnings.warn(
+            "All topics of this model are fixed, as those of a consensus are, so their intervals "
+            "have no width. For intervals of the topics, fit once more from them, such as "
+            "NMF(n_components, init=model).fit(X), and draw resamples of that model.",
+            stacklevel=2,
+        )
     errors = {
         name: _Errors(_value(name, of(model)), int(n_resamples)) for name, of in statistics.items()
     }

@@ -6,6 +6,7 @@ AnnData, and everything with a method ``named_matrix``: :class:`~isotopic.CountM
 """
 
 import os
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -21,7 +22,28 @@ from isotopic.names import (
     gene_names,
     names_of_vector,
     order_by_name,
+    stacklevel_of_caller,
 )
+
+# The rows of a layer that are looked at to see whether it holds counts.
+_ROWS_TO_CHECK = 1000
+
+
+class CountsWarning(UserWarning):
+    """Warns that data is not counts, where a model or annotated data shows that counts were meant.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from isotopic import LDA
+    >>> X = np.random.default_rng(0).poisson(2.0, (20, 4))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = LDA(2, tol=1e-2, random_state=0).fit(X / X.sum(axis=1, keepdims=True))
+    >>> caught[0].category.__name__
+    'CountsWarning'
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +96,8 @@ def read_container(X: Any, what: str = "X") -> NamedMatrix:
         named: NamedMatrix = X.named_matrix()
         return named
     if is_anndata(X):
+        if what == "X":
+            warn_of_forgotten_layer(X)
         return _read_anndata(X, what)
     if _is_arrow(X):
         X = X.to_pandas()
@@ -239,3 +263,28 @@ def _check_columns(X: Any, what: str) -> None:
                 f"Column {name!r:.100} of {what} holds {dtype}; all columns must contain numbers. "
                 "Leave it out."
             )
+
+
+def warn_of_forgotten_layer(adata: Any) -> None:
+    """Warn if ``X`` of annotated data is not counts but a layer is."""
+    if _holds_counts(adata.X) is not False:
+        return
+    layers = sorted(name for name, layer in adata.layers.items() if _holds_counts(layer))
+    if layers:
+        choices = " or ".join(f"layer={name!r}" for name in layers)
+        warnings.warn(
+            f"adata.X is not counts: it has entries that are not whole numbers. Pass {choices}, "
+            "which holds counts. If you mean adata.X, ignore this warning.",
+            CountsWarning,
+            stacklevel=stacklevel_of_caller(),
+        )
+
+
+def _holds_counts(matrix: Any) -> bool | None:
+    """Return whether the first rows are whole numbers; None if they are not in memory or empty."""
+    rows = matrix[:_ROWS_TO_CHECK]
+    is_sparse: bool = sparse.issparse(rows)
+    values = rows.tocsr().data if is_sparse else rows
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iufb" or not values.any():
+        return None
+    return bool(np.array_equal(np.rint(values), values))

@@ -44,7 +44,10 @@ class Table(dict[str, Array]):
 
 
 def _text(cell: Any) -> str:
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    """Return a cell with four digits; those of years and totals before the point are all shown."""
+    if not isinstance(cell, float):
+        return str(cell)
+    return f"{cell:.1f}" if 1e3 <= abs(cell) < 1e7 else f"{cell:.4g}"
 
 
 def _justified(cell: str, width: int, column: Array) -> str:

@@ -92,7 +92,7 @@ def consensus(given: Namespace) -> int:
 
     Each fit starts at random and sees resampled data. The components of all fits are clustered; a
     component is stable if every fit finds it. The chosen number is the smallest stable one whose
-    held-out score is within one standard error of the best.
+    held-out score is behind the best by no more than one standard error of their difference.
     """
     numbers = component_numbers(given.components)
     output: Path | None = given.output

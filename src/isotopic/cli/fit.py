@@ -32,10 +32,6 @@ from isotopic.cli.topic_summary import topic_facts, topic_lines
 from isotopic.io import TEXT_FORMATS
 from isotopic.progress import show_progress
 
-# Characters of each document that are kept for the report: more than any book has.
-_TEXT_KEPT = 10_000_000
-
-
 _TIME_LIMIT = Option(
     "--time-limit",
     "Stop fitting after this time and write the result so far.",
@@ -112,7 +108,7 @@ def fit(given: Namespace) -> int:
     known_topics = constraints.read_constraints(given)
     checkpoint: Path = given.checkpoint or output / CHECKPOINT
     start = time.perf_counter()
-    of_documents = {"keep_text": _TEXT_KEPT} if limit is None else {}  # only for the report
+    of_documents = {"keep_text": True} if limit is None else {}  # only for the report
     with (
         output_folder(output, FILES, given.force),
         reading.open_data(data, settings, of_documents, limit, output) as (X, counts),

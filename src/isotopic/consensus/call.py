@@ -56,9 +56,10 @@ def consensus(
     (:class:`~isotopic.NegativeBinomialNMF`), whole entries are hidden instead, and scored as
     :func:`isotopic.evaluate.held_out_likelihood` does.
 
-    The chosen number is the smallest stable one whose held-out score is within one standard error
-    of the best stable one. A number is stable if its mean stability is at least 0.8 and each
-    component's at least 0.2.
+    The chosen number is the smallest stable one whose held-out score is behind that of the best
+    stable one by no more than one standard error of their difference. (The same samples are held
+    out for all numbers, so differences are known far better than scores.) A number is stable if its
+    mean stability is at least 0.8 and each component's at least 0.2.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ def consensus(
     Warns
     -----
     UserWarning
-        If the chosen number lies at the edge of the range.
+        If the chosen number, or the stable one with the best score, lies at the edge of the range.
 
     Examples
     --------
@@ -142,8 +143,8 @@ def consensus(
         choice = Choice(choose, f"{choose} was asked for. The rule says: {choice.reason}")
     elif choice.is_edge:
         warnings.warn(
-            f"The chosen number of components, {choice.number}, lies at the edge of the range "
-            f"{numbers[0]} to {numbers[-1]}. Try a wider range.",
+            f"The chosen number of components, {choice.number}, or the best stable one lies at the "
+            f"edge of the range {numbers[0]} to {numbers[-1]}. Try a wider range.",
             stacklevel=2,
         )
     choice = replace(choice, reason=choice.reason + _rarely_found(clusters[choice.number]))

@@ -23,7 +23,11 @@ class Choice:
 def choose_number(
     numbers: Array, mean_stability: Array, min_stability: Array, scores: Array
 ) -> Choice:
-    """Return the smallest stable number whose score is within a standard error of the best.
+    """Return the smallest stable number whose score is as good as the best, but for its noise.
+
+    That is: its score is behind that of the best stable number by no more than one standard error
+    of their difference. The same samples are held out for all numbers, so differences are known far
+    better than scores.
 
     Parameters
     ----------
@@ -35,7 +39,7 @@ def choose_number(
     """
     if len(numbers) == 1:
         return Choice(int(numbers[0]), f"{numbers[0]} is the only number that was tried.")
-    is_stable = (mean_stability >= MEAN_STABILITY) & (min_stability >= MIN_STABILITY)
+    is_stable = _is_stable(mean_stability, min_stability)
     among = np.flatnonzero(is_stable) if is_stable.any() else np.arange(len(numbers))
     if scores.shape[1] == 0:
         at = int(among[-1]) if is_stable.any() else int(np.argmax(mean_stability))
@@ -50,31 +54,39 @@ def choose_number(
     errors = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
     enough = among[behind.mean(axis=1)[among] <= errors[among]]
     at = int(enough[0])
-    return _choice(numbers, at, _reason(numbers, at, best, is_stable, mean_stability, means))
+    reason = _reason(numbers, at, best, mean_stability, min_stability, means)
+    return _choice(numbers, at, reason, best)
+
+
+def _is_stable(mean_stability: Array, min_stability: Array) -> Array:
+    return (mean_stability >= MEAN_STABILITY) & (min_stability >= MIN_STABILITY)
 
 
 def _reason(
-    numbers: Array, at: int, best: int, is_stable: Array, stability: Array, means: Array
+    numbers: Array, at: int, best: int, stability: Array, min_stability: Array, means: Array
 ) -> str:
+    is_stable = _is_stable(stability, min_stability)
     number = int(numbers[at])
     which = "stable numbers" if is_stable.any() else "numbers (none of which is stable)"
     if at == best:
         reason = f"{number} has the best held-out score of all {which}"
     else:
         reason = (
-            f"{number} is the smallest of the {which} whose held-out score is within one standard "
-            f"error of the best ({numbers[best]})"
+            f"{number} is the smallest of the {which} whose held-out score is behind the best, "
+            f"that of {numbers[best]}, by no more than one standard error of their difference"
         )
     reason += f"; its mean stability is {stability[at]:.2f}"
     highest = int(np.argmax(means))
     if not is_stable[highest] and is_stable.any():
-        reason += (
-            f". {numbers[highest]} would score higher, but its mean stability is only "
-            f"{stability[highest]:.2f} or one of its components is not stable"
-        )
+        reason += f". {numbers[highest]} scores higher, but "
+        if stability[highest] < MEAN_STABILITY:
+            reason += f"its mean stability is only {stability[highest]:.2f}"
+        else:
+            reason += f"its least stable component has only {min_stability[highest]:.2f}"
     return reason + "."
 
 
-def _choice(numbers: Array, at: int, reason: str) -> Choice:
-    is_edge = at == len(numbers) - 1 or (at == 0 and int(numbers[0]) > 1)
+def _choice(numbers: Array, at: int, reason: str, best: int = 0) -> Choice:
+    """Return the choice; it is at the edge, too, if the best stable number is the largest."""
+    is_edge = max(at, best) == len(numbers) - 1 or (at == 0 and int(numbers[0]) > 1)
     return Choice(int(numbers[at]), reason, is_edge)

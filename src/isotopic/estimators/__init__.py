@@ -1,9 +1,9 @@
 """The scikit-learn estimators: the general model and the named ones. They contain no numerics."""
 
+from isotopic.containers import CountsWarning
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.beta import BetaNMF
 from isotopic.estimators.checkpoint import Checkpoint
-from isotopic.estimators.count_hints import CountsWarning
 from isotopic.estimators.named import LDA, NMF, PLSA, GammaPoisson, PoissonFactorization
 from isotopic.estimators.negative_binomial import NegativeBinomialNMF
 from isotopic.estimators.persistence import load

@@ -12,6 +12,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedCounts
+from isotopic.containers import CountsWarning
 from isotopic.counts import CountMatrix
 from isotopic.names import stacklevel_of_caller
 
@@ -36,23 +37,6 @@ _INVERSES: dict[str, Callable[[Array], Array]] = {
     **_LOGARITHMS,
     "square roots of counts": np.square,
 }
-
-
-class CountsWarning(UserWarning):
-    """Warns that data is not counts, in a model whose priors are measured in counts.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np
-    >>> from isotopic import LDA
-    >>> X = np.random.default_rng(0).poisson(2.0, (20, 4))
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     _ = LDA(2, tol=1e-2, random_state=0).fit(X / X.sum(axis=1, keepdims=True))
-    >>> caught[0].category.__name__
-    'CountsWarning'
-    """
 
 
 def warn_unless_counts(model: Any, X: CountMatrix | BlockedCounts) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any, Self
 
+from isotopic.decompose import Decomposition
 from isotopic.estimators import editing, reordering
 from isotopic.estimators.documentation import documented
 from isotopic.fitted import Fitted, fitted_of
@@ -118,4 +119,6 @@ class TopicEditing:
         model : fitted estimator
             A new one.
         """
+        if isinstance(names, Decomposition):
+            names = list(names.table["names"])
         return self.with_fitted(with_topic_names(fitted_of(self), names, **describe))

@@ -46,6 +46,10 @@ class DeferredNames:
         data.__dict__[self.kept] = names
 
 
+# The end of a document that was cut.
+CUT = "\u2026"
+
+
 @dataclass(frozen=True, eq=False)
 class CountData:
     """Counts with their names.
@@ -60,7 +64,7 @@ class CountData:
     format : str
         The format that was read; one of :data:`isotopic.io.FORMATS`.
     documents : ndarray of str objects or None
-        The beginning of each document, if ``keep_text`` was given.
+        The documents, or the beginning of each, if ``keep_text`` was given.
     n_terms : int or None
         How many terms the documents have that are no stop words, also those that are not counted
         because they are rare or not in the ``vocabulary``.

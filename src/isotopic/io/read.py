@@ -67,7 +67,7 @@ def read_counts(
     max_features: int | None = None,
     vocabulary: Sequence[str] | None = None,
     encoding: str = "utf-8",
-    keep_text: int = 0,
+    keep_text: int | bool = False,
     max_size: int | str = MAX_SIZE,
 ) -> CountData:
     r"""Read counts and their names from a file or folder.
@@ -120,9 +120,9 @@ def read_counts(
         apply.
     encoding : str, default="utf-8"
         The encoding of text files.
-    keep_text : int, default=0
-        How many characters of each document to keep in ``documents``, without HTML unless it is
-        kept.
+    keep_text : int or bool, default=False
+        How many characters of each document to keep in ``documents``; ``True`` keeps all of them.
+        HTML is left out unless ``keep_html``. Documents that are cut end in ``\u2026``.
     max_size : int or str, default=2**28
         A limit against damaged or malicious files, such as ``"2 GB"``. A file that claims to need
         more memory than this, and more than 200 times its own size, is refused.

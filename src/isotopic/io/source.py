@@ -45,7 +45,7 @@ class Options:
     max_features: int | None = None
     vocabulary: Sequence[str] | None = None
     encoding: str = "utf-8"
-    keep_text: int = 0
+    keep_text: int | bool = False
     max_size: int | str = MAX_SIZE
     key: str | None = None
     n_features: int | None = None

@@ -7,6 +7,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+from isotopic.io.data import CUT
 from isotopic.io.files import as_names, bare, open_text
 from isotopic.io.source import LoadedSource, Options, Source, loaded, named
 from isotopic.io.tables import NAME_COLUMNS, TEXT_COLUMNS, open_table, text_columns
@@ -36,7 +37,7 @@ def count_words(
     def keep_beginnings() -> Iterator[str]:
         for document in documents:
             text = document if options.keep_html else readable_text(document)
-            kept.append(text[: options.keep_text])
+            kept.append(_beginning(text, options.keep_text))
             yield document
 
     try:
@@ -50,6 +51,11 @@ def count_words(
     features = vectorizer.get_feature_names_out()
     source = loaded(counts, names, features, kept if options.keep_text else None)
     return replace(source, n_terms=analyzer.n_terms)
+
+
+def _beginning(text: str, keep: int | bool) -> str:
+    """Return the first characters of a text, all of it if ``keep`` is True."""
+    return text if keep is True or len(text) <= keep else text[:keep] + CUT
 
 
 def _limits(options: Options) -> dict[str, Any]:
@@ -87,7 +93,7 @@ def _translate_error(message: str, options: Options) -> str:
         return (
             f"no terms remain that occur in at least min_df={options.min_df} and at most "
             f"max_df={options.max_df} documents (--min-df, --max-df). Lower the first or raise the "
-            "second"
+            "second; for new documents of a fitted model, pass vocabulary=model.feature_names_in_"
         )
     return message
 

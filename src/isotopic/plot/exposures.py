@@ -9,7 +9,16 @@ from isotopic.arrays import Array
 from isotopic.containers import as_dense, read_container
 from isotopic.evaluate.topics import as_matrix, check_positive_integer, proportions
 from isotopic.fitted import Fitted, fitted_of
-from isotopic.plot.style import FAINT, INK, Axes, axes, colours_for, palette, simplify_frame
+from isotopic.plot.style import (
+    FAINT,
+    INK,
+    N_COLOURS,
+    Axes,
+    axes,
+    colours_for,
+    palette,
+    simplify_frame,
+)
 from isotopic.plot.text import readable, topic_names
 from isotopic.refit import Refit
 
@@ -63,7 +72,7 @@ def exposures(
         drawn = np.divide(drawn, sums, out=np.zeros_like(drawn), where=sums > 0)
     strength = drawn.sum(axis=0)
     topics = [k for k in np.argsort(-strength, kind="stable")[:n_topics] if strength[k] > 0]
-    colour = colours_for(len(topics), colours) if colours else palette(len(topics))
+    colour = colours_for(len(topics), colours) if colours else _colours(topics, counts)
     ax = axes(ax, max(5.0, 0.14 * len(order) + 2.6), 3.4)
     floor, at = np.zeros(len(order)), np.arange(len(order))
     for k, own in zip(topics, colour, strict=True):
@@ -83,6 +92,14 @@ def exposures(
     ax.tick_params(axis="x", color=FAINT, length=0)
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
     return ax
+
+
+def _colours(topics: list[int], counts: Array) -> list[str]:
+    """Return the colours of topics: by number as in all plots, or by size if they would repeat."""
+    n, place = counts.shape[1], np.arange(counts.shape[1])
+    if n > N_COLOURS:
+        place[np.argsort(-counts.sum(axis=0), kind="stable")] = np.arange(n)
+    return [palette(n)[place[k]] for k in topics]
 
 
 def _read(given: Any) -> tuple[Array, Any, Any]:

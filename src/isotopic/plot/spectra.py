@@ -5,14 +5,18 @@ from typing import Any
 
 import numpy as np
 
+from isotopic.containers import NamedMatrix
 from isotopic.evaluate.topics import named_topics, topics_of
+from isotopic.fitted import Fitted
 from isotopic.mutation_types import Bar, arrange, strands_of
 from isotopic.plot.given import chosen_topics
 from isotopic.plot.style import FAINT, INK, PAPER, Axes, axes, palette, text_on
 from isotopic.plot.text import names_of_features, readable, topic_names
+from isotopic.references import read_named
 
 _GAP = 0.35  # between signatures, relative to the height of one
 _MOST_LABELLED = 100
+_MOST_DRAWN = 100
 
 
 def spectra(
@@ -33,7 +37,8 @@ def spectra(
     Parameters
     ----------
     model : fitted model, or array-like of shape (n_components, n_features)
-        A model, or its topics.
+        A model, or its topics. A table with the mutation types in its rows, as COSMIC publishes
+        them, is turned.
     topics : int, list of int or None, default=None
         The topics to draw, in this order.
     feature_names : array-like of str of shape (n_features,) or None, default=None
@@ -47,7 +52,13 @@ def spectra(
     ax : matplotlib Axes
         With a row of bars for each topic, each with its own scale at the left.
     """
+    model = _topics_by_type(model)
     shares = topics_of(model)
+    if topics is None and len(shares) > _MOST_DRAWN:
+        raise ValueError(
+            f"There are {len(shares)} spectra to draw. Choose some of them, such as "
+            "topics=[0, 1, 2]."
+        )
     types = [str(name) for name in names_of_features(model, feature_names)]
     given = _row_names(model) if names is None else names
     chosen, name = chosen_topics(topics, len(shares)), topic_names(given, len(shares), model)
@@ -84,6 +95,22 @@ def spectra(
     ax.spines[:].set_visible(False)
     _draw_strands(ax, strands_of(types))
     return ax
+
+
+def _topics_by_type(model: Any) -> Any:
+    """Return topics x mutation types: a table of mutation types x topics is transposed."""
+    if isinstance(model, Fitted) or hasattr(model, "get_params"):
+        return model
+    table = read_named(model, "model")
+    is_turned = _are_types(table.sample_names) and not _are_types(table.feature_names)
+    if not is_turned:
+        return table
+    return NamedMatrix(table.matrix.T, table.sample_names, table.feature_names)
+
+
+def _are_types(names: Any) -> bool:
+    """Return whether these are known mutation types."""
+    return names is not None and bool(arrange([str(name) for name in names], INK)[0].kind)
 
 
 def _row_names(model: Any) -> Any:

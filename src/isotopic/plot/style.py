@@ -15,6 +15,8 @@ _COLOURS = [
 ]
 # fmt: on
 
+N_COLOURS = len(_COLOURS)
+
 INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
 
 

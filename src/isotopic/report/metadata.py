@@ -7,6 +7,7 @@ import numpy as np
 from isotopic.arrays import Array, is_missing
 from isotopic.containers import align_table, is_anndata, sample_names_of
 from isotopic.covariates import as_days, numbers_in_texts
+from isotopic.io import CountData
 from isotopic.report.samples import shorten
 
 # Columns that the page shows, and the most values of a column of groups.
@@ -14,12 +15,16 @@ _COLUMNS, _GROUPS = 12, 200
 
 
 def read_metadata(given: Any, X: Any, n: int) -> list[tuple[str, Array]]:
-    """Return the columns of a table with a row for each sample, or the ``obs`` of AnnData.
+    """Return the columns of a table with a row for each sample, by default those of the data.
+
+    Data with metadata are AnnData (``obs``) and what ``read_counts`` has read.
 
     Rows with labels are aligned with the samples of ``X`` by name.
     """
     if given is None and is_anndata(X):
         given = X.obs
+    if given is None and isinstance(X, CountData):
+        given = X.metadata
     if given is None:
         return []
     if not hasattr(given, "keys"):

@@ -17,6 +17,7 @@ from isotopic.fitted import Fitted, fitted_of, read_feature_names
 from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.inference import infer
 from isotopic.fitted.offsets import read_new_covariates
+from isotopic.io import CUT, CountData
 from isotopic.kernels import normalized
 from isotopic.match import hellinger_similarity
 from isotopic.names import symbols_in_names
@@ -72,6 +73,8 @@ class ReportData:
             sample_names = map("sample {}".format, range(n_samples))
         self.sample_names = _as_texts("sample_names", sample_names, n_samples)
         self.documents: Array | None = None
+        if documents is None and isinstance(X, CountData):
+            documents = X.documents
         if documents is not None:
             self.documents = _as_texts("documents", documents, n_samples)
         symbols = symbols_in_names(self.feature_names)
@@ -245,6 +248,12 @@ class ReportData:
             f"A {word.sample} lists its {largest}{word.topics} with a share of at least "
             f"{limits.share:.1%}."
         )
+        n_cut = 0 if self.documents is None else sum(text.endswith(CUT) for text in self.documents)
+        if n_cut > 0:
+            sentences.append(
+                f"The texts of {n_cut:,} {word.samples} end in \u2026: they were cut when they "
+                "were read (keep_text=True keeps them whole). A search finds what is shown."
+            )
         names = map(str, (*self.feature_names, *self.sample_names))
         if max(map(len, names)) > limits.name:
             sentences.append(f"Names are shortened to {limits.name} characters.")

@@ -16,8 +16,8 @@ _READINGS: dict[type[BaseTopicModel], tuple[str, str, str, Callable[[Any], Prior
     NMF: (
         "NMF",
         "counts",
-        "Weights are amounts: how many of the sample's counts each topic explains. The topics sum "
-        "to one.",
+        "Weights are amounts: how many of the sample's counts each topic explains. The entries "
+        "of each topic sum to one.",
         lambda concentration: Free(),
     ),
     PLSA: (
@@ -48,14 +48,15 @@ def describe_readings(model: BaseTopicModel) -> list[dict[str, Any]]:
 
     The weights are ``(explained counts + add) / divide``, normalised if ``normalize``, and
     posterior means if ``bayesian``. ``why_not`` is empty if the relation is exact according to
-    :func:`isotopic.convert`.
+    :func:`isotopic.convert`, and for the model's own weights; ``note`` says how the page shows
+    these if not exactly as they were fitted.
     """
     n_topics = len(model.components_)
     own: Any = model.fitted_.weights_prior
     readings = []
     for cls, (name, unit, meaning, make_prior) in _READINGS.items():
-        prior, why_not = own, ""
-        if type(model) is not cls:
+        prior, why_not, is_own = own, "", type(model) is cls
+        if not is_own:
             try:
                 prior = convert(model, to=cls).fitted_.weights_prior
             except ValueError as error:
@@ -67,18 +68,22 @@ def describe_readings(model: BaseTopicModel) -> list[dict[str, Any]]:
         else:
             add, divide = 0.0, 1.0 + prior.linear_penalty
         add, divide = np.atleast_2d(add), np.atleast_2d(divide)
+        note = ""
         if max(len(add), len(divide)) > 1:
-            why_not = "the prior differs between samples, and the report uses its mean"
+            note = "the prior differs between samples, and the report uses its mean"
         if isinstance(prior, DirichletMode):
-            why_not = "the weights are posterior modes, and the report shows posterior means"
+            note = "the weights are posterior modes, and the report shows posterior means"
+        if not is_own and note:
+            why_not, note = note, ""
         readings.append(
             {
                 "name": name,
                 "unit": unit,
                 "meaning": meaning,
                 "setting": _describe_parameters(prior),
-                "own": type(model) is cls and not why_not,
+                "own": is_own,
                 "why_not": why_not,
+                "note": note,
                 "bayesian": prior.is_bayesian,
                 "add": np.broadcast_to(add.mean(axis=0), n_topics).tolist(),
                 "divide": np.broadcast_to(divide.mean(axis=0), n_topics).tolist(),

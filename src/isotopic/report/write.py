@@ -58,10 +58,10 @@ def write_report(
     sample_names : array-like of str of shape (n_samples,) or None, default=None
         The default is the index of a data frame, or else ``sample 0``, ``sample 1``, ...
     documents : sequence of str of length n_samples or None, default=None
-        Raw texts, shown with the samples.
+        Raw texts, shown with the samples. The default is those that ``read_counts`` has kept.
     metadata : data frame, or dict of columns, or None, default=None
         What else is known of each sample, such as dates, numbers and groups. The default is the
-        ``obs`` of AnnData.
+        ``obs`` of AnnData, or the metadata that ``read_counts`` has read.
     field : {"counts", "text", "cells", "tumours"} or None, default=None
         Whose words the page uses: sample, term and topic; document and word; cell, gene and
         program; or tumour, mutation type and signature. The default is "text" with ``documents``,

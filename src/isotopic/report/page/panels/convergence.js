@@ -44,6 +44,10 @@ panels.push(() => {
     (reached === null ? "The residual of the last iterate is not finite: the priors were still learning their hyperparameters." : fit.converged ? `Converged: one more update would move a fraction of ${number(reached)} of all counts (tol = ${number(fit.tol)}).`
       : `${fit.tol > 0 ? "Not converged: one" : "One"} more update would move a fraction of ${number(reached)} of all counts${fit.tol > 0 ? ` (tol = ${number(fit.tol)})` : ""}.`) +
     ` Objective: ${number(fit.objective)}.`;
+  const values = fit.by_objective.filter((value) => value !== null);
+  if (values.some((value, i) => i > 0 && value > values[i - 1] + 1e-6 * Math.abs(value))) {
+    byId("objective-hint").append(" It rises where the priors learned their concentrations: from there on another objective is minimised, and values before and after do not compare.");
+  }
   let plots = [];
   const draw = () => {
     for (const plot of plots) plot.destroy();

@@ -22,7 +22,7 @@ panels.push(() => {
     badge.className = `badge ${reading.why_not ? "no" : "yes"}`;
     byId("meaning").textContent = reading.meaning + (reading.why_not
       ? ` This is not an exact conversion of the fit: ${reading.why_not}. The weights shown are where a fit of ${reading.name} would start (init=model), not its optimum.`
-      : reading.own ? "" : " The conversion is exact: this is the same fit with its weights on another scale.");
+      : reading.own ? (reading.note ? ` What is shown differs a little from the fit: ${reading.note}.` : "") : " The conversion is exact: this is the same fit with its weights on another scale.");
     byId("formula").replaceChildren(...formula(reading));
   });
 });
