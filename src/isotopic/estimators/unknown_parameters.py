@@ -78,6 +78,18 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "local_density_threshold": _OUTLIERS,
         "total_workers": _THREADS,
     },
+    "SigProfiler": {
+        "minimum_signatures": "n_components of consensus, such as range(2, 26)",
+        "maximum_signatures": "n_components of consensus, such as range(2, 26)",
+        "nmf_replicates": "n_runs (of consensus)",
+        "cpu": _THREADS,
+        "exclude_signature_subgroups": "refit(X, reference) with a reference without these columns",
+    },
+    "stm": {
+        "K": _TOPICS,
+        "prevalence": "fit(X, covariates=..., formula=...)",
+        "content": "fit(X, fixed_weights=group_weights(X, groups))",
+    },
     "other packages": {
         "n_topics": _TOPICS,
         "n_factors": _TOPICS,
