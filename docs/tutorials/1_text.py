@@ -15,11 +15,9 @@ With your own folder, these lines are enough for a report. The rest of the page 
    from isotopic import LDA, read_counts
 
    # max_df=0.3: without words of more than 30 % of the texts
-   data = read_counts("texts", max_df=0.3, keep_text=20_000)
+   data = read_counts("texts", max_df=0.3, keep_text=True)
    model = LDA(8, random_state=0).fit(data)
-   model.report(
-       "report.html", data, documents=data.documents, overwrite=True
-   )
+   model.report("report.html", data, overwrite=True)
 
 The texts of this page are 199 chapters of the King James Bible. They are in the file :download:`chapters.zip </tutorials/chapters.zip>`, in a
 folder for the Old and one for the New Testament.
@@ -55,10 +53,9 @@ print((texts / "old" / "Psalms 3.txt").read_text()[:180])
 # ----
 # ``read_counts`` counts the words of each file. English stop words are left out, and words that occur in one file only. Every collection
 # of texts also has words of its own that are everywhere. Here they are "unto" and "shall", in newspapers "said". They would fill the
-# topics. ``max_df=0.3`` leaves out words that more than 30 % of the files have. ``keep_text`` keeps so many characters of each text for
-# the report.
+# topics. ``max_df=0.3`` leaves out words that more than 30 % of the files have. ``keep_text`` keeps the texts for the report.
 
-data = read_counts(texts, max_df=0.3, keep_text=20_000)
+data = read_counts(texts, max_df=0.3, keep_text=True)
 print(data)
 
 # %%
@@ -127,8 +124,6 @@ path = model.report(
     folder / "report.html",
     data,
     title="Chapters of the Bible",
-    documents=data.documents,
-    metadata=data.metadata,
     overwrite=True,
 )
 print(path.stat().st_size // 1000, "kB")

@@ -170,7 +170,8 @@ every.components_.shape, evaluate.differential(every, counts).lfc.shape
 # Save, and use again
 # -------------------
 # The programs, usages and settings are saved with the data. The model has a file of its own, from which you can infer the usages of
-# other cells. Genes are matched by name, in any order. ``transform`` reads ``X``, so put the counts there:
+# other cells. Genes are matched by name, in any order. ``transform`` reads ``X``, so put the counts there (a warning says
+# so if they are in a layer):
 
 folder = Path(tempfile.mkdtemp())
 adata.write_h5ad(folder / "cells.h5ad")

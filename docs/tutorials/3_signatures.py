@@ -26,7 +26,7 @@ explains them.
    # Compare with COSMIC, and name the signatures.
    compared = decompose(found.model, "COSMIC.txt")
    print(compared)
-   model = found.model.label(compared.table["names"])
+   model = found.model.label(compared)
 
    # Which known signatures does each tumour have?
    assigned = refit(catalogue, "COSMIC.txt")
