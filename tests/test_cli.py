@@ -33,6 +33,8 @@ COMMANDS = [
     "serve",
     "topics",
     "consensus",
+    "decompose",
+    "refit",
     "convert",
     "verify",
     "info",
@@ -564,10 +566,54 @@ def test_consensus_prints_tables_and_writes_the_model(counts, tmp_path, capsys):
     assert model.components_.shape[0] == 3
     assert len(model.feature_names_in_) == model.components_.shape[1]
     assert "would be overwritten" in error_of(capsys, *command)
+    assert pd.read_csv(tmp_path / "s" / "topics.csv").shape[1] == 1 + 3
+    assert len(run_json(capsys, "topics", tmp_path / "s")["topics"]) == 3
+    again = ["transform", tmp_path / "s", counts, "-o", tmp_path / "w.csv"]
+    assert main(list(map(str, again))) == 0
+    capsys.readouterr()
     assert main(list(map(str, command[:-2]))) == 0
     out = capsys.readouterr().out
     assert re.search(r"^n_components +stability", out)
     assert "3 was asked for" in out
+
+
+@pytest.fixture
+def signatures(tmp_path):
+    """Write three known topics, features in rows, and counts of two of them; return the files."""
+    topics = np.random.default_rng(1).dirichlet(np.full(12, 0.2), 3)
+    known = pd.DataFrame(topics.T, index=[f"t{v}" for v in range(12)], columns=list("abc"))
+    weights = np.random.default_rng(2).gamma(0.5, 400, (40, 2))
+    weights[0] = [500, 0]
+    counts = pd.DataFrame(np.random.default_rng(3).poisson(weights @ topics[:2]))
+    counts.columns = known.index
+    counts.to_csv(tmp_path / "tumours.csv")
+    known.to_csv(tmp_path / "known.csv")
+    return tmp_path / "tumours.csv", tmp_path / "known.csv"
+
+
+def test_refit_finds_the_known_topics_of_each_sample(signatures, tmp_path, capsys):
+    output = tmp_path / "exposures.csv"
+    command = ["refit", *signatures, "-o", output]
+    found = run_json(capsys, *command)
+    assert set(found["table"]["topic"]) == {"a", "b"}
+    table = pd.read_csv(output)
+    assert list(table["topic"][table["sample"] == 0]) == ["a"]
+    np.testing.assert_allclose(table["weight"], found["table"]["weight"])
+    assert "would be overwritten" in error_of(capsys, *command)
+    assert main(list(map(str, ["refit", *signatures]))) == 0
+    assert "2 reference" not in capsys.readouterr().out.partition("<Refit of 40 samples")[0]
+
+
+def test_decompose_names_the_topics_of_a_folder(signatures, tmp_path, capsys):
+    data, known = signatures
+    run_json(capsys, "fit", data, "-k", "2", "--tol", "1e-4", "-o", tmp_path / "out")
+    command = ["decompose", tmp_path / "out", known, "--label", "-o", tmp_path / "names.csv"]
+    found = run_json(capsys, *command)
+    assert sorted(found["table"]["names"]) == ["a", "b"]
+    assert set(pd.read_csv(tmp_path / "names.csv")["verdict"]) == {"known"}
+    named = run_json(capsys, "topics", tmp_path / "out")["topics"]
+    assert [topic["name"] for topic in named] == found["table"]["names"]
+    assert "would be overwritten" in error_of(capsys, *command)
 
 
 @pytest.mark.parametrize(

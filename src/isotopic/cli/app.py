@@ -19,6 +19,8 @@ COMMANDS = {
     "serve": "Explore and edit a fit in the browser.",
     "topics": "Print the topics of a fit.",
     "consensus": "Fit many times, choose the number of components and find consensus topics.",
+    "decompose": "Say what the topics of a fit are in terms of known ones.",
+    "refit": "Find which known topics each sample contains.",
     "convert": "Convert a fit to an exactly equivalent model.",
     "verify": "Check the claims of the paper on data.",
     "info": "Describe this installation, a data file or a fit.",

@@ -4,31 +4,21 @@ import re
 from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
-from isotopic.atomic import atomic_file, atomic_folder
 from isotopic.cli import options, reading
 from isotopic.cli.command import Option, command
-from isotopic.cli.folder import REPORT, StoredFit, output_folder, write_fit_report
+from isotopic.cli.folder import FILES, StoredFit, output_folder, write_fit
 from isotopic.cli.output import (
     InputError,
     as_json,
     library_errors_as_messages,
-    print_message,
     printable,
     warnings_as_messages,
 )
-from isotopic.cli.tables import write_tables
 from isotopic.consensus import Consensus
 from isotopic.consensus import consensus as run_consensus
 from isotopic.consensus.plan import RESAMPLING
-from isotopic.io import CountData
-
-# The files that are written to a folder; the plots need an extra.
-_MODEL, _TABLE, _COMPONENTS_TABLE = "model.isotopic", "numbers.csv", "components.csv"
-_PLOTS = {"numbers.png": "selection", "components.png": "consensus"}
-_FILES = (*_PLOTS, _MODEL, _COMPONENTS_TABLE, _TABLE, REPORT)
 
 _COMPONENTS = replace(
     options.COMPONENTS,
@@ -65,7 +55,9 @@ _CHECKPOINT = Option(
     "FILE",
 )
 _OUTPUT = replace(
-    options.OUTPUT_FOLDER, help="Folder to write tables, plots and the model to.", is_required=False
+    options.OUTPUT_FOLDER,
+    help="Folder for the files that isotopic fit writes, and tables and plots of the consensus.",
+    is_required=False,
 )
 
 
@@ -97,10 +89,11 @@ def consensus(given: Namespace) -> int:
     numbers = component_numbers(given.components)
     output: Path | None = given.output
     model = options.make_model(given)
-    data = reading.load_data(given.data, options.reading_settings(given))
+    settings = options.reading_settings(given)
+    data = reading.load_data(given.data, settings)
     with ExitStack() as stack:
         if output is not None:
-            stack.enter_context(output_folder(output, _FILES, given.force))
+            stack.enter_context(output_folder(output, FILES, given.force))
         with library_errors_as_messages(), warnings_as_messages():
             found = run_consensus(
                 model,
@@ -115,7 +108,14 @@ def consensus(given: Namespace) -> int:
                 checkpoint=given.checkpoint,
                 verbose=1,
             )
-        written = [] if output is None else _write_files(output, found, data)
+        written = []
+        if output is not None:
+            facts = {
+                "data": {"source": reading.absolute(given.data), "reading": settings},
+                "consensus": {"runs": given.runs, "reason": found.reason},
+            }
+            fit = StoredFit(found.model, data, facts)
+            written = [output / name for name in write_fit(output, fit, consensus=found)["files"]]
     _print_result(found, written, json_=given.json)
     return 0
 
@@ -138,27 +138,6 @@ def component_numbers(text: str) -> list[int]:
             f"1, not {text!r}."
         )
     return found
-
-
-def _write_files(output: Path, found: Consensus, data: CountData) -> list[Path]:
-    files = [_MODEL, _TABLE, _COMPONENTS_TABLE, REPORT]
-    with library_errors_as_messages(), atomic_folder(output, _FILES) as new:
-        found.model.save(new / _MODEL)
-        write_tables([dict(found.table)], new / _TABLE)
-        write_tables([dict(found.components)], new / _COMPONENTS_TABLE)
-        write_fit_report(StoredFit(found.model, data, {}), new / REPORT, consensus=found)
-        for name, plot in _PLOTS.items():
-            if plot == "selection" and "score" not in found.table:
-                continue
-            try:
-                figure = getattr(import_module("isotopic.plot"), plot)(found).figure
-            except ImportError as error:  # matplotlib is an extra
-                print_message(f"warning: {name} is left out. {error}")
-            else:
-                files.append(name)
-                with atomic_file(new / name) as file:
-                    figure.savefig(file, format="png", dpi=150, bbox_inches="tight")
-    return [output / name for name in files]
 
 
 def _print_result(found: Consensus, written: list[Path], *, json_: bool) -> None:

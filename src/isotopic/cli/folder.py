@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,13 @@ from isotopic.atomic import (
     settle_folder,
 )
 from isotopic.cli.covariates import write_effects
-from isotopic.cli.output import InputError, as_json, library_errors_as_messages, waiting
+from isotopic.cli.output import (
+    InputError,
+    as_json,
+    library_errors_as_messages,
+    print_message,
+    waiting,
+)
 from isotopic.cli.reading import LargeData, describe_data
 from isotopic.cli.tables import (
     NEEDS_PYARROW,
@@ -34,6 +41,7 @@ from isotopic.cli.tables import (
     topic_table,
     write_tables,
 )
+from isotopic.consensus import Consensus
 from isotopic.io import CountData, read_counts, write_counts
 from isotopic.io.formats import BY_NAME
 from isotopic.report import write_report
@@ -44,6 +52,7 @@ COUNTS = "counts.isotopic"
 MANIFEST = "manifest.json"
 LABELS = "labels.json"
 EFFECTS = "effects.csv"
+NUMBERS, COMPONENTS = "numbers.csv", "components.csv"
 REPORT = "report.html"
 REPORT_TEXTS = "report.texts"
 CHECKPOINT = "checkpoint.isotopic"
@@ -59,11 +68,18 @@ FILES = {
     EFFECTS: "coefficients of the covariates, with intervals, if there are covariates",
     LABELS: "names of topics, which you may add: save them from the report",
     REPORT: "the report; open it in a browser",
+    NUMBERS: "of a consensus: stability and score of each number of components",
+    COMPONENTS: "of a consensus: the stability of each topic",
+    "numbers.png": "of a consensus: stability and score against the number of components",
+    "components.png": "of a consensus: how similar the topics of all fits are",
     REPORT_TEXTS: "whole documents for the report, if it has no room for them",
     MANIFEST: "this file",
 }
 PARQUET_FILES = tuple(name for name in FILES if name.endswith(".parquet"))
 _FORMAT_VERSION = 1
+
+# The pictures of a consensus, and the plots that they are.
+_PLOTS = {"numbers.png": "selection", "components.png": "consensus"}
 
 # Numbers of an array that the manifest lists.
 _LISTED = 1000
@@ -128,40 +144,60 @@ def _remove_if_empty(folder: Path) -> None:
 
 
 def write_fit(
-    folder: Path, fit: StoredFit, *, report: bool = True, title: str | None = None
+    folder: Path,
+    fit: StoredFit,
+    *,
+    report: bool = True,
+    title: str | None = None,
+    consensus: Consensus | None = None,
 ) -> dict[str, Any]:
-    """Write the files of a fit to its folder, all or none, and return the manifest."""
+    """Write the files of a fit to its folder, all or none, and return the manifest.
+
+    ``consensus`` is the one that the model is of, if it is.
+    """
     start = time.perf_counter()
     manifest = describe_fit(fit)
     manifest["files"] = dict(FILES)
     if not can_write_parquet():
         manifest["left_out"] = dict.fromkeys(PARQUET_FILES, NEEDS_PYARROW)
-        for name in PARQUET_FILES:
-            del manifest["files"][name]
     with library_errors_as_messages(), atomic_folder(folder, list(FILES)) as new:
         fit.model.save(new / MODEL)
         if isinstance(fit.data, CountData):
             write_counts(new / COUNTS, fit.data)
-        else:
-            del manifest["files"][COUNTS]
         topics = topic_table("feature", fit.data.feature_names, fit.model.components_.T)
         for suffix in ("parquet", "csv") if can_write_parquet() else ("csv",):
             write_tables([topics], new / f"topics.{suffix}")
             write_tables(weight_tables(fit), new / f"weights.{suffix}")
         write_effects(fit.model, new / EFFECTS)
+        if consensus is not None:
+            _write_consensus(consensus, new)
         written = time.perf_counter()
         if report and isinstance(fit.data, CountData):
-            write_fit_report(fit, new / REPORT, title=title)
-        else:
-            del manifest["files"][REPORT]
-        for name in (EFFECTS, LABELS, REPORT_TEXTS):
-            if not (new / name).exists():
-                del manifest["files"][name]
+            write_fit_report(fit, new / REPORT, title=title, consensus=consensus)
+        for name in FILES:
+            if name != MANIFEST and not (new / name).exists():
+                manifest["files"].pop(name, None)
         seconds = {"writing": written - start, "report": time.perf_counter() - written}
         manifest["seconds"] = manifest.get("seconds", {}) | seconds
         with atomic_file(new / MANIFEST) as file:
             file.write(f"{as_json(manifest)}\n".encode())
     return manifest
+
+
+def _write_consensus(found: Consensus, folder: Path) -> None:
+    """Write the tables of a consensus, and its plots if matplotlib is installed."""
+    write_tables([dict(found.table)], folder / NUMBERS)
+    write_tables([dict(found.components)], folder / COMPONENTS)
+    for name, plot in _PLOTS.items():
+        if plot == "selection" and "score" not in found.table:
+            continue
+        try:
+            figure = getattr(import_module("isotopic.plot"), plot)(found).figure
+        except ImportError as error:  # matplotlib is an extra
+            print_message(f"warning: {name} is left out. {error}")
+        else:
+            with atomic_file(folder / name) as file:
+                figure.savefig(file, format="png", dpi=150, bbox_inches="tight")
 
 
 @contextmanager

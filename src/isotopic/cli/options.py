@@ -156,6 +156,12 @@ DATA = Option(
 )
 OPTIONAL_DATA = replace(DATA, is_required=False)
 FOLDER = Option("folder", "Folder of a fit.", parse=parse_folder, is_required=True)
+REFERENCE = Option(
+    "reference",
+    "File with known topics, such as a table of COSMIC signatures.",
+    parse=parse_existing,
+    is_required=True,
+)
 
 COMPONENTS = Option(
     "-k, --components", "Number of components (topics).", "N", integer(1), group="Model"
@@ -170,6 +176,9 @@ THREADS = Option(
 )
 OUTPUT_FOLDER = Option(
     "-o, --output", "Folder to write.", "FOLDER", parse_path, group="Output", is_required=True
+)
+TABLE_FILE = Option(
+    "-o, --output", "File to write: .csv or .parquet.", "FILE", parse_output_file, group="Output"
 )
 NO_REPORT = Option("--no-report", "Do not write the HTML report.", group="Output", is_flag=True)
 OPEN = Option("--open", "Open the report in a browser.", group="Output", is_flag=True)

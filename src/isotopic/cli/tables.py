@@ -13,6 +13,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.atomic import atomic_file
+from isotopic.cli.output import InputError
 from isotopic.io.files import as_names
 
 #: The columns of a table by name, all of the same length.
@@ -29,6 +30,14 @@ def can_write_parquet() -> bool:
     except ImportError:
         return False
     return True
+
+
+def check_table_file(path: Path) -> None:
+    """Raise InputError if the suffix names no format of tables, or one that needs an extra."""
+    if path.suffix not in (".csv", ".parquet"):
+        raise InputError(f"The name of the output must end with .csv or .parquet: {path.name}")
+    if path.suffix == ".parquet" and not can_write_parquet():
+        raise InputError(f"{NEEDS_PYARROW}. Or write a .csv file.")
 
 
 def topic_table(kind: str, names: Sequence[str] | Array, values: Array) -> Columns:

@@ -17,28 +17,16 @@ from isotopic.cli.command import command
 from isotopic.cli.covariates import covariates_of_new
 from isotopic.cli.folder import StoredFit, check_free, read_folder
 from isotopic.cli.output import (
-    InputError,
     library_errors_as_messages,
     print_message,
     print_result,
     warnings_as_messages,
 )
-from isotopic.cli.tables import (
-    NEEDS_PYARROW,
-    Columns,
-    can_write_parquet,
-    topic_table,
-    write_tables,
-)
+from isotopic.cli.tables import Columns, check_table_file, topic_table, write_tables
 from isotopic.io import CountData
 from isotopic.names import find_by_name
 
-_OUTPUT = replace(
-    options.OUTPUT_FOLDER,
-    help="File to write: .csv or .parquet.",
-    metavar="FILE",
-    parse=options.parse_output_file,
-)
+_OUTPUT = replace(options.TABLE_FILE, is_required=True)
 
 
 @command(
@@ -63,10 +51,7 @@ def transform(given: Namespace) -> int:
     """
     output: Path = given.output
     check_free([output], given.force)
-    if output.suffix not in (".csv", ".parquet"):
-        raise InputError(f"The name of the output must end with .csv or .parquet: {output.name}")
-    if output.suffix == ".parquet" and not can_write_parquet():
-        raise InputError(f"{NEEDS_PYARROW}. Or write a .csv file.")
+    check_table_file(output)
     fit = read_folder(given.folder)
     fit.model.n_jobs = given.threads
     settings = options.reading_settings(given)
