@@ -25,9 +25,12 @@ GRACE = 60
 _stderr = pytest.StashKey[int]()
 
 
-def pytest_xdist_auto_num_workers():
-    """Use a worker more than there are cores: tests wait for browsers and other processes."""
-    return threads.available_cores() + 1
+def pytest_xdist_auto_num_workers(config):
+    """Use a worker more than there are cores: tests wait for browsers and other processes.
+
+    Those that `--quick` runs hardly wait, and each worker takes some seconds to collect them.
+    """
+    return threads.available_cores() + (not config.getoption("quick"))
 
 
 def pytest_configure(config):
@@ -45,8 +48,9 @@ def pytest_configure(config):
 
 
 # What `--quick` leaves out: tests that start processes or browsers, long checks, documentation.
-NOT_QUICK = {"test_atomic", "test_benchmarks", "test_callbacks", "test_cli", "test_dask"}
-NOT_QUICK |= {"test_docs", "test_imports", "test_verify"}
+NOT_QUICK = {"test_atomic", "test_benchmarks", "test_callbacks", "test_cli", "test_comparison"}
+NOT_QUICK |= {"test_damaged_files", "test_dask", "test_docs", "test_examples", "test_fuzz"}
+NOT_QUICK |= {"test_hostile_files", "test_imports", "test_serve", "test_verify"}
 
 
 def pytest_addoption(parser):
@@ -55,6 +59,11 @@ def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help=text)
     text = "run every case of the tests that otherwise run a part of them"
     parser.addoption("--thorough", action="store_true", help=text)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not even import what `--quick` leaves out."""
+    return True if config.getoption("quick") and collection_path.stem in NOT_QUICK else None
 
 
 def pytest_collection_modifyitems(config, items):
@@ -72,8 +81,7 @@ def pytest_collection_modifyitems(config, items):
         marker = item.get_closest_marker("every")
         keep = number % marker.args[0] == 0 if marker else True
         if config.getoption("quick"):
-            is_slow = item.path.stem in NOT_QUICK or "browser" in item.fixturenames
-            keep = number == 0 and not is_slow
+            keep = number == 0 and "browser" not in item.fixturenames
         (chosen if keep else others).append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = chosen

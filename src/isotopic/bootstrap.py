@@ -27,7 +27,7 @@ Errors are taken from the drawn factors, so these do not add their variance to t
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -80,13 +80,20 @@ class Intervals:
     >>> topics = bootstrap(model, X, n_resamples=5, random_state=0)["components"]
     >>> topics.estimate.shape, bool((topics.lower <= topics.upper).all())
     ((2, 8), True)
+    >>> topics
+    Intervals(shape=(2, 8), level=0.9, n_resamples=5)
     """
 
     estimate: Array
     lower: Array
     upper: Array
-    errors: Array = field(repr=False)
+    errors: Array
     level: float
+
+    def __repr__(self) -> str:
+        """Say how large it is; the arrays themselves would fill the screen."""
+        shape, resamples = np.shape(self.estimate), len(self.errors)
+        return f"Intervals(shape={shape}, level={self.level:g}, n_resamples={resamples})"
 
     @property
     def standard_error(self) -> Array:
