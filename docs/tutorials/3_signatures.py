@@ -154,5 +154,15 @@ pd.DataFrame(
 ).round(4)
 
 # %%
+# In a terminal
+# -------------
+# The command line does the same with files:
+#
+# .. code-block:: console
+#
+#    $ isotopic consensus tumours.SBS96.all -k 2:25 --runs 20 -o consensus
+#    $ isotopic decompose consensus COSMIC.txt --label
+#    $ isotopic refit tumours.SBS96.all COSMIC.txt -o exposures.csv
+#
 # Where to go on: :doc:`/signatures` has the options of ``refit`` (hypermutated tumours, exome opportunities), :doc:`/consensus` those of the
 # extraction, :doc:`/uncertainty` says how often such intervals cover the truth.
