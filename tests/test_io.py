@@ -140,6 +140,20 @@ def test_anndata(tmp_path, kind):
         read_counts(file, layer="raw")
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning:anndata")
+@pytest.mark.parametrize("as_stored", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_a_forgotten_layer_of_a_file_is_named(as_stored, tmp_path):
+    cells = anndata.AnnData(as_stored(np.log1p(COUNTS)), layers={"counts": as_stored(COUNTS)})
+    cells.layers["scaled"] = as_stored(COUNTS / 7.0)
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    with pytest.warns(isotopic.CountsWarning, match="X is not counts.*Pass layer='counts'"):
+        read_counts(tmp_path / "x.h5ad")
+    read_counts(tmp_path / "x.h5ad", layer="counts")  # warnings are errors
+    del cells.layers["counts"]
+    cells.write_h5ad(tmp_path / "y.h5ad")
+    read_counts(tmp_path / "y.h5ad")
+
+
 def test_own_files(tmp_path):
     data = CountData(sparse.csr_array(COUNTS), np.array(SAMPLES), np.array(FEATURES), "x")
     write_counts(tmp_path / "counts.isotopic", data)

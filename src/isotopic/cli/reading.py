@@ -14,7 +14,12 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.atomic import scratch_folder
 from isotopic.blocks import open_blocks
-from isotopic.cli.output import InputError, library_errors_as_messages, waiting
+from isotopic.cli.output import (
+    InputError,
+    library_errors_as_messages,
+    waiting,
+    warnings_as_messages,
+)
 from isotopic.io import TEXT_FORMATS, CountData, Options, Source, open_source, read_counts
 from isotopic.io.data import names_of
 from isotopic.io.files import check_encoding
@@ -57,7 +62,12 @@ def load_data(
 
     ``of_documents`` are further settings, which apply only if the data are documents.
     """
-    with as_file(path) as file, library_errors_as_messages(), waiting(f"reading {name_of(path)}"):
+    with (
+        as_file(path) as file,
+        library_errors_as_messages(),
+        warnings_as_messages(),
+        waiting(f"reading {name_of(path)}"),
+    ):
         return read_counts(file, **_all_settings(file, settings, of_documents))
 
 

@@ -1,6 +1,7 @@
 """HDF5, AnnData's ``.h5ad`` and zarr: dense, CSR or CSC matrices, and AnnData's names."""
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,18 +12,27 @@ import numpy as np
 from scipy import sparse
 
 from isotopic.arrays import Array, in_native_order
+from isotopic.containers import CountsWarning
 from isotopic.io.csr_arrays import DAMAGED_ROWS, PARTS, check_row_starts
 from isotopic.io.files import as_names, extra, head_of, is_plain_file, open_seekable
 from isotopic.io.inside import InsideHdf5, check_zarr
 from isotopic.io.limits import MAX_SIZE, check_bytes, check_shape
 from isotopic.io.source import Options, Source, check_structure
-from isotopic.names import SYMBOL_COLUMNS, are_gene_identifiers, gene_names
+from isotopic.names import (
+    SYMBOL_COLUMNS,
+    are_gene_identifiers,
+    gene_names,
+    stacklevel_of_caller,
+)
 
 #: The first bytes of a file of HDF5.
 HDF5_MAGIC = b"\x89HDF\r\n"
 
 # AnnData's tables of samples and features, whose indexes are the names.
 _FRAMES = ("obs", "var")
+# Entries of a matrix that are looked at to see whether it holds counts.
+_ENTRIES_TO_CHECK = 100_000
+
 _ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
 
 
@@ -182,7 +192,34 @@ def open_h5ad(path: Path, options: Options) -> Source:
         if column is not None and (not has_names or column not in root["obs"]):
             raise ValueError(f"obs has no column {column!r}; it has {', '.join(root['obs'])}")
         source = _describe(path, root, key, options, has_names=has_names)
+        if key == "X":
+            _warn_of_forgotten_layer(path, root, layers)
         return replace(source, name_column=column)
+
+
+def _warn_of_forgotten_layer(path: Path, root: Any, layers: list[str]) -> None:
+    """Warn if ``X`` is not counts but a layer is."""
+    if not layers or _begins_with_counts(root["X"]):
+        return
+    counts = [name for name in layers if _begins_with_counts(root[f"layers/{name}"])]
+    if counts:
+        warnings.warn(
+            f"{path.name}: X is not counts: it has entries that are not whole numbers. Pass "
+            f"layer={counts[0]!r} (--layer {counts[0]}), which holds counts. If you mean X, ignore "
+            "this warning.",
+            CountsWarning,
+            stacklevel=stacklevel_of_caller(),
+        )
+
+
+def _begins_with_counts(node: Any) -> bool:
+    """Return whether the first entries of a matrix are whole numbers, and not all zero."""
+    stored = node if hasattr(node, "shape") else node["data"]
+    if np.dtype(stored.dtype).kind not in "biuf":
+        return False
+    width = int(np.prod(stored.shape[1:])) or 1
+    values = np.asarray(stored[: -(-_ENTRIES_TO_CHECK // width)])
+    return bool(values.any()) and np.array_equal(np.rint(values), values)
 
 
 def open_hdf5(path: Path, options: Options) -> Source:
