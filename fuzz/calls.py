@@ -67,6 +67,7 @@ def _good_calls(rng: np.random.Generator) -> dict[str, list[Any]]:
         ],
         "select_topics": [*entries, topics, rows.copy(), 0.1, 2.0, 1.0, True, *selected, 2],
         "count_histogram": [table, table, rows, True, np.ones((7, native.HISTOGRAM_SIZE)), 2],
+        "concentration_slopes": [table, 0.5 * table, table, 2, table.copy(), rows.copy(), 2],
         "concentration_rises": [histogram, np.ones(2), 2, np.ones(2), 2],
         "sample_sweeps": [
             *[*entries[:2], np.full(len(X.values), 2, np.int32)],

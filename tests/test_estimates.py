@@ -23,8 +23,9 @@ from isotopic import (
     load,
     match,
 )
+from isotopic._core.in_numpy import probability_of
 from isotopic.evaluate import completion_perplexity
-from isotopic.kernels import mean_posterior, squared_counts
+from isotopic.kernels import Occurs, mean_posterior, squared_counts
 from isotopic.priors import (
     ESTIMATES,
     CollapsedDirichlet,
@@ -40,9 +41,7 @@ from isotopic.priors import (
 from isotopic.priors.hyperparameters import (
     LEAST,
     RATE,
-    Occurrence,
     concentration_statistics,
-    uncertain,
     update_repeatedly,
 )
 from isotopic.problem import Problem
@@ -61,23 +60,19 @@ SOLVERS = ["joint", "alternating", "accelerated"]
 each_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
-def learned_concentration(concentration, occurrence, totals, **known):
-    """Update a concentration until it no longer changes much."""
+def learned_concentration(concentration, counts, copies=None, **known):
+    """Update a concentration until it no longer changes much, from counts that were observed."""
+    evidence = Evidence(counts, None, 1.0, copies)
 
     now = np.atleast_2d(concentration)
     for _ in range(20):
-        statistics = concentration_statistics(now, occurrence, totals, **known)
+        statistics = concentration_statistics(now, evidence, Occurs.ALWAYS, **known)
         before = Dirichlet(now)
         after = before.with_statistics(statistics)
         now = after.concentration
         if not after.changed_since(before):
             break
     return now
-
-
-def certain(counts):
-    """Expected counts as if they were observed."""
-    return Occurrence(np.ones(1), counts)
 
 
 def planted(rng, alpha, n_samples=400, n_features=60, total=120, eta=0.2):
@@ -474,7 +469,7 @@ def log_posterior(alpha, counts):
 def test_an_update_never_lowers_the_posterior(rows, columns, start, size, symmetric, seed):
     counts = np.random.default_rng(seed).gamma(0.3, size, (rows, columns))
     now = np.full((1, 1 if symmetric else columns), start)
-    learned = learned_concentration(now, certain(counts), counts.sum(axis=1), symmetric=symmetric)
+    learned = learned_concentration(now, counts, symmetric=symmetric)
     assert learned.shape == now.shape
     before, after = log_posterior(now, counts), log_posterior(learned, counts)
     assert after >= before - 1e-9 * (1 + abs(before))
@@ -490,7 +485,7 @@ def test_an_update_with_seeds_and_forbidden_entries_never_lowers_it(seed, symmet
     counts[forbidden] = seeds[forbidden] = 0
     now = np.full((1, 1 if symmetric else 5), 0.5)
     learned = learned_concentration(
-        now, certain(counts), counts.sum(axis=1), symmetric=symmetric, seeds=seeds,
+        now, counts, symmetric=symmetric, seeds=seeds,
         forbidden=forbidden,
     )  # fmt: skip
 
@@ -508,25 +503,20 @@ def test_rows_that_count_twice_speak_twice(rng):
     counts, now = rng.gamma(0.5, 5.0, (6, 4)), np.full((1, 4), 0.5)
     copies = np.array([1.0, 2.0, 3.0, 1.0, 1.0, 2.0])
     repeated = np.repeat(counts, copies.astype(int), axis=0)
-    expected = learned_concentration(now, certain(repeated), repeated.sum(axis=1), symmetric=False)
-    found = learned_concentration(
-        now, certain(counts), counts.sum(axis=1), symmetric=False, copies=copies
-    )
+    expected = learned_concentration(now, repeated, symmetric=False)
+    found = learned_concentration(now, counts, copies, symmetric=False)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_certain_counts_occur_and_small_ones_may_not():
     counts = np.array([[0.0, 1.0, 5.0]])
-    whole = uncertain(counts, counts, np.full((1, 1), 0.1))  # each count is one draw of its own
-    np.testing.assert_allclose(whole.probability, [[0, 1, 1]], atol=1e-6)
-    many = uncertain(counts, None, np.full((1, 1), 0.1))
-    np.testing.assert_allclose(many.probability, 1 - np.exp(-counts))
-    np.testing.assert_allclose((many.probability * many.size)[0, 1:], counts[0, 1:])
+    whole = probability_of(counts, np.ones((1, 3)), 0.1, Occurs.DEPENDENTLY)
+    np.testing.assert_allclose(whole, [[0, 1, 1]], atol=1e-6)  # each count is one draw of its own
+    many = probability_of(counts, np.zeros((1, 3)), 0.1, Occurs.INDEPENDENTLY)
+    np.testing.assert_allclose(many, 1 - np.exp(-counts))
     # Under a large concentration draws know nothing of each other: two, each with one half.
-    half = uncertain(np.array([[1.0]]), np.array([[0.5]]), np.full((1, 1), 1e12))
-    assert half.probability[0, 0] == pytest.approx(0.75)
-    absent = uncertain(np.zeros((1, 2)), np.zeros((1, 2)), np.array([[0.0, 1.0]]))
-    np.testing.assert_array_equal(absent.probability, 0)
+    half = probability_of(np.ones(1), np.full(1, 0.5), 1e12, Occurs.DEPENDENTLY)
+    assert half[0] == pytest.approx(0.75)
 
 
 @given(draws=st.integers(3, 60), concentration=st.floats(0.02, 3.0), log_odds=st.floats(-6.0, 3.0))
@@ -538,12 +528,10 @@ def test_draws_that_go_together_leave_more_samples_without(draws, concentration,
     mass /= mass.sum()
     mean = float(mass @ counts)
     share = mean / draws
-    found = uncertain(
-        np.array([[mean]]), np.array([[share * mean]]), np.full((1, 1), concentration)
-    )
+    found = probability_of(np.array([mean]), np.array([share]), concentration, Occurs.DEPENDENTLY)
     alone = 1 - (1 - share) ** draws
     exact = 1 - mass[0]
-    probability = found.probability[0, 0]
+    probability = found[0]
     assert probability <= alone + 1e-9
     assert abs(probability - exact) <= abs(alone - exact) + 1e-9
 

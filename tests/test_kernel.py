@@ -23,6 +23,7 @@ from isotopic._core import in_numpy, native
 from isotopic.kernels import (
     Occurs,
     concentration_rises,
+    concentration_slopes,
     count_histogram,
     distance,
     extrapolated,
@@ -526,3 +527,32 @@ def test_rises_agree_with_the_numpy_twin(rng, occurs):
     in_numpy.concentration_rises(histogram, concentration, int(occurs), twin, 1)
     found = concentration_rises(histogram, concentration, occurs)
     np.testing.assert_allclose(found, twin, rtol=1e-7)
+
+
+@pytest.mark.parametrize("occurs", list(Occurs))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("columns", [1, 5, 40])
+def test_concentration_slopes_agree_with_the_numpy_twin(rng, occurs, dtype, columns):
+    counts = (rng.gamma(0.2, 20.0, (300, columns)) * rng.integers(0, 2, (300, columns))).astype(
+        dtype
+    )
+    squares = (counts * rng.uniform(0, 1, counts.shape)).astype(dtype)
+    squares[0] = counts[0]
+    for rows in (1, 300):
+        concentration = rng.gamma(0.3, 3.0, (rows, columns)) + 1e-3
+        concentration[0, columns // 2 :] *= columns < 5 or rng.integers(0, 2)  # forbidden entries
+        known = squares if occurs == Occurs.DEPENDENTLY else None
+        gains, losses = np.empty(counts.shape), np.empty(300)
+        in_numpy.concentration_slopes(counts, known, concentration, int(occurs), gains, losses, 1)
+        found = concentration_slopes(counts, known, concentration, occurs)
+        np.testing.assert_allclose(found[0], gains, rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(found[1], losses, rtol=1e-9, atol=1e-12)
+
+
+def test_where_nothing_is_counted_or_allowed_a_concentration_gains_nothing():
+    counts = np.array([[0.0, 1.0, 1e-310, 2.0], [0.0, 0.0, 0.0, 0.0]])
+    concentration = np.array([[0.5, 0.0, 0.5, 0.5], [0.0, 0.0, 0.0, 0.0]])
+    gains, losses = concentration_slopes(counts, counts, concentration, Occurs.DEPENDENTLY)
+    np.testing.assert_array_equal(gains[:, :3], 0)
+    assert gains[0, 3] > 0
+    assert gains[1, 3] == losses[1] == 0

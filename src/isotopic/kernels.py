@@ -410,12 +410,53 @@ def concentration_rises(histogram: Array, concentration: Array, occurs: Occurs) 
     .. math:: \sum p\, (\psi(a + n / p) - \psi(a))
 
     with the concentration :math:`a` of the histogram and the probability :math:`p` that a count
-    is positive; ``uncertain`` in ``priors/hyperparameters.py`` has its formula.
+    is positive; see :func:`concentration_slopes`.
     """
     sums = np.empty(len(histogram))
     concentration = np.ascontiguousarray(concentration, np.float64)
     native.concentration_rises(histogram, concentration, int(occurs), sums, current_threads())
     return sums
+
+
+def concentration_slopes(
+    counts: Array, squares: Array | None, concentration: Array, occurs: Occurs
+) -> tuple[Array, Array]:
+    r"""Return what the log-likelihood of counts gains and loses by a larger concentration.
+
+    .. math:: p_{ij} (\psi(\alpha_{ij} + n_{ij} / p_{ij}) - \psi(\alpha_{ij})), \qquad
+        \psi(A_i + N_i) - \psi(A_i)
+
+    of shapes (rows, columns) and (rows,). The difference is its derivative. Where the
+    ``concentration``, a matrix with one row or one for each, is zero, there is nothing to gain.
+
+    The likelihood needs :math:`E[\log\Gamma(\alpha + n)]`, which bends sharply between a count of
+    zero and one. So zero is treated apart, as in Teh, Newman & Welling (2007): :math:`p` is the
+    probability that a count is positive. Of dependent draws, each has the share
+    :math:`s = \sum x\phi^2 / \sum x\phi`. If one draw of a row belongs to a component, the others
+    are likely to belong to it too, and more so the smaller its concentration: of :math:`m = n/s`
+    draws
+
+    .. math:: P(c) \propto \binom{m}{c} r^c \, \Gamma(\alpha + c)
+
+    belong to it. With the mean :math:`n` the curvature of its logarithm there gives the variance
+    :math:`n D`, and a (negative) binomial count with these two is positive with probability
+
+    .. math:: p = 1 - D^{-n / (D - 1)}, \qquad D = \frac{(1 - s)(\alpha + n)}{\alpha + s n}.
+
+    Independent draws of a share (:math:`D = 1 - s`, the limit of a large concentration) would give
+    positive counts too often, and learned concentrations would be too large. If the share is
+    unknown, the draws are taken to be many and small: :math:`D = 1`.
+    """
+    counts = np.ascontiguousarray(counts)
+    if squares is not None:
+        squares = np.ascontiguousarray(squares, counts.dtype)
+    gains, losses = np.empty(counts.shape), np.empty(len(counts))
+    rows = len(concentration)
+    prior = np.ascontiguousarray(np.broadcast_to(concentration, (rows, counts.shape[1])), float)
+    native.concentration_slopes(
+        counts, squares, prior, int(occurs), gains, losses, current_threads()
+    )
+    return gains, losses
 
 
 def distance(

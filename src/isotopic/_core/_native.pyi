@@ -182,6 +182,15 @@ def count_histogram(
 def concentration_rises(
     histogram: _Doubles, concentration: _Doubles, occurs: int, to: _Doubles, threads: int
 ) -> None: ...
+def concentration_slopes(
+    counts: NDArray[Any],
+    squares: NDArray[Any] | None,
+    prior: _Doubles,
+    occurs: int,
+    gains: _Doubles,
+    losses: _Doubles,
+    threads: int,
+) -> None: ...
 def sample_sweeps(
     row_starts: NDArray[np.int64],
     features: NDArray[np.int32],

@@ -517,19 +517,47 @@ def concentration_rises(
     octave, part = np.divmod(np.arange(_SIZE_NODES), _PER_OCTAVE)
     size = np.tile(2.0 ** (octave + _FIRST_OCTAVE) * (1 + part / _PER_OCTAVE), _SHARE_NODES)
     share = np.repeat(np.sin(np.linspace(0, np.pi / 2, _SHARE_NODES)) ** 2, _SIZE_NODES)
-    share = np.minimum(share, 1 - 1e-9)
     prior = concentration[:, np.newaxis]
-    probability = np.ones((len(histogram), HISTOGRAM_SIZE))
-    if occurs > 0:
-        spread = np.ones_like(probability)
-        if occurs > 1:
-            spread = (1 - share) * (prior + size) / (prior + share * size)
-        beyond = spread - 1
-        near = np.abs(beyond) < 1e-4
-        ratio = np.where(near, 1 - beyond / 2, np.log(spread) / np.where(near, 1, beyond))
-        probability = -np.expm1(-size * ratio)
+    probability = probability_of(size, share, prior, occurs)
     rises = special.digamma(prior + size / probability) - special.digamma(prior)
     to[:] = (histogram * probability * rises).sum(axis=1)
+
+
+def concentration_slopes(
+    counts: Array,
+    squares: Array | None,
+    prior: Array,
+    occurs: int,
+    gains: Array,
+    losses: Array,
+    threads: int,
+) -> None:
+    """Compute what a row's likelihood gains and loses by a larger concentration."""
+    size = counts.astype(np.float64)
+    is_known = (prior > 0) & (size > 0)
+    size, start = np.where(is_known, size, 1), np.where(is_known, prior, 1)
+    share = np.zeros_like(size) if squares is None else squares / size
+    probability = probability_of(size, share, start, occurs)
+    rises = special.digamma(start + size / probability) - special.digamma(start)
+    gains[:] = np.where(is_known, probability * rises, 0)
+    sums, totals = np.broadcast_to(prior.sum(axis=1), len(counts)), counts.sum(axis=1, dtype=float)
+    losses[:] = 0
+    some = sums > 0
+    losses[some] = special.digamma((sums + totals)[some]) - special.digamma(sums[some])
+
+
+def probability_of(size: Array, share: Array, concentration: Array, occurs: int) -> Array:
+    """Return how likely expected counts are positive; see ``kernels.concentration_slopes``."""
+    if occurs == 0:
+        return np.ones(np.broadcast_shapes(np.shape(size), np.shape(concentration)))
+    share = np.minimum(share, 1 - 1e-9)
+    spread = 1.0 + 0 * (concentration + size)
+    if occurs > 1:
+        spread = (1 - share) * (concentration + size) / (concentration + share * size)
+    beyond = spread - 1
+    near = np.abs(beyond) < 1e-4
+    ratio = np.where(near, 1 - beyond / 2, np.log(spread) / np.where(near, 1, beyond))
+    return np.asarray(-np.expm1(-size * ratio))
 
 
 def level() -> str:

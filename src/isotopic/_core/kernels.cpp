@@ -325,6 +325,7 @@ constexpr Kernels<T> table = {
     .divide = divide_all<T>,
     .posterior = posterior<T>,
     .mean_posterior = mean_posterior<T>,
+    .slopes = slopes<T>,
     .distance = distance<T>,
     .row_sums = row_sums<T>,
     .column_sums = column_sums<T>,

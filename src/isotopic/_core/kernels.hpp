@@ -262,6 +262,18 @@ struct Bins {
 // which each has a share.
 enum class Occurs { always = 0, independently = 1, dependently = 2 };
 
+// What the likelihood of the counts of a row gains and loses by a larger concentration.
+template <class T> struct Slopes {
+    int64_t columns = 0;
+    const T* counts = nullptr;
+    const T* squares = nullptr;     // may be null
+    const double* prior = nullptr;  // the concentrations; zero where an entry is forbidden
+    int64_t prior_row = 0;          // from one row of the prior to the next; zero if all share one
+    Occurs occurs = Occurs::always;
+    double* gains = nullptr;   // of each entry
+    double* losses = nullptr;  // of each row
+};
+
 // Functions that take `begin` and `end` work on those rows (samples, features) only.
 template <class T> struct Kernels {
     int lanes;  // numbers in a vector
@@ -276,6 +288,7 @@ template <class T> struct Kernels {
     double (*divide)(const T* x, T* product, int64_t n);
     void (*posterior)(const Posterior<T>&, int64_t begin, int64_t end);
     void (*mean_posterior)(const MeanPosterior<T>&, int64_t begin, int64_t end);
+    void (*slopes)(const Slopes<T>&, int64_t begin, int64_t end);
     // Returns the sum of absolute differences.
     double (*distance)(const Difference<T>&, int64_t begin, int64_t end);
     // The sum of each row; the sums of the columns, added to `sums`.

@@ -756,6 +756,34 @@ template <class T> void bind_histogram(nb::module_& m) {
         "to"_a.noconvert(), "threads"_a);
 }
 
+template <class T> void bind_concentration_slopes(nb::module_& m) {
+    m.def(
+        "concentration_slopes",
+        [](In2<T> counts, std::optional<In2<T>> squares, In2<double> prior, int occurs,
+           Out2<double> gains, Out<double> losses, int threads) {
+            const size_t rows = counts.shape(0), columns = counts.shape(1);
+            require((!squares || has_shape(*squares, rows, columns)) &&
+                        has_shape(gains, rows, columns) && losses.size() == rows,
+                    "counts, squares, gains and losses differ in shape");
+            require((prior.shape(0) == 1 || prior.shape(0) == rows) && prior.shape(1) == columns,
+                    "prior has a wrong shape");
+            require(occurs >= 0 && occurs <= 2, "occurs is not between 0 and 2");
+            const Slopes<T> slopes{.columns = int64_t(columns),
+                                   .counts = counts.data(),
+                                   .squares = data_or_null(squares),
+                                   .prior = prior.data(),
+                                   .prior_row = prior.shape(0) == 1 ? 0 : int64_t(columns),
+                                   .occurs = Occurs(occurs),
+                                   .gains = gains.data(),
+                                   .losses = losses.data()};
+            run(threads, [&](const Execution& execution) {
+                return concentration_slopes<T>(slopes, int64_t(rows), execution);
+            });
+        },
+        "counts"_a.noconvert(), "squares"_a.none(), "prior"_a.noconvert(), "occurs"_a,
+        "gains"_a.noconvert(), "losses"_a.noconvert(), "threads"_a);
+}
+
 void concentration_rises_of(In2<double> histogram, In<double> concentration, int occurs,
                             Out<double> to, int threads) {
     const size_t groups = histogram.shape(0);
@@ -846,6 +874,8 @@ NB_MODULE(_native, m) {
     bind_stack(m);
     bind_histogram<float>(m);
     bind_histogram<double>(m);
+    bind_concentration_slopes<float>(m);
+    bind_concentration_slopes<double>(m);
     m.attr("HISTOGRAM_SIZE") = int64_t(histogram_nodes);
     m.def("concentration_rises", &concentration_rises_of, "histogram"_a.noconvert(),
           "concentration"_a.noconvert(), "occurs"_a, "to"_a.noconvert(), "threads"_a);

@@ -372,6 +372,13 @@ bool mean_posterior(const MeanPosterior<T>& posterior, int64_t rows, const Execu
         [&](int64_t begin, int64_t end) { kernels.mean_posterior(posterior, begin, end); });
 }
 
+template <class T>
+bool concentration_slopes(const Slopes<T>& slopes, int64_t rows, const Execution& execution) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    return run_in_chunks(rows, rows_per_chunk(slopes.columns, slow_chunk_elements), execution,
+                         [&](int64_t begin, int64_t end) { kernels.slopes(slopes, begin, end); });
+}
+
 template <class T> double distance(const Difference<T>& difference, int64_t rows, int threads) {
     const Kernels<T>& kernels = kernels_of<T>(current_level());
     const int64_t size = rows_per_chunk(difference.columns);
@@ -535,6 +542,7 @@ bool fit_rates(const RateFit& fit, int64_t features, const Execution& execution)
     template bool divide(const Table<const T>&, T*, double*, const Execution&);                  \
     template bool effective_factor(const Posterior<T>&, int64_t, const Execution&);              \
     template bool mean_posterior(const MeanPosterior<T>&, int64_t, const Execution&);            \
+    template bool concentration_slopes(const Slopes<T>&, int64_t, const Execution&);             \
     template double distance(const Difference<T>&, int64_t, int);                                \
     template void row_distances(const Difference<T>&, int64_t, double*, int);                    \
     template void sums(const Table<const T>&, bool, double*, int);                               \

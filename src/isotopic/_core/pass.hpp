@@ -104,6 +104,9 @@ bool effective_factor(const Posterior<T>& posterior, int64_t rows, const Executi
 template <class T>
 bool mean_posterior(const MeanPosterior<T>& posterior, int64_t rows, const Execution& execution);
 
+template <class T>
+bool concentration_slopes(const Slopes<T>& slopes, int64_t rows, const Execution& execution);
+
 // Returns the sum of absolute differences.
 template <class T> double distance(const Difference<T>& difference, int64_t rows, int threads);
 

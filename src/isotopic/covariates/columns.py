@@ -47,10 +47,14 @@ def as_days(column: Any, name: str = "") -> Array | None:
     is_year = bool(_YEAR_NAME.search(name))
     if array.dtype.kind not in "OUS" and not is_year:
         return None
-    found = [np.nan if is_missing(value) else _day(value, is_year) for value in array.tolist()]
-    if None in found or np.isnan(np.array(found, np.float64)).all():
-        return None
-    return np.array(found, np.float64)
+    found: list[float] = []
+    for value in array.tolist():
+        day = np.nan if is_missing(value) else _day(value, is_year)
+        if day is None:
+            return None
+        found.append(day)
+    numbers = np.array(found, np.float64)
+    return None if np.isnan(numbers).all() else numbers
 
 
 def numbers_in_texts(column: Any) -> Array | None:

@@ -119,7 +119,7 @@ class WithCovariates(Wrapper):
         """Return the prior of samples with these covariates."""
         return replace(self, covariates=covariates)
 
-    def rows(self, which: Array) -> Self:
+    def rows(self, which: Any) -> Self:
         """Return the prior of some rows."""
         return replace(self, kind=self.kind.rows(which), covariates=self.covariates[which])
 
@@ -196,23 +196,13 @@ class WithCovariates(Wrapper):
 
     def _statistics(self, evidence: Evidence, rows: slice) -> Array:
         """Return the sufficient statistics of some rows."""
-        counts, squares, copies = evidence.counts, evidence.squares, evidence.copies
-        totals: Any = evidence.totals
-        which = np.arange(*rows.indices(len(counts)))
-        prior: Any = self.rows(which).prior
-        part = Evidence(
-            counts[rows].astype(np.float64),
-            None if squares is None else squares[rows].astype(np.float64),
-            totals[rows] if np.ndim(totals) == 2 and len(totals) > 1 else totals,
-            None if copies is None else copies[rows],
-        )
+        part = evidence.rows(rows)
+        prior: Any = self.rows(rows).prior
         gains, losses, others = prior.likelihood_slopes(part)
-        z = self.covariates[rows]
-        concentration = np.broadcast_to(
-            getattr(prior, self.kind.learned_setting), part.counts.shape
-        )
-        weighted = z if part.copies is None else z * part.copies[:, np.newaxis]
+        concentration = np.broadcast_to(getattr(prior, prior.learned_setting), gains.shape)
         expected = concentration * losses
+        z = self.covariates[rows]
+        weighted = z if part.copies is None else z * part.copies[:, np.newaxis]
         gradient = weighted.T @ (concentration * gains - expected)
         products = (weighted[:, :, np.newaxis] * z[:, np.newaxis]).reshape(len(z), -1)
         return np.concatenate([gradient.ravel(), (products.T @ expected).ravel(), others.ravel()])

@@ -10,6 +10,7 @@ from scipy import special
 from isotopic.arrays import Array, as_numbers, check_numbers
 from isotopic.kernels import (
     Occurs,
+    concentration_slopes,
     effective_factor,
     gamma_functions,
     mean_posterior,
@@ -33,10 +34,7 @@ from isotopic.priors.hyperparameters import (
     CountHistogram,
     Evidence,
     LearnsHyperparameters,
-    Occurrence,
-    concentration_slopes,
     concentration_statistics,
-    uncertain,
 )
 from isotopic.registry import register
 from isotopic.row_inference import RowRule
@@ -190,41 +188,34 @@ class Dirichlet(Bayesian, LearnsHyperparameters):
 
     def histogram(self, evidence: Evidence) -> CountHistogram:
         """Return the histogram of expected counts; those of row blocks can be added."""
-        if self.is_variational:  # the bound takes expected counts as if they were observed
-            occurs = Occurs.ALWAYS
-        else:
-            occurs = Occurs.INDEPENDENTLY if evidence.squares is None else Occurs.DEPENDENTLY
+        occurs = self._occurs(evidence)
         return CountHistogram.of(evidence, occurs, by_column=self.learn == "asymmetric")
 
     def sufficient_statistics(self, evidence: Evidence) -> Array:
         """Return the sums over rows that an update of the concentration needs."""
         return concentration_statistics(
             np.asarray(self.concentration, np.float64),
-            self._occurrence(evidence),
-            row_sums(evidence.counts),
+            evidence,
+            self._occurs(evidence),
             symmetric=self.learn == "symmetric",
             seeds=None if self.seeds is None else np.asarray(self.seeds, np.float64),
             forbidden=None if self.forbidden is None else np.asarray(self.forbidden),
-            copies=evidence.copies,
         )
 
-    def _occurrence(self, evidence: Evidence) -> Occurrence:
-        """Return how likely expected counts are positive, and how large they are then."""
-        counts = evidence.counts.astype(np.float64, copy=False)
+    def _occurs(self, evidence: Evidence) -> Occurs:
+        """Return how the concentration is learned from expected counts."""
         if self.is_variational:  # the bound takes expected counts as if they were observed
-            return Occurrence(np.ones(1), counts)
-        squares = None if evidence.squares is None else evidence.squares.astype(np.float64)
-        return uncertain(counts, squares, self._whole_prior(counts.shape))
+            return Occurs.ALWAYS
+        return Occurs.INDEPENDENTLY if evidence.squares is None else Occurs.DEPENDENTLY
 
     n_slope_sums: ClassVar[int] = 0
 
     def likelihood_slopes(self, evidence: Evidence) -> tuple[Array, Array, Array]:
         """Return gains and losses of the log-likelihood of each row; see WithCovariates."""
-        prior = np.atleast_2d(np.asarray(self.prior_counts, np.float64))
-        forbidden = None if self.forbidden is None else np.asarray(self.forbidden)
-        totals = row_sums(evidence.counts)
-        slopes = concentration_slopes(prior, self._occurrence(evidence), totals, forbidden)
-        return *slopes, np.empty((0, evidence.counts.shape[1]))
+        counts, squares, occurs = evidence.counts, evidence.squares, self._occurs(evidence)
+        prior = np.atleast_2d(self._whole_prior(np.shape(self.prior_counts)))
+        gains, losses = concentration_slopes(counts, squares, prior, occurs)
+        return gains, losses[:, np.newaxis], np.empty((0, counts.shape[1]))
 
     def with_slope_sums(self, sums: Array) -> Self:
         """Return the prior itself: nothing but the concentration is learned."""

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from isotopic.arrays import Array
-from isotopic.kernels import effective_factor, gamma_functions
+from isotopic.kernels import Occurs, concentration_slopes, effective_factor, gamma_functions
 from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import (
     Bayesian,
@@ -194,7 +194,7 @@ class Gamma(Bayesian, LearnsHyperparameters):
         weight = np.broadcast_to(weight, counts.shape)
         totals = np.asarray(evidence.totals, np.float64)
         shape, rate = np.atleast_2d(np.asarray(self.shape, np.float64)), np.asarray(self.rate)
-        rises = gamma_functions(counts + shape)[0] - gamma_functions(shape)[0]
+        rises = concentration_slopes(counts, None, shape, Occurs.ALWAYS)[0]
         inverse = 1 / (rate + totals)
         sums = (shape * rises, np.log1p(totals / rate), counts * inverse, inverse, 1.0, totals)
         axis = None if self.learn == "symmetric" else 0
@@ -226,7 +226,7 @@ class Gamma(Bayesian, LearnsHyperparameters):
         counts, _, totals, copies = evidence
         shape, rate = np.atleast_2d(np.asarray(self.shape, np.float64)), np.asarray(self.rate)
         allowed = np.ones((1, 1)) if self.forbidden is None else ~np.asarray(self.forbidden)
-        gains = allowed * (gamma_functions(counts + shape)[0] - gamma_functions(shape)[0])
+        gains = allowed * concentration_slopes(counts, None, shape, Occurs.ALWAYS)[0]
         losses = allowed * np.log1p(np.asarray(totals, np.float64) / rate)
         weight = allowed if copies is None else allowed * copies[:, np.newaxis]
         sums = (shape, (shape + counts) / (rate + totals), totals)

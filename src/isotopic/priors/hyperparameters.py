@@ -8,7 +8,13 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.kernels import Occurs, concentration_rises, count_histogram, gamma_functions, row_sums
+from isotopic.kernels import (
+    Occurs,
+    concentration_rises,
+    concentration_slopes,
+    count_histogram,
+    row_sums,
+)
 from isotopic.priors.base import Prior, Totals
 
 # The relative change that ends updates from the same expected counts.
@@ -46,6 +52,17 @@ class Evidence(NamedTuple):
     squares: Array | None
     totals: Totals
     copies: Array | None = None
+
+    def rows(self, rows: slice) -> "Evidence":
+        """Return the evidence of some rows."""
+        counts, squares, totals, copies = self
+        by_row = isinstance(totals, np.ndarray) and totals.ndim == 2 and len(totals) > 1
+        return Evidence(
+            counts[rows],
+            None if squares is None else squares[rows],
+            totals[rows] if by_row else totals,  # type: ignore[index]
+            None if copies is None else copies[rows],
+        )
 
 
 class LearnsHyperparameters(Prior):
@@ -174,58 +191,14 @@ class CountHistogram(NamedTuple):
         return np.stack([numerator, np.broadcast_to(by_row, groups)])[:, np.newaxis]
 
 
-class Occurrence(NamedTuple):
-    r"""The probability that each count is positive, and its expectation given that it is.
-
-    The likelihood of a concentration needs :math:`E[\log\Gamma(\alpha + n)]`, which bends sharply
-    between a count of zero and one. So zero is treated apart, as in Teh, Newman & Welling (2007).
-    """
-
-    probability: Array
-    size: Array
-
-
-def uncertain(counts: Array, squares: Array | None, prior: Array) -> Occurrence:
-    r"""Return expected counts as sums of dependent draws.
-
-    Each draw has the share :math:`s = \sum x\phi^2 / \sum x\phi`. If one draw of a row belongs to
-    a component, the others are likely to belong to it too, and more so the smaller its
-    concentration :math:`\alpha`: of :math:`m = n/s` draws
-
-    .. math:: P(c) \propto \binom{m}{c} r^c \, \Gamma(\alpha + c)
-
-    belong to it. With the mean :math:`n` the curvature of its logarithm there gives the variance
-    :math:`n D`, and a (negative) binomial count with these two is zero with probability
-
-    .. math:: D^{-n / (D - 1)}, \qquad D = \frac{(1 - s)(\alpha + n)}{\alpha + s n}.
-
-    Independent draws (:math:`D = 1 - s`, the limit of a large concentration) would give positive
-    counts too often, and learned concentrations would be too large. Without squares the share is
-    unknown, and the draws are taken to be many and small: :math:`D = 1`. The ``prior`` has the
-    current concentrations; where they are zero, so are the counts.
-    """
-    spread = np.ones_like(counts)
-    if squares is not None:
-        share = np.divide(squares, counts, out=np.zeros_like(counts), where=counts > 0)
-        share = np.clip(share, 0, 1 - 1e-9)  # one is a limit
-        parameters, seen = prior + counts, prior + share * counts
-        np.divide((1 - share) * parameters, seen, out=spread, where=seen > 0)
-    beyond = spread - 1  # log(spread) / (spread - 1) is 1 at 1
-    ratio = np.divide(np.log1p(beyond), beyond, out=np.ones_like(spread), where=beyond != 0)
-    probability = -np.expm1(-counts * ratio)
-    size = np.divide(counts, probability, out=np.ones_like(counts), where=probability > 0)
-    return Occurrence(probability, size)
-
-
 def concentration_statistics(
     concentration: Array,
-    occurrence: Occurrence,
-    totals: Array,
+    evidence: Evidence,
+    occurs: Occurs,
     *,
     symmetric: bool,
     seeds: Array | None = None,
     forbidden: Array | None = None,
-    copies: Array | None = None,
 ) -> Array:
     r"""Return the two sums over rows of an update of the concentration (Minka's fixed point).
 
@@ -238,33 +211,16 @@ def concentration_statistics(
     before the data. Each update maximises a lower bound that touches the posterior, so the
     posterior never falls.
 
-    ``totals`` are the counts of each row and ``copies`` the sample weights; with
-    ``symmetric`` all columns share one number. The result has the shape (2, 1, 1) or
+    With ``symmetric`` all columns share one number. The result has the shape (2, 1, 1) or
     (2, 1, columns), and those of parts of the rows can be added.
     """
-    shape, axis = occurrence.size.shape, None if symmetric else 0
+    shape, axis = evidence.counts.shape, None if symmetric else 0
     allowed = np.ones((1, 1)) if forbidden is None else ~forbidden
+    copies = evidence.copies
     by_row = allowed if copies is None else allowed * copies[:, np.newaxis]
     now = np.atleast_2d(np.asarray(concentration, np.float64))
-    prior = now if seeds is None else now + seeds
-    gains, losses = concentration_slopes(prior, occurrence, totals, forbidden)
+    prior = allowed * (now if seeds is None else now + seeds)
+    gains, losses = concentration_slopes(evidence.counts, evidence.squares, prior, occurs)
     numerator = (by_row * now * gains).sum(axis=axis, keepdims=True)
-    denominator = np.broadcast_to(by_row * losses, shape)
+    denominator = np.broadcast_to(by_row * losses[:, np.newaxis], shape)
     return np.stack([numerator, denominator.sum(axis=axis, keepdims=True)])
-
-
-def concentration_slopes(
-    prior: Array, occurrence: Occurrence, totals: Array, forbidden: Array | None = None
-) -> tuple[Array, Array]:
-    r"""Return what the log-likelihood of counts gains and loses by a larger concentration.
-
-    .. math:: p_{ij} (\psi(\alpha_{ij} + n_{ij}) - \psi(\alpha_{ij})), \qquad
-        \psi(A_i + N_i) - \psi(A_i)
-
-    of shapes (rows, columns) and (rows, 1). The difference is its derivative.
-    """
-    allowed = np.ones((1, 1)) if forbidden is None else ~forbidden
-    rises = gamma_functions(prior + occurrence.size)[0] - gamma_functions(prior)[0]
-    sums = np.broadcast_to(prior * allowed, occurrence.size.shape).sum(axis=1)
-    row_rises = gamma_functions(sums + totals)[0] - gamma_functions(sums)[0]
-    return allowed * occurrence.probability * rises, row_rises[:, np.newaxis]
