@@ -21,6 +21,7 @@ from benchmarks import (
     concentrations,
     consensus,
     convergence,
+    covariate_peers,
     covariates,
     coverage,
     dense,
@@ -94,8 +95,10 @@ SCALE = {
         programs,
         dispersion,
         covariates,
+        covariate_peers,
     )
 }
+SCALE[covariates.SIZE.name] = covariates.SIZE
 SOLUTION = "solution"
 NAMES = (*ENGINE, *SCALE, SOLUTION)
 # Words that stand for sections, by the results that are kept; the races are asked for by name.
