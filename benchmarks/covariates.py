@@ -7,7 +7,6 @@ import numpy as np
 
 from benchmarks.covariate_corpora import completion, draw, matched
 from benchmarks.covariate_peers import agreement
-from benchmarks.coverage import Within
 from benchmarks.table import Row, Section, Settings, Target
 from isotopic import LDA, GammaPoisson, group_weights
 from isotopic.evaluate import split_counts
@@ -45,7 +44,7 @@ def intervals(settings: Settings) -> Iterator[Row]:
                 covers.setdefault(f"{name}, {method} intervals", []).append(np.mean(part))
     yield Row("signs of coefficients above 2 errors", 100 * np.mean(signs), "%", target=Target(98))
     for what, shares in covers.items():
-        yield Row(what, 100 * np.mean(shares), "%", target=Within(85, most=95))
+        yield Row(what, 100 * np.mean(shares), "%", target=Target(85, most=95))
 
 
 def many_topics(settings: Settings) -> Iterator[Row]:
@@ -59,7 +58,7 @@ def many_topics(settings: Settings) -> Iterator[Row]:
             covered = _covered(model.effects(level=LEVEL), corpus.coefficients, order)
             shares.append(np.mean(covered[1:]))
         what = f"{n_topics} topics, {n_features} words: coefficients, analytic intervals"
-        yield Row(what, 100 * np.mean(shares), "%", target=Within(85, most=95))
+        yield Row(what, 100 * np.mean(shares), "%", target=Target(85, most=95))
 
 
 def _covered(table, truth, order):

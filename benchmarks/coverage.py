@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -13,17 +12,6 @@ from isotopic import LDA, NMF, PLSA, GammaPoisson, PoissonFactorization, bootstr
 COMPONENTS, FEATURES, SAMPLES, TOKENS = 3, 30, 40, 300
 LEVEL = 0.9
 RESAMPLES, REPETITIONS = 100, 9
-
-
-@dataclass(frozen=True)
-class Within(Target):
-    """A number to reach, and one not to exceed."""
-
-    most: float = np.inf
-
-    def met_by(self, value: float) -> bool:
-        """Tell whether a measured number lies between both."""
-        return self.value <= value <= self.most
 
 
 def anchored_topics(rng):
@@ -184,7 +172,7 @@ def measure(settings: Settings) -> Iterator[Row]:
                 float(np.mean(values)),
                 "%",
                 (float(np.quantile(values, 0.25)), float(np.quantile(values, 0.75))),
-                Within(85.0, most=95.0) if kind == "bootstrap" else None,
+                Target(85.0, most=95.0) if kind == "bootstrap" else None,
                 detail,
             )
 

@@ -20,13 +20,16 @@ AGAIN = "measure again on a quiet machine"
 
 @dataclass(frozen=True)
 class Target:
-    """A number to reach: at least, or at most."""
+    """A number to reach: at least, or at most; or one to reach and another not to exceed."""
 
     value: float
     at_least: bool = True
+    most: float | None = None
 
     def met_by(self, value: float) -> bool:
         """Tell whether a measured number reaches it."""
+        if self.most is not None and value > self.most:
+            return False
         return value >= self.value if self.at_least else value <= self.value
 
 
@@ -58,6 +61,8 @@ class Row:
         if self.target is not None:
             sign = ">=" if self.target.at_least else "<="
             target = f"{sign} {number(self.target.value)}{self.unit}"
+            if self.target.most is not None:
+                target = f"{number(self.target.value)} .. {number(self.target.most)}{self.unit}"
         return self.what, measured, spread, target, self.verdict, self.detail
 
 

@@ -29,7 +29,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from isotopic import LDA, GammaPoisson, evaluate, group_weights, plot, read_counts
+from isotopic import (
+    LDA,
+    GammaPoisson,
+    evaluate,
+    group_weights,
+    plot,
+    read_counts,
+)
 
 subjects = {
     "taxes": "tax income budget deficit spending rate cut revenue business growth",
@@ -59,14 +66,19 @@ logs[:, 1] += np.where(speeches["party"] == "left", 0.7, -0.3)
 logs[:, 4] += 0.9 * decades
 shares = rng.standard_gamma(np.exp(logs)) + 1e-9
 shares /= shares.sum(axis=1, keepdims=True)
-frequent = 1 / np.arange(1, 11)  # the first words of a subject are the most frequent
+frequent = 1 / np.arange(
+    1, 11
+)  # the first words of a subject are the most frequent
 frequent /= frequent.sum()
 
 
 def speech(number):
     """Draw the words of a speech, without the habits of its chamber."""
     chosen = rng.choice(5, size=60, p=shares[number])
-    return [str(rng.choice(list(subjects.values())[k].split(), p=frequent)) for k in chosen]
+    return [
+        str(rng.choice(list(subjects.values())[k].split(), p=frequent))
+        for k in chosen
+    ]
 
 
 words = [speech(number) for number in range(n)]
@@ -90,7 +102,9 @@ print(data.counts.shape, list(data.metadata))
 # groups; the first in alphabetical order, here the left, is what the others are compared with.
 
 model = LDA(5, random_state=0).fit(data, formula="~ party + year")
-model = model.label([terms.split(", ")[0] for terms in model.topic_info(n=3)["terms"]])
+model = model.label(
+    [terms.split(", ")[0] for terms in model.topic_info(n=3)["terms"]]
+)
 ax = plot.top_terms(model, 5)
 
 # %%
@@ -145,9 +159,14 @@ table[table["covariate"] == "year"][
 # These intervals need no refit. They contain how uncertain the weights are, but take the topics as known. ``method="bootstrap"`` fits
 # data that is drawn from the model, and has both. Use 100 resamples or more for a paper.
 
-again = model.effects("party", method="bootstrap", X=data, n_resamples=20, random_state=0)
-both = parties[["topic", "difference", "difference_lower", "difference_upper"]].assign(
-    bootstrap_lower=again["difference_lower"], bootstrap_upper=again["difference_upper"]
+again = model.effects(
+    "party", method="bootstrap", X=data, n_resamples=20, random_state=0
+)
+both = parties[
+    ["topic", "difference", "difference_lower", "difference_upper"]
+].assign(
+    bootstrap_lower=again["difference_lower"],
+    bootstrap_upper=again["difference_upper"],
 )
 both[5:].round(3)
 
@@ -158,8 +177,12 @@ both[5:].round(3)
 # from 2020:
 
 words_of_model = model.feature_names_in_
-short = pd.DataFrame(0, index=[1990, 2020], columns=words_of_model).assign(energy=3)
-weights = model.transform(short, covariates={"party": ["left", "left"], "year": [1990, 2020]})
+short = pd.DataFrame(0, index=[1990, 2020], columns=words_of_model).assign(
+    energy=3
+)
+weights = model.transform(
+    short, covariates={"party": ["left", "left"], "year": [1990, 2020]}
+)
 pd.DataFrame(weights, columns=model.topic_names_, index=short.index).round(2)
 
 # %%
@@ -175,7 +198,12 @@ speeches["text"] = [
 speeches.to_csv(folder / "whole.csv", index=False)
 whole = read_counts(folder / "whole.csv")
 chamber = whole.metadata["chamber"]
-settings = {"shape": 0.3, "rate": 0.01, "learn": "asymmetric", "random_state": 0}
+settings = {
+    "shape": 0.3,
+    "rate": 0.01,
+    "learn": "asymmetric",
+    "random_state": 0,
+}
 plain = GammaPoisson(5, **settings).fit(whole)
 ax = plot.top_terms(plain, 5)
 
@@ -191,7 +219,10 @@ ax = plot.top_terms(shared, 5)
 # Topics 0 and 1 are the backgrounds, and the other five are the subjects again. ``compare_groups`` compares the means of shares between groups, for
 # any model. Here is the largest difference between the chambers:
 
-for name, weights in (("without", plain.weights_), ("with", shared.weights_[:, 2:])):
+for name, weights in (
+    ("without", plain.weights_),
+    ("with", shared.weights_[:, 2:]),
+):
     compared = evaluate.compare_groups(weights, chamber, versus="senate")
     print(name, "backgrounds:", np.abs(compared["difference"]).max().round(2))
 
