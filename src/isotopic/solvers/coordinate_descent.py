@@ -73,7 +73,7 @@ class CoordinateDescent(Solver[State]):
         absorbed = problem.absorb_topics(state.counts.topics, state.topics, state.weights)
         weights = scaled_weights(problem, problem.absorb_weights(state.counts.weights, absorbed))
         weights, topics = descend_topics(problem, weights, absorbed.mean, self.sweeps)
-        weights = descend_weights(problem, weights, topics, self.sweeps)
+        weights = descend_weights(problem, weights, topics.mean, self.sweeps)
         return evaluate(problem, weights, topics, state.passes + 2 * self.sweeps + 1)
 
 
@@ -87,7 +87,7 @@ def scaled_weights(problem: Problem, weights: Posterior) -> Array:
 
 def descend_topics(
     problem: Problem, weights: Array, topics: Array, sweeps: int
-) -> tuple[Array, Array]:
+) -> tuple[Array, Posterior]:
     """Return weights and topics after sweeps over the topics.
 
     Normalised topics are solved for with a scale, which the weights take over.
@@ -100,9 +100,9 @@ def descend_topics(
     else:
         slopes = sums + (problem.topics.linear_penalty or 0.0)
     topics = descended(turned, topics.T, weights, slopes, sweeps=sweeps).T
-    if not problem.topics.is_normalized:
-        return weights, topics
-    return weights * row_sums(topics).astype(weights.dtype), problem.topics.at(topics, 1.0).mean
+    if problem.topics.is_normalized:
+        weights = weights * row_sums(topics).astype(weights.dtype)
+    return weights, problem.topics.at(topics, 1.0)
 
 
 def descend_weights(problem: Problem, weights: Array, topics: Array, sweeps: int) -> Array:
@@ -113,10 +113,10 @@ def descend_weights(problem: Problem, weights: Array, topics: Array, sweeps: int
     return rescale(weights, slopes, _totals_of_one_copy(problem))
 
 
-def evaluate(problem: Problem, weights: Array, topics: Array, passes: int) -> State:
+def evaluate(problem: Problem, weights: Array, topics: Posterior, passes: int) -> State:
     """Make a pass, and return the state at weights with the scale of the counts."""
-    at_weights = problem.weights.at(weights, _totals(problem, topics))
-    return problem.evaluate(at_weights, problem.topics.at(topics, 1.0), passes)
+    at_weights = problem.weights.at(weights, _totals(problem, topics.mean))
+    return problem.evaluate(at_weights, topics, passes)
 
 
 def _totals(problem: Problem, topics: Array) -> Array:

@@ -93,14 +93,13 @@ class ExtrapolatedDescent(Solver[State]):
             state = ExtrapolatedState(**vars(state), **_settings(start, _FIRST_MOMENTUM, _LIMIT))
         momentum, limit = state.momentum, state.max_momentum
         previous = state.descended_topics
-        weights, descended = descend_topics(
+        weights, topics = descend_topics(
             problem, state.start_weights, state.topics.mean, self.sweeps
         )
-        topics = descended
+        descended = topics.mean
         if previous is not None:
-            ahead = _extrapolate(descended, previous, momentum)
-            topics = problem.topics.at(ahead, 1.0).mean
-        weights = descend_weights(problem, weights, topics, self.sweeps)
+            topics = problem.topics.at(_extrapolate(descended, previous, momentum), 1.0)
+        weights = descend_weights(problem, weights, topics.mean, self.sweeps)
         new = evaluate(problem, weights, topics, state.passes + 2 * self.sweeps + 1)
         before = scaled_weights(problem, state.weights)
         if previous is not None:
