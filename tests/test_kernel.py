@@ -126,12 +126,13 @@ def test_weights_only_gives_the_same_weights(rng):
     np.testing.assert_array_equal(row_pass(X, weights, topics)[0], full.weights)
 
 
-@pytest.mark.parametrize("n_features", [400, 9000])  # the larger one is taken in ranges of features
+# With 100 components, the topics of the larger one are taken in ranges of features.
+@pytest.mark.parametrize("shape", [(1500, 400), (300, 42_000)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("components", [5, 100])
-def test_same_bits_for_any_number_of_threads(rng, n_features, dtype, components):
-    X = CountMatrix(sparse_counts(rng, 1500, n_features, 0.01), dtype)
-    factors = [f.astype(dtype) for f in random_factors(rng, 1500, components, n_features)]
+def test_same_bits_for_any_number_of_threads(rng, shape, dtype, components):
+    X = CountMatrix(sparse_counts(rng, *shape, density=0.03), dtype)
+    factors = [f.astype(dtype) for f in random_factors(rng, shape[0], components, shape[1])]
     results = []
     for threads in (1, 2, 3, 8):
         with use_threads(threads):

@@ -14,11 +14,11 @@ namespace {
 // These sizes follow the caches. They change the speed and, through the order of the sums, the last
 // bits, but they never depend on the number of threads.
 constexpr int64_t range_bytes = 1 << 20;  // topics of a range of features: half of a level-2 cache
-constexpr int64_t untiled_bytes = 4 << 20;  // topics up to this size are not cut into ranges
-constexpr int64_t few_entries = 8;          // a range has at least so many entries of a sample
-constexpr int64_t chunk_rows = 32;          // samples of a block in one chunk
-constexpr int64_t column_chunks = 32;       // chunks of a block's columns
-constexpr int64_t chunk_elements = 16384;   // elements of a table in one chunk
+constexpr int64_t untiled_bytes = 16 << 20;  // topics that fit a level-3 cache are not cut
+constexpr int64_t few_entries = 8;           // a range has at least so many entries of a sample
+constexpr int64_t chunk_rows = 32;           // samples of a block in one chunk
+constexpr int64_t column_chunks = 32;        // chunks of a block's columns
+constexpr int64_t chunk_elements = 16384;    // elements of a table in one chunk
 constexpr int64_t slow_chunk_elements = chunk_elements / 8;  // if each takes a special function
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -190,9 +190,10 @@ template <class T> class Pass {
         return occurs;
     }
 
-    // Ranges of features pay if the topics are far larger than the level-2 cache, unless a sample
-    // would have only a few entries in each range. If only the weights are needed there is one
-    // range, because a sample's bits must not depend on the other samples.
+    // Ranges of features pay if the topics do not fit the level-3 cache, unless a sample would have
+    // only a few entries in each range. Reading topics from that cache costs less than to stop at
+    // every range. If only the weights are needed there is one range, because a sample's bits must
+    // not depend on the other samples.
     int64_t features_in_cache(int64_t padded) const {
         const int64_t bytes = int64_t(padded * sizeof(T)), entries = x_.row_starts[x_.n_samples];
         if (!needs_topics_ || bytes * x_.n_features <= untiled_bytes)
