@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 @pytest.fixture(scope="module")
 def fitted():
-    return LDA(8, random_state=0, max_iter=80).fit(short_samples(3000))
+    return LDA(8, random_state=0, max_iter=60).fit(short_samples(3000))  # few: not sampled
 
 
 def test_short_samples_need_a_larger_concentration_than_was_learned_from_them(fitted):
@@ -41,7 +41,7 @@ def test_short_samples_need_a_larger_concentration_than_was_learned_from_them(fi
 def test_calibration_does_not_change_what_the_fit_found(fitted, monkeypatch):
     X = short_samples(3000)
     monkeypatch.setattr(calibration, "calibration_factor", lambda problem, state: 1.0)
-    plain = LDA(8, random_state=0, max_iter=80).fit(X)
+    plain = LDA(8, random_state=0, max_iter=60).fit(X)
     np.testing.assert_array_equal(plain.components_, fitted.components_)
     np.testing.assert_array_equal(plain.weights_, fitted.weights_)
     assert plain.objective_ == fitted.objective_
@@ -53,7 +53,7 @@ def test_calibration_does_not_change_what_the_fit_found(fitted, monkeypatch):
 
 def test_row_blocks_and_sample_weights_of_one_are_calibrated_alike(fitted):
     X = short_samples(3000)
-    settings = {"random_state": 0, "max_iter": 80}
+    settings = {"random_state": 0, "max_iter": 60}
     ones = LDA(8, **settings).fit(X, sample_weight=np.ones(3000))
     np.testing.assert_allclose(ones.alpha_, fitted.alpha_, rtol=1e-6)
     blocks = open_blocks([X[:900], X[900:1300], X[1300:]])
@@ -65,7 +65,7 @@ def test_row_blocks_and_sample_weights_of_one_are_calibrated_alike(fitted):
 def test_some_samples_of_many_give_nearly_the_same_factor(fitted, monkeypatch):
     X = short_samples(3000)
     monkeypatch.setattr(calibration, "_MOST_ENTRIES", X.nnz // 2)
-    part = LDA(8, random_state=0, max_iter=80).fit(X)
+    part = LDA(8, random_state=0, max_iter=60).fit(X)
     whole = fitted.fitted_.weights_prior.calibration
     assert part.fitted_.weights_prior.calibration == pytest.approx(whole, rel=0.6)
 

@@ -172,19 +172,19 @@ def test_a_fit_of_many_counts_or_of_exact_length_does_not_end_with_samples(rng, 
     counts = many_topics(rng, 60)
     monkeypatch.setattr("isotopic.fitted.sampled.sampled_counts", refuse)
     with pytest.raises(AssertionError, match="sampled"):
-        LDA(20).fit(counts)
+        LDA(30).fit(counts)
     LDA(3).fit(counts)
-    LDA(20, tol=0, max_iter=70).fit(counts)
+    LDA(30, tol=0, max_iter=70).fit(counts)
     with pytest.warns(ConvergenceWarning):
-        LDA(20, tol=1e-9, max_iter=60).fit(counts)
-    LDA(20, alpha=0.1).fit(counts)
+        LDA(30, tol=1e-9, max_iter=60).fit(counts)
+    LDA(30, alpha=0.1).fit(counts)
     with pytest.warns(CountsWarning):
-        LDA(20).fit(counts / 3)
+        LDA(30).fit(counts / 3)
 
 
 def test_sampled_means_share_out_all_counts_and_have_the_same_bits_for_any_threads(rng):
     counts = many_topics(rng, 150)
-    one, two = (LDA(20, random_state=4, n_jobs=n_jobs).fit(counts) for n_jobs in (1, 2))
+    one, two = (LDA(30, random_state=4, n_jobs=n_jobs).fit(counts) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.components_, two.components_)
     np.testing.assert_array_equal(one.weights_, two.weights_)
     assert one.converged_
@@ -197,7 +197,7 @@ def test_sampled_means_share_out_all_counts_and_have_the_same_bits_for_any_threa
 
 def test_sampled_means_count_a_sample_as_often_as_its_weight_says(rng):
     counts, weights = many_topics(rng, 150), rng.choice([0.5, 1.0, 3.0], 150)
-    model = LDA(20, random_state=4).fit(counts, sample_weight=weights)
+    model = LDA(30, random_state=4).fit(counts, sample_weight=weights)
     weighted = weights[:, np.newaxis] * counts
     shares = weighted.sum(axis=1) / weighted.sum() @ model.weights_
     expected = weighted.sum(axis=0) / weighted.sum()
@@ -209,7 +209,7 @@ def test_an_interrupt_while_sampling_leaves_the_optimum(rng, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("isotopic.fitted.sampled.sampled_counts", interrupt)
-    counts, model = many_topics(rng, 60), LDA(20, random_state=0)
+    counts, model = many_topics(rng, 60), LDA(30, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(counts)
     assert not model.converged_

@@ -9,6 +9,8 @@ namespace isotopic {
 namespace {
 
 constexpr int64_t block = 16;               // topics that share a sum
+constexpr int64_t lanes = 4;                // that every machine has
+constexpr int64_t few_topics = 64;          // are all tried for each token: vectors are faster
 constexpr int64_t part_tokens = 250'000;    // fewer are not worth a copy of the topics' counts
 constexpr int64_t most_parts = 4;           // more mix more slowly
 constexpr int64_t most_copied = 1LL << 27;  // elements of all copies together
@@ -35,6 +37,27 @@ class Random {
     uint64_t state_;
 };
 
+// Four numbers: narrow vectors, so that one that was just written can be read again at once.
+typedef float Four __attribute__((vector_size(lanes * sizeof(float))));
+
+Four load(const float* from) {
+    Four four;
+    __builtin_memcpy(&four, from, sizeof four);
+    return four;
+}
+void store(float* to, Four four) { __builtin_memcpy(to, &four, sizeof four); }
+
+constexpr Four at_lane[lanes] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
+
+// Changes one number of an array, which stays positive, and returns the four around it.
+Four change(float* numbers, int32_t at, float by) {
+    float* four = numbers + at / lanes * lanes;
+    const Four changed = load(four) + by * at_lane[at % lanes];
+    const Four positive = changed > 0 ? changed : Four{};
+    store(four, positive);
+    return positive;
+}
+
 // The counts of the topics as one part of the samples sees them.
 struct Topics {
     std::vector<float> counts;           // features x padded components
@@ -47,8 +70,9 @@ class Sampler {
         : x_(tokens),
           with_(sweeps),
           to_(sampled),
-          blocks_((sweeps.components + block - 1) / block),
-          padded_(blocks_ * block),
+          tries_all_(sweeps.components <= few_topics),
+          blocks_(tries_all_ ? 0 : (sweeps.components + block - 1) / block),
+          padded_(tries_all_ ? (sweeps.components + lanes - 1) / lanes * lanes : blocks_ * block),
           eta_(float(sweeps.eta)),
           eta_sum_(float(sweeps.eta * double(tokens.n_features))),
           alpha_(size_t(padded_)),
@@ -101,21 +125,27 @@ class Sampler {
     }
 
     void count_tokens() {
-        shared_.counts.assign(size_t(x_.n_features * padded_), 0.0f);
-        shared_.totals.assign(size_t(padded_), 0.0f);
         for (Topics& part : parts_) {
-            part.counts.resize(shared_.counts.size());
+            part.counts.resize(size_t(x_.n_features * padded_));
             part.inverse.assign(size_t(padded_), 0.0f);
         }
+        if (parts_.size() > 1) shared_.counts.resize(parts_[0].counts.size());
+        shared_.totals.assign(size_t(padded_), 0.0f);
+        float* counts = whole_counts();
         const int32_t* assigned = to_.assignments;
         for (int64_t d = 0; d < x_.n_samples; ++d)
             for (int64_t e = x_.row_starts[d]; e < x_.row_starts[d + 1]; ++e)
                 for (int32_t i = 0; i < x_.repeats[e]; ++i, ++assigned) {
                     const float size = x_.sizes[e] * x_.copies[d];
-                    shared_.counts[size_t(x_.features[e] * padded_ + *assigned)] += size;
+                    counts[x_.features[e] * padded_ + *assigned] += size;
                     shared_.totals[size_t(*assigned)] += size;
                 }
         for (Topics& part : parts_) part.totals = shared_.totals;
+    }
+
+    // The counts of the topics by all samples; a single part needs no copy of them.
+    float* whole_counts() {
+        return parts_.size() > 1 ? shared_.counts.data() : parts_[0].counts.data();
     }
 
     // Adds the changes of all parts to the totals of the components.
@@ -136,9 +166,10 @@ class Sampler {
         const int64_t last = std::min(x_.n_features, (chunk + 1) * chunk_features);
         const std::vector<float>& inverse = parts_[0].inverse;
         for (int64_t v = chunk * chunk_features; v < last; ++v) {
-            const float* row = shared_.counts.data() + v * padded_;
-            for (Topics& part : parts_)
-                std::copy(row, row + padded_, part.counts.data() + v * padded_);
+            const float* row = whole_counts() + v * padded_;
+            if (parts_.size() > 1)
+                for (Topics& part : parts_)
+                    std::copy(row, row + padded_, part.counts.data() + v * padded_);
             float sum = 0;
             for (int64_t b = 0; b < blocks_; ++b) {
                 float terms[block], of_block = 0;
@@ -157,8 +188,8 @@ class Sampler {
         const int64_t last = std::min(x_.n_features, (chunk + 1) * chunk_features);
         const float share = 1 / float(std::max<int64_t>(with_.averaged, 1));
         for (int64_t v = chunk * chunk_features; v < last; ++v) {
-            float* row = shared_.counts.data() + v * padded_;
-            for (int64_t k = 0; k < padded_; ++k) {
+            float* row = whole_counts() + v * padded_;
+            for (int64_t k = 0; parts_.size() > 1 && k < padded_; ++k) {
                 const float before = row[k];
                 float change = 0;
                 for (const Topics& part : parts_)
@@ -209,6 +240,7 @@ class Sampler {
     };
 
     void sweep_part(int64_t part, int64_t sweep, bool is_averaged) {
+        if (tries_all_) return try_all_in_part(part, sweep, is_averaged);
         Topics& topics = parts_[size_t(part)];
         Sample sample(with_.components);
         const float share = 1 / float(std::max<int64_t>(with_.averaged, 1));
@@ -284,9 +316,121 @@ class Sampler {
         return int32_t(b * block + k);
     }
 
+    // A sample on its way through its tokens, with few topics: the chances of all are computed.
+    struct Walk {
+        int64_t sample = -1, entry = 0, last = 0;
+        int32_t token = 0;  // of the entry
+        int32_t* assigned = nullptr;
+        Random random{0, 0, 0};
+        std::vector<float> counts, sums;
+    };
+    // What a token adds to the total of its topic.
+    struct Addition {
+        int32_t topic = 0;
+        float size = 0;
+    };
+
+    // Two samples take turns: while the topic of one token is searched for, the processor can
+    // already compute the chances of the other's.
+    void try_all_in_part(int64_t part, int64_t sweep, bool is_averaged) {
+        Topics& topics = parts_[size_t(part)];
+        int64_t next = first_sample_[size_t(part)];
+        Walk walks[2];
+        for (Walk& walk : walks)
+            walk.counts.resize(size_t(padded_)), walk.sums.resize(size_t(padded_));
+        const auto goes_on = [&](Walk& walk) {
+            if (walk.entry < walk.last) return true;
+            if (is_averaged && walk.sample >= 0) add_to_mean(walk);
+            walk.sample = -1;
+            const int64_t end = first_sample_[size_t(part + 1)];
+            while (next < end && x_.row_starts[next] == x_.row_starts[next + 1]) ++next;
+            if (next == end) return false;
+            begin(walk, next++, sweep);
+            return true;
+        };
+        Addition addition;
+        for (bool any = true; any;) {
+            any = false;
+            for (Walk& walk : walks)
+                if (goes_on(walk)) any = true, step(walk, topics, addition);
+        }
+        add_to_total(topics, addition);
+    }
+
+    void begin(Walk& walk, int64_t sample, int64_t sweep) const {
+        walk.sample = sample;
+        walk.entry = x_.row_starts[sample], walk.last = x_.row_starts[sample + 1];
+        walk.assigned = to_.assignments + first_token_[size_t(sample)];
+        walk.random = Random(with_.seed, uint64_t(sweep), uint64_t(sample));
+        std::fill(walk.counts.begin(), walk.counts.end(), 0.0f);
+        const int32_t* assigned = walk.assigned;
+        for (int64_t e = walk.entry; e < walk.last; ++e)
+            for (int32_t i = 0; i < x_.repeats[e]; ++i)
+                walk.counts[size_t(*assigned++)] += x_.sizes[e];
+    }
+
+    void add_to_mean(const Walk& walk) const {
+        float* mean = to_.weights + walk.sample * with_.components;
+        for (int64_t k = 0; k < with_.components; ++k)
+            mean[k] += walk.counts[size_t(k)] / float(with_.averaged);
+    }
+
+    void add_to_total(Topics& topics, Addition addition) const {
+        const int64_t first = addition.topic / lanes * lanes;
+        const Four totals = change(topics.totals.data(), addition.topic, addition.size);
+        store(topics.inverse.data() + first, 1 / (totals + eta_sum_));
+    }
+
+    // Draws the topic of a sample's next token. Of the token before, which is another sample's,
+    // the total of its topic is counted here, so that the two need not wait for each other.
+    void step(Walk& walk, Topics& topics, Addition& addition) const {
+        const int64_t later = std::min(walk.entry + ahead, walk.last - 1);
+        __builtin_prefetch(topics.counts.data() + x_.features[later] * padded_);
+        const int64_t entry = walk.entry;
+        const float size = x_.sizes[entry], of_topic = size * x_.copies[walk.sample];
+        float *row = topics.counts.data() + x_.features[entry] * padded_,
+              *counts = walk.counts.data();
+        const int32_t old = *walk.assigned;
+        change(counts, old, -size);
+        change(row, old, -of_topic);
+        add_to_total(topics, {old, -of_topic});
+        const Four sum = sum_chances(counts, row, topics.inverse.data(), walk.sums.data());
+        add_to_total(topics, addition);
+        const int32_t drawn = draw_of_all(sum, walk.sums.data(), walk.random);
+        change(counts, drawn, size);
+        change(row, drawn, of_topic);
+        addition = {drawn, of_topic};
+        *walk.assigned++ = drawn;
+        if (++walk.token == x_.repeats[entry]) walk.token = 0, ++walk.entry;
+    }
+
+    // Returns the sum of the chances in each lane; `sums` get those up to each topic.
+    Four sum_chances(const float* counts, const float* row, const float* inverse,
+                     float* sums) const {
+        Four sum{};
+        for (int64_t k = 0; k < padded_; k += lanes) {
+            const Four weights = load(counts + k) + load(alpha_.data() + k);
+            sum += weights * (load(row + k) + eta_) * load(inverse + k);
+            store(sums + k, sum);
+        }
+        return sum;
+    }
+
+    // Draws a lane, then a topic in it.
+    int32_t draw_of_all(Four sum, const float* sums, Random& random) const {
+        const float starts[lanes] = {0, sum[0], sum[0] + sum[1], sum[0] + sum[1] + sum[2]};
+        const float at = random.below(starts[3] + sum[3]);
+        const int64_t lane = (at >= starts[1]) + (at >= starts[2]) + (at >= starts[3]);
+        const float rest = at - starts[lane];
+        int64_t k = lane;
+        for (int64_t i = lane; i < padded_ - lanes; i += lanes) k += sums[i] <= rest ? lanes : 0;
+        return int32_t(std::min(k, with_.components - 1));
+    }
+
     const Tokens x_;
     const Sweeps with_;
     const Sampled to_;
+    const bool tries_all_;
     const int64_t blocks_, padded_;
     const float eta_, eta_sum_;
     std::vector<float> alpha_;

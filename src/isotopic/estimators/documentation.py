@@ -14,18 +14,17 @@ solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online",
     estimates of data that is large enough it is extrapolated coordinate descent, which begins in
     single precision. ``"online"`` and ``"incremental"`` update the topics after each mini-batch.
 init : {"auto", "random", "nndsvd", "spectral", "kmeans", "pooled", "gibbs"}, pair, or fitted model
-    Where the fit starts. ``"auto"`` is ``"random"`` for point estimates, ``"pooled"`` for LDA
-    (``"gibbs"`` with more than 32 components) and ``"nndsvd"`` for other Bayesian models; some
+    Where the fit starts. ``"auto"`` is ``"random"`` for point estimates, ``"gibbs"`` for LDA
+    (``"pooled"`` for data that is no counts) and ``"nndsvd"`` for other Bayesian models; some
     passes with posterior means follow, which keep variational updates from getting stuck. For
     several ``"online"`` mini-batches it is ``"random"``. ``"spectral"`` looks for anchor words;
     ``"pooled"`` merges the topics of ``"nndsvd"`` and ``"spectral"``; ``"gibbs"`` takes the mean
-    counts of collapsed Gibbs sampling, whose cost hardly grows with the number of components. For
-    row blocks these strategies see as many samples as fit into memory. A pair ``(weights,
-    topics)`` is taken as the factors, or for a Bayesian side as the parameters of the posterior. A
-    fitted model (or its ``fitted_``) with priors of the same kinds is continued exactly: its
-    factors, posteriors and learned hyperparameters. From a model of another kind, the expected
-    counts are taken as the start. If it was fitted to another number of samples, only its topics
-    are used.
+    counts of collapsed Gibbs sampling, from pooled topics up to 64 components. For row blocks
+    these strategies see as many samples as fit into memory. A pair ``(weights, topics)`` is taken
+    as the factors, or for a Bayesian side as the parameters of the posterior. A fitted model (or
+    its ``fitted_``) with priors of the same kinds is continued exactly: its factors, posteriors and
+    learned hyperparameters. From a model of another kind, the expected counts are taken as the
+    start. If it was fitted to another number of samples, only its topics are used.
 max_iter : int, default=1000
     The largest number of iterations.
 tol : float, default=1e-4 (LDA: 3e-3)

@@ -1,39 +1,61 @@
-"""Sampling after a fit: mean counts of the posterior instead of those of one optimum.
+"""Sampling instead of an optimum: mean counts of the posterior, where there are few counts.
 
-Where there are fewer counts than numbers to learn, as with many topics or short samples, a single
-optimum fits the samples too closely. The mean over samples from the posterior predicts new ones
-better, and the optimum is a good place to begin with them.
+Where there are far fewer counts than numbers to learn, as with many topics or short samples, a
+single optimum fits the samples too closely, and the mean over samples from the posterior predicts
+new ones better. Where there are more, the optimum of CVB0 predicts as well, and is found sooner.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.init.allocation import smallest_count
-from isotopic.init.gibbs import sampled_counts, tokens_of
+from isotopic.init.gibbs import FEW_COMPONENTS, drawn_topics, sampled_counts, tokens_of
 from isotopic.kernels import normalized
 from isotopic.priors import CollapsedDirichlet, Dirichlet
 from isotopic.problem import Problem
-from isotopic.sampling import Tokens
 from isotopic.solvers import HyperparameterState, Solution
 
-# Passes before the sampling. It needs a good place to begin, and no more.
-PASSES_BEFORE = 60
+# A fit of no more iterations is to be a short one, and ends where they end.
+_FEW_ITERATIONS = 60
 
-# Sweeps over all tokens, and those at the end whose counts are averaged.
-_SWEEPS, _AVERAGED = 120, 60
 
-# Entries whose topics are drawn at once, times components: 16 MB in single precision.
-_CHUNK = 4_000_000
+class Sweeps(NamedTuple):
+    """When a fit ends with samples, and how.
+
+    Attributes
+    ----------
+    counts : float
+        It does if there are fewer counts for each number to learn.
+    passes : int
+        Passes before the sampling.
+    total, averaged : int
+        Sweeps over all tokens, and those at the end whose counts are averaged.
+    """
+
+    counts: float
+    passes: int
+    total: int
+    averaged: int
+
+
+# Sampling from pooled topics goes on from the start, as an optimum would be a worse place to begin.
+# With more components the start is farther off, and the optimum is a better one.
+_FROM_START, _FROM_OPTIMUM = Sweeps(1 / 3, 1, 240, 80), Sweeps(1.0, 60, 120, 60)
+
+
+def sweeps_of(problem: Problem) -> Sweeps:
+    """Return how a fit of the problem ends if it ends with samples."""
+    return _FROM_START if problem.n_components <= FEW_COMPONENTS else _FROM_OPTIMUM
 
 
 def ends_with_samples(model: Any, problem: Problem) -> bool:
     """Return whether a fit ends with Gibbs sampling.
 
-    It does for CVB0 with learned concentrations and whole counts in memory, if there are fewer
+    It does for CVB0 with learned concentrations and whole counts in memory, if there are far fewer
     counts than numbers to learn: a weight and a topic's entry for each component. A fit of exactly
     ``max_iter`` iterations (``tol=0``), or of few, stays where it ends.
     """
@@ -42,11 +64,12 @@ def ends_with_samples(model: Any, problem: Problem) -> bool:
         isinstance(prior, CollapsedDirichlet) and prior.learn and prior.uses_histogram(columns)
         for prior, columns in ((problem.weights, n_components), (problem.topics, X.shape[1]))
     )
-    is_long = model.tol > 0 and model.max_iter > PASSES_BEFORE
+    is_long = model.tol > 0 and model.max_iter > _FEW_ITERATIONS
     if not (is_plain and is_long and isinstance(X, CountMatrix) and X.missing is None):
         return False
     n_samples = X.shape[0] if X.copies is None else X.copies.sum()
-    return X.total < n_components * (n_samples + X.shape[1]) and smallest_count(X) == 1
+    n_unknown = n_components * (n_samples + X.shape[1])
+    return bool(X.total < sweeps_of(problem).counts * n_unknown and smallest_count(X) == 1)
 
 
 def with_sampled_means(
@@ -69,20 +92,20 @@ def _sampled(
     X: Any = problem.X
     weights: Any = state.weights_prior
     topics: Any = state.topics_prior
-    tokens = tokens_of(X)
+    tokens, sweeps = tokens_of(X), sweeps_of(problem)
     priors = (
         Dirichlet(weights.concentration, learn=weights.learn),
         Dirichlet(topics.concentration, learn=topics.learn),
     )
-    assignments = _drawn_topics(tokens, state.weights.effective, state.topics.effective, rng)
+    assignments = drawn_topics(tokens, state.weights.effective, state.topics.effective, rng)
     found = sampled_counts(
         tokens,
         assignments,
         priors,
         problem.n_components,
         rng,
-        sweeps=_SWEEPS,
-        averaged=_AVERAGED,
+        sweeps=sweeps.total,
+        averaged=sweeps.averaged,
     )
     problem = replace(
         problem,
@@ -105,20 +128,3 @@ def _sampled(
 def _shared(totals: Array, counts: Array) -> Array:
     """Return each total split in proportion to a row of counts."""
     return normalized(np.ascontiguousarray(counts, np.float64)) * totals[:, np.newaxis]
-
-
-def _drawn_topics(tokens: Tokens, weights: Array, topics: Array, rng: np.random.Generator) -> Array:
-    """Return a topic for each token, drawn from the responsibilities of its entry."""
-    samples = np.repeat(np.arange(len(tokens.copies)), np.diff(tokens.row_starts))
-    by_feature = np.ascontiguousarray(topics.T, np.float32)
-    step = max(1, _CHUNK // len(topics))
-    drawn = []
-    for first in range(0, len(samples), step):
-        entries = slice(first, first + step)
-        bounds = weights[samples[entries]].astype(np.float32)
-        bounds *= by_feature[tokens.features[entries]]
-        np.cumsum(bounds, axis=1, out=bounds)
-        entry = np.repeat(np.arange(len(bounds)), tokens.repeats[entries])
-        at = rng.random(len(entry), np.float32) * bounds[entry, -1]
-        drawn.append((bounds[entry, :-1] <= at[:, np.newaxis]).sum(axis=1, dtype=np.int32))
-    return np.concatenate(drawn)

@@ -5,14 +5,15 @@ works with every model.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedProblem
 from isotopic.counts import CountMatrix
-from isotopic.init.gibbs import gibbs
+from isotopic.init.allocation import smallest_count
+from isotopic.init.gibbs import FEW_COMPONENTS, gibbs
 from isotopic.init.kmeans import kmeans
 from isotopic.init.nndsvd import nndsvd
 from isotopic.init.pooled import pooled
@@ -28,7 +29,6 @@ from isotopic.init.start import (
 from isotopic.init.subsample import counts_of_all_samples, has_room_for_sample, sample_problem
 from isotopic.init.warm_up import warm_up, with_self_contribution_estimate
 from isotopic.problem import Problem
-from isotopic.solvers.hyperparameters import FEW_COMPONENTS
 
 __all__ = [
     "STRATEGIES",
@@ -95,6 +95,8 @@ def strategy_start(
                 f"init={name!r} needs samples in memory, but memory_limit leaves no room for them. "
                 "Raise memory_limit, or use init='random'."
             )
+    if name == "auto" and chosen == "pooled" and _can_be_sampled(part):
+        chosen = "gibbs"
     counts = STRATEGIES[chosen](part.X, part.n_components, rng)
     if name == "auto":
         counts = warm_up(part, *counts)
@@ -109,8 +111,16 @@ def _informed(problem: Problem) -> str:
     """Return the strategy of the first start under ``"auto"``.
 
     Pooled topics are chosen by the evidence of LDA, so they are for proportions with a prior.
-    Finding them takes longer the more there are, and Gibbs sampling then finds better ones.
     """
     if problem.weights.is_bayesian and problem.weights.is_normalized:
-        return "pooled" if problem.n_components <= FEW_COMPONENTS else "gibbs"
+        return "pooled"
     return "nndsvd" if problem.weights.is_bayesian or problem.topics.is_bayesian else "random"
+
+
+def _can_be_sampled(problem: Problem) -> bool:
+    """Return whether Gibbs sampling improves pooled topics, or takes their place if there are many.
+
+    It is for counts: of other data, nothing says how much a draw is worth.
+    """
+    X: Any = problem.X
+    return problem.n_components > FEW_COMPONENTS or smallest_count(X) == 1

@@ -1,4 +1,4 @@
-"""Gibbs: the mean counts of samples from the posterior of LDA, for many topics."""
+"""Gibbs: the mean counts of samples from the posterior of LDA."""
 
 from typing import NamedTuple
 
@@ -7,22 +7,35 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.init.allocation import shared_out, smallest_count
+from isotopic.init.pooled import pooled
 from isotopic.init.start import random_counts
+from isotopic.kernels import normalized
 from isotopic.priors import Dirichlet, Evidence
 from isotopic.sampling import SampledCounts, Tokens, sample_sweeps
 
-# Sweeps over all tokens: in total, from one update of the concentrations to the next, and at the
-# end, whose counts are averaged. More sweeps mix better; the fit that follows does the rest.
-_SWEEPS, _INTERVAL, _AVERAGED = 100, 5, 25
+# Up to so many components, sampling begins with pooled topics: they include rare ones, and take
+# fewer sweeps. Finding them takes longer the more there are, and with more it begins at random.
+FEW_COMPONENTS = 64
 
-# Where the concentrations begin: of all weights of a sample together, and of a topic's entries.
-_WEIGHTS_SUM, _TOPICS = 5.0, 0.05
+# Sweeps over all tokens, and those at the end whose counts are averaged: from pooled topics, and
+# from random ones. More sweeps mix better; the fit that follows does the rest.
+_FROM_POOLED, _FROM_RANDOM = (40, 10), (100, 25)
+
+# Sweeps from one update of the concentrations to the next.
+_INTERVAL = 5
+
+# Where the concentrations begin: of each weight, but of all weights of a sample together at most so
+# much, and of a topic's entries.
+_WEIGHT, _WEIGHTS_SUM, _TOPICS = 0.1, 5.0, 0.05
 
 # A part of the counts is shared out at random, so that topics without tokens are not all alike.
 _RANDOM_PART = 0.01
 
 # The least part of the total that is taken for one count.
 _LEAST_UNIT = 1e-12
+
+# Entries whose topics are drawn at once, times components: 16 MB in single precision.
+_CHUNK = 4_000_000
 
 # An entry has at most so many tokens. Those of larger entries count more than one each.
 _MOST_TOKENS = 8
@@ -31,17 +44,23 @@ _MOST_TOKENS = 8
 def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Share the counts out as collapsed Gibbs sampling does (Griffiths & Steyvers, 2004).
 
-    The cost of a token follows the number of topics in its sample, not the number of all topics.
-    Both concentrations are learned from the sampled counts.
+    It begins with pooled topics, or with random ones if there are many. Both concentrations are
+    learned from the sampled counts.
     """
     if not X.total > 0:
         return X.equal_shares(n_components), np.zeros((n_components, X.shape[1]))
     tokens = tokens_of(X)
-    assignments = rng.integers(n_components, size=int(tokens.repeats.sum()), dtype=np.int32)
-    alpha = Dirichlet(_WEIGHTS_SUM / n_components, learn="asymmetric")
-    eta = Dirichlet(_TOPICS, learn="symmetric")
+    alpha = min(_WEIGHT, _WEIGHTS_SUM / n_components)
+    if n_components <= FEW_COMPONENTS:
+        weights, topics = (normalized(counts) for counts in pooled(X, n_components, rng))
+        assignments = drawn_topics(tokens, weights, topics, rng)
+        sweeps, averaged = _FROM_POOLED
+    else:
+        assignments = rng.integers(n_components, size=int(tokens.repeats.sum()), dtype=np.int32)
+        sweeps, averaged = _FROM_RANDOM
+    priors = Dirichlet(alpha, learn="asymmetric"), Dirichlet(_TOPICS, learn="symmetric")
     counts = sampled_counts(
-        tokens, assignments, (alpha, eta), n_components, rng, sweeps=_SWEEPS, averaged=_AVERAGED
+        tokens, assignments, priors, n_components, rng, sweeps=sweeps, averaged=averaged
     ).counts
     topics = shared_out(X.feature_totals, counts.topics.T).T
     topics += _RANDOM_PART * (random_counts(X, n_components, rng)[1] - topics)
@@ -106,3 +125,20 @@ def tokens_of(X: CountMatrix) -> Tokens:
         copies.astype(np.float32),
         X.shape[1],
     )
+
+
+def drawn_topics(tokens: Tokens, weights: Array, topics: Array, rng: np.random.Generator) -> Array:
+    """Return a topic for each token, drawn from the responsibilities of its entry."""
+    samples = np.repeat(np.arange(len(tokens.copies)), np.diff(tokens.row_starts))
+    by_feature = np.ascontiguousarray(topics.T, np.float32)
+    step = max(1, _CHUNK // len(topics))
+    drawn = []
+    for first in range(0, len(samples), step):
+        entries = slice(first, first + step)
+        bounds = weights[samples[entries]].astype(np.float32)
+        bounds *= by_feature[tokens.features[entries]]
+        np.cumsum(bounds, axis=1, out=bounds)
+        entry = np.repeat(np.arange(len(bounds)), tokens.repeats[entries])
+        at = rng.random(len(entry), np.float32) * bounds[entry, -1]
+        drawn.append((bounds[entry, :-1] <= at[:, np.newaxis]).sum(axis=1, dtype=np.int32))
+    return np.concatenate(drawn)

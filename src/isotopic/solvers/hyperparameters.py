@@ -12,8 +12,7 @@ from isotopic.problem import Problem, State
 from isotopic.registry import register
 from isotopic.solvers.base import Solver
 
-# Up to so many components, LDA starts from pooled topics, which include rare ones. With more it
-# starts from sampled counts, which tell more about the priors.
+# Up to so many components are few.
 FEW_COMPONENTS = 32
 
 # Passes before the first update by default, with few components and with many.
