@@ -135,7 +135,7 @@ $(VENV)/.bench: $(VENV)/.test
 	-$(PYTHON) -m venv $(VENV)/peers/salamander
 	-$(VENV)/peers/salamander/bin/python -m pip install --quiet --disable-pip-version-check salamander-learn
 	-$(PYTHON) -m venv $(VENV)/peers/sigprofiler
-	-$(VENV)/peers/sigprofiler/bin/python -m pip install --quiet --disable-pip-version-check SigProfilerAssignment
+	-$(VENV)/peers/sigprofiler/bin/python -m pip install --quiet --disable-pip-version-check SigProfilerExtractor  # brings SigProfilerAssignment
 	-$(PYTHON) -m venv $(VENV)/peers/cnmf
 	-$(VENV)/peers/cnmf/bin/python -m pip install --quiet --disable-pip-version-check cnmf
 	touch $@

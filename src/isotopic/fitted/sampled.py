@@ -2,7 +2,7 @@
 
 Where there are far fewer counts than numbers to learn, as with many topics or short samples, a
 single optimum fits the samples too closely, and the mean over samples from the posterior predicts
-new ones better. Where there are more, the optimum of CVB0 predicts as well, and is found sooner.
+new ones better. Where there are more, a fit ends at the optimum of CVB0, which is found sooner.
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.init.allocation import smallest_count
-from isotopic.init.gibbs import FEW_COMPONENTS, drawn_topics, sampled_counts, tokens_of
+from isotopic.init.gibbs import MOST_POOLED, drawn_topics, sampled_counts, tokens_of
 from isotopic.kernels import normalized
 from isotopic.priors import CollapsedDirichlet, Dirichlet
 from isotopic.problem import Problem
@@ -49,7 +49,7 @@ _FROM_START, _FROM_OPTIMUM = Sweeps(1 / 3, 1, 240, 80), Sweeps(1.0, 60, 120, 60)
 
 def sweeps_of(problem: Problem) -> Sweeps:
     """Return how a fit of the problem ends if it ends with samples."""
-    return _FROM_START if problem.n_components <= FEW_COMPONENTS else _FROM_OPTIMUM
+    return _FROM_START if problem.n_components <= MOST_POOLED else _FROM_OPTIMUM
 
 
 def ends_with_samples(model: Any, problem: Problem) -> bool:

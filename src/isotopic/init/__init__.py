@@ -13,7 +13,7 @@ from isotopic.arrays import Array
 from isotopic.blocks import BlockedProblem
 from isotopic.counts import CountMatrix
 from isotopic.init.allocation import smallest_count
-from isotopic.init.gibbs import FEW_COMPONENTS, gibbs
+from isotopic.init.gibbs import MOST_POOLED, gibbs
 from isotopic.init.kmeans import kmeans
 from isotopic.init.nndsvd import nndsvd
 from isotopic.init.pooled import pooled
@@ -123,4 +123,4 @@ def _can_be_sampled(problem: Problem) -> bool:
     It is for counts: of other data, nothing says how much a draw is worth.
     """
     X: Any = problem.X
-    return problem.n_components > FEW_COMPONENTS or smallest_count(X) == 1
+    return problem.n_components > MOST_POOLED or smallest_count(X) == 1

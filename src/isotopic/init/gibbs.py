@@ -15,7 +15,7 @@ from isotopic.sampling import SampledCounts, Tokens, sample_sweeps
 
 # Up to so many components, sampling begins with pooled topics: they include rare ones, and take
 # fewer sweeps. Finding them takes longer the more there are, and with more it begins at random.
-FEW_COMPONENTS = 64
+MOST_POOLED = 64
 
 # Sweeps over all tokens, and those at the end whose counts are averaged: from pooled topics, and
 # from random ones. More sweeps mix better; the fit that follows does the rest.
@@ -51,7 +51,7 @@ def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[
         return X.equal_shares(n_components), np.zeros((n_components, X.shape[1]))
     tokens = tokens_of(X)
     alpha = min(_WEIGHT, _WEIGHTS_SUM / n_components)
-    if n_components <= FEW_COMPONENTS:
+    if n_components <= MOST_POOLED:
         weights, topics = (normalized(counts) for counts in pooled(X, n_components, rng))
         assignments = drawn_topics(tokens, weights, topics, rng)
         sweeps, averaged = _FROM_POOLED
