@@ -15,8 +15,9 @@ solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online",
     single precision. ``"online"`` and ``"incremental"`` update the topics after each mini-batch.
 init : {"auto", "random", "nndsvd", "spectral", "kmeans", "pooled", "gibbs"}, pair, or fitted model
     Where the fit starts. ``"auto"`` is ``"random"`` for point estimates, ``"gibbs"`` for LDA
-    (``"pooled"`` for data that is no counts) and ``"nndsvd"`` for other Bayesian models; some
-    passes with posterior means follow, which keep variational updates from getting stuck. For
+    (``"pooled"`` for data that is no counts, and for other estimates than CVB0) and ``"nndsvd"``
+    for other Bayesian models; some passes with posterior means follow, which keep variational
+    updates from getting stuck. For
     several ``"online"`` mini-batches it is ``"random"``. ``"spectral"`` looks for anchor words;
     ``"pooled"`` merges the topics of ``"nndsvd"`` and ``"spectral"``; ``"gibbs"`` takes the mean
     counts of collapsed Gibbs sampling, from pooled topics up to 64 components. For row blocks

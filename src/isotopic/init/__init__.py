@@ -120,7 +120,10 @@ def _informed(problem: Problem) -> str:
 def _can_be_sampled(problem: Problem) -> bool:
     """Return whether Gibbs sampling improves pooled topics, or takes their place if there are many.
 
-    It is for counts: of other data, nothing says how much a draw is worth.
+    It is for counts: of other data, nothing says how much a draw is worth. And it is for CVB0,
+    which approximates what is sampled. The other estimates begin with what the data alone
+    determine, so that a sample weight of two is the same as two samples.
     """
     X: Any = problem.X
-    return problem.n_components > MOST_POOLED or smallest_count(X) == 1
+    is_collapsed = problem.weights.needs_squares
+    return problem.n_components > MOST_POOLED or (is_collapsed and smallest_count(X) == 1)
