@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 from fuzz.loop import Property
-from isotopic import kernels
+from isotopic import elementwise, kernels
 from isotopic._core import in_numpy, native
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
@@ -205,7 +205,7 @@ def a_distance_agrees(case: Table) -> None:
     a, b, row_scale, column_scale = case.make()
     for scales in ({}, {"row_scale": row_scale}, {"column_scale": column_scale}):
         with use_threads(case.threads):
-            ours, theirs = twice(kernels.distance, a, b, **scales)
+            ours, theirs = twice(elementwise.distance, a, b, **scales)
         np.testing.assert_allclose(ours, theirs, 1e-6 if case.dtype == "float32" else 1e-12)
 
 
@@ -213,9 +213,9 @@ def normalized_rows_agree(case: Table) -> None:
     """Compare sums and normalised rows with those of NumPy, in place too."""
     a = case.make()[0]
     with use_threads(case.threads):
-        sums, sums_in_numpy = twice(kernels.row_sums, a)
-        ours, theirs = twice(kernels.normalized, a)
-        in_place = kernels.normalized(a.copy(order="K"), in_place=True)
+        sums, sums_in_numpy = twice(elementwise.row_sums, a)
+        ours, theirs = twice(elementwise.normalized, a)
+        in_place = elementwise.normalized(a.copy(order="K"), in_place=True)
     np.testing.assert_allclose(sums, sums_in_numpy, 1e-12)
     np.testing.assert_array_equal(in_place, ours)
     np.testing.assert_allclose(ours, theirs, 1e-6, float(np.finfo(case.dtype).tiny))
@@ -225,10 +225,10 @@ def normalized_rows_agree(case: Table) -> None:
 def an_extrapolation_agrees(case: Table) -> None:
     """Compare extrapolated counts with those of NumPy; rows that have any keep their total."""
     latest, previous, *_ = case.make()
-    totals = kernels.row_sums(latest)
+    totals = elementwise.row_sums(latest)
     with use_threads(case.threads):
         ours, theirs = twice(
-            kernels.extrapolated, latest, previous, totals, momentum=0.9, floor=1e-6
+            elementwise.extrapolated, latest, previous, totals, momentum=0.9, floor=1e-6
         )
     # Powers are good to 1e-8 or so, in single precision to 1e-6; sums of many columns to less.
     close = 1e-5 + 1e-9 * case.columns if case.dtype == "float32" else 1e-7
@@ -240,7 +240,7 @@ def a_descent_agrees(case: Counts) -> None:
     """Compare the rows' objectives after a descent with NumPy's; none is above where it began."""
     X, weights, topics = case.make()
     X = X.as_sparse()
-    slopes = np.maximum(kernels.row_sums(topics), np.finfo(case.dtype).tiny)
+    slopes = np.maximum(elementwise.row_sums(topics), np.finfo(case.dtype).tiny)
 
     def objectives(factors: Array) -> Array:
         log_likelihoods = kernels.row_pass(X, factors, topics)[1]
@@ -281,10 +281,10 @@ def an_effective_factor_agrees(case: Table) -> None:
     """Compare effective factors and terms with those of NumPy; proportions are at most one."""
     parameters, shares, *_ = case.make()
     shares = parameters * (shares / (1 + shares))
-    offsets = kernels.gamma_functions(kernels.row_sums(parameters))[0]
+    offsets = elementwise.gamma_functions(elementwise.row_sums(parameters))[0]
     with use_threads(case.threads):
         (ours, term), (theirs, expected) = twice(
-            kernels.effective_factor, parameters, shares, offsets
+            elementwise.effective_factor, parameters, shares, offsets
         )
     wide = parameters.astype(np.float64)
     digamma = special.digamma(wide)
@@ -302,7 +302,7 @@ def an_effective_factor_agrees(case: Table) -> None:
 def gamma_functions_agree(x: list[float]) -> None:
     """Compare digamma and log-gamma with those of SciPy."""
     (digamma, log_gamma), (expected_digamma, expected_log_gamma) = twice(
-        kernels.gamma_functions, np.array(x)
+        elementwise.gamma_functions, np.array(x)
     )
     np.testing.assert_allclose(digamma, expected_digamma, 1e-11)
     np.testing.assert_allclose(log_gamma, expected_log_gamma, 1e-12, 1e-13)

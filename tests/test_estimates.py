@@ -24,8 +24,10 @@ from isotopic import (
     match,
 )
 from isotopic._core.in_numpy import probability_of
+from isotopic.concentration import Occurs
+from isotopic.elementwise import mean_posterior
 from isotopic.evaluate import completion_perplexity
-from isotopic.kernels import Occurs, mean_posterior, squared_counts
+from isotopic.kernels import squared_counts
 from isotopic.priors import (
     ESTIMATES,
     CollapsedDirichlet,

@@ -20,18 +20,14 @@ from scipy import sparse
 
 from isotopic import NMF, CountMatrix, expected_counts, kernels
 from isotopic._core import in_numpy, native
-from isotopic.kernels import (
+from isotopic.concentration import (
     Occurs,
     concentration_rises,
     concentration_slopes,
     count_histogram,
-    distance,
-    extrapolated,
-    normalized,
-    one_pass,
-    row_pass,
-    row_sums,
 )
+from isotopic.elementwise import distance, extrapolated, normalized, row_sums
+from isotopic.kernels import one_pass, row_pass
 from isotopic.threads import current_threads, thread_count, use_threads
 
 COMPONENTS = (1, 2, 3, 7, 8, 9, 16, 17, 24, 33, 100, 128, 129, 300)

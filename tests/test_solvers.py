@@ -15,8 +15,9 @@ from test_algorithms import PAIRS
 from isotopic import LDA, NMF, Dirichlet, Free, Gamma, GammaPoisson, Lasso, Simplex, datasets
 from isotopic._core import in_numpy, native
 from isotopic.counts import CountMatrix
+from isotopic.elementwise import extrapolated
 from isotopic.init import random_start, start_from_arrays, uniform_start
-from isotopic.kernels import descended, extrapolated, row_pass
+from isotopic.kernels import descended, row_pass
 from isotopic.priors import (
     DirichletMean,
     DirichletMode,

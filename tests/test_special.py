@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from isotopic.kernels import effective_factor, gamma_functions
+from isotopic.elementwise import effective_factor, gamma_functions
 
 RANGE = np.concatenate(
     [

@@ -12,7 +12,8 @@ from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.divergences.majorized import scale_rows
-from isotopic.kernels import Counts, row_sums, squared_counts
+from isotopic.elementwise import row_sums
+from isotopic.kernels import Counts, squared_counts
 from isotopic.missing import Missing
 from isotopic.priors import Evidence, Posterior, Prior, Totals
 from isotopic.registry import register

@@ -547,7 +547,7 @@ def concentration_slopes(
 
 
 def probability_of(size: Array, share: Array, concentration: Array, occurs: int) -> Array:
-    """Return how likely expected counts are positive; see ``kernels.concentration_slopes``."""
+    """Return how likely expected counts are positive; see ``concentration_slopes``."""
     if occurs == 0:
         return np.ones(np.broadcast_shapes(np.shape(size), np.shape(concentration)))
     share = np.minimum(share, 1 - 1e-9)

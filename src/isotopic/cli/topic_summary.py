@@ -7,8 +7,8 @@ from scipy.special import rel_entr
 
 from isotopic.arrays import Array
 from isotopic.cli.output import align_columns, short
+from isotopic.elementwise import normalized
 from isotopic.evaluate import prevalence
-from isotopic.kernels import normalized
 
 # Distinctive terms and main samples that are printed of each topic.
 TERMS, _SAMPLES = 7, 3

@@ -8,10 +8,10 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.containers import NamedMatrix
+from isotopic.elementwise import normalized
 from isotopic.estimators import LDA
 from isotopic.evaluate import completion_score, split_counts
 from isotopic.evaluate.entries import hide_entries, score_entries
-from isotopic.kernels import normalized
 from isotopic.threads import use_threads
 
 # Starts of a fit whose hidden entries are scored: overdispersed counts have poor local optima, and

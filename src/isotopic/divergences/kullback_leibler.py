@@ -11,17 +11,8 @@ from scipy.special import gammaln, xlogy
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix, RowView
 from isotopic.divergences.base import Divergence, PassSums, RowsPass, RowSums
-from isotopic.kernels import (
-    Counts,
-    ReadyTopics,
-    extrapolated,
-    normalized,
-    one_pass,
-    row_distances,
-    row_pass,
-    row_sums,
-    rows_pass,
-)
+from isotopic.elementwise import extrapolated, normalized, row_distances, row_sums
+from isotopic.kernels import Counts, ReadyTopics, one_pass, row_pass, rows_pass
 from isotopic.priors import Posterior, Prior, Totals
 from isotopic.registry import register
 

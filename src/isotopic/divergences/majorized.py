@@ -31,7 +31,7 @@ from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.divergences.base import Divergence, PassSums, RowsPass, RowSums
 from isotopic.divergences.gradient_pass import GradientPass
-from isotopic.kernels import row_sums
+from isotopic.elementwise import row_sums
 from isotopic.priors import Free, Posterior, Prior
 from isotopic.registry import register
 

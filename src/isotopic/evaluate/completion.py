@@ -12,8 +12,9 @@ from isotopic.arrays import Array
 from isotopic.containers import NamedMatrix, read_container, sample_names_of
 from isotopic.counts import CountMatrix
 from isotopic.covariates import read_table
+from isotopic.elementwise import normalized
 from isotopic.evaluate.topics import named_topics, proportions
-from isotopic.kernels import normalized, row_pass
+from isotopic.kernels import row_pass
 from isotopic.names import EmptySampleWarning
 from isotopic.random import Seed, generator
 

@@ -18,10 +18,10 @@ from isotopic._core import native
 from isotopic.arrays import Array, as_numbers, check_level
 from isotopic.containers import align_table, sample_names_of
 from isotopic.counts import CountMatrix
+from isotopic.elementwise import normalized
 from isotopic.evaluate.shrinkage import shrink
 from isotopic.evaluate.topics import proportions, top_features
 from isotopic.fitted import Fitted, fitted_of, read_feature_names
-from isotopic.kernels import normalized
 from isotopic.table import Table
 from isotopic.threads import current_threads
 

@@ -9,12 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotopic.counts import CountMatrix
 from isotopic.divergences import KullbackLeibler
+from isotopic.elementwise import normalized
 from isotopic.evaluate.completion import split_counts
 from isotopic.evaluate.topics import proportions
 from isotopic.fitted.inference import infer
 from isotopic.fitted.offsets import read_new_covariates
 from isotopic.fitted.value import Fitted, fitted_of
-from isotopic.kernels import normalized, row_pass
+from isotopic.kernels import row_pass
 from isotopic.priors import Dirichlet, Posterior, Simplex
 from isotopic.random import Seed
 from isotopic.threads import use_threads

@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
 from isotopic.containers import NamedMatrix, as_dense, read_container
+from isotopic.elementwise import normalized
 from isotopic.fitted import Fitted, fitted_of
-from isotopic.kernels import normalized
 
 
 def diversity(topics: Any, n: int = 25) -> float:

@@ -14,7 +14,8 @@ from scipy import sparse
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedProblem, load_rows
 from isotopic.counts import CountMatrix
-from isotopic.kernels import ReadyTopics, normalized, one_pass, ready, rows_pass
+from isotopic.elementwise import normalized
+from isotopic.kernels import ReadyTopics, one_pass, ready, rows_pass
 from isotopic.problem import Problem
 from isotopic.solvers import Accelerated, HyperparameterState, Solution, solve
 

@@ -9,9 +9,9 @@ from scipy import sparse
 
 from isotopic import generative
 from isotopic.arrays import Array
+from isotopic.elementwise import normalized
 from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.value import Fitted, check_likelihood
-from isotopic.kernels import normalized
 from isotopic.priors import Posterior, Prior
 from isotopic.random import Seed, generator
 

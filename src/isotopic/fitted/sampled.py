@@ -12,9 +12,9 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
+from isotopic.elementwise import normalized
 from isotopic.init.allocation import smallest_count
 from isotopic.init.gibbs import MOST_POOLED, drawn_topics, sampled_counts, tokens_of
-from isotopic.kernels import normalized
 from isotopic.priors import CollapsedDirichlet, Dirichlet
 from isotopic.problem import Problem
 from isotopic.solvers import HyperparameterState, Solution

@@ -8,10 +8,10 @@ import numpy as np
 
 from isotopic import evaluate
 from isotopic.arrays import Array
+from isotopic.elementwise import normalized
 from isotopic.evaluate.topics import top_features
 from isotopic.fitted.topic_names import names_of_topics
 from isotopic.fitted.value import Fitted, read_feature_names
-from isotopic.kernels import normalized
 from isotopic.table import Table
 
 _MOST_TOPICS_SHOWN = 30

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.elementwise import normalized
 from isotopic.evaluate.topics import top_features
 from isotopic.fitted.value import Fitted, read_feature_names
-from isotopic.kernels import normalized
 
 #: A function that names a topic: it gets the strongest terms and the main documents of the topic.
 Namer = Callable[[list[str], list[str]], str | None]

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
+from isotopic.elementwise import row_sums
 from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.value import Fitted
 from isotopic.init import Start, uniform_start
 from isotopic.init.allocation import shared_out
 from isotopic.init.start import absorbed
-from isotopic.kernels import row_sums
 from isotopic.priors import Posterior, innermost
 from isotopic.problem import Problem
 

@@ -7,7 +7,8 @@ from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.kernels import normalized, one_pass
+from isotopic.elementwise import normalized
+from isotopic.kernels import one_pass
 from isotopic.priors import Fixed, Posterior, Simplex
 from isotopic.problem import Problem
 from isotopic.solvers import BlockUpdate, solve

@@ -6,10 +6,10 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
+from isotopic.elementwise import normalized
 from isotopic.init.allocation import shared_out, smallest_count
 from isotopic.init.pooled import pooled
 from isotopic.init.start import random_counts
-from isotopic.kernels import normalized
 from isotopic.priors import Dirichlet, Evidence
 from isotopic.sampling import SampledCounts, Tokens, sample_sweeps
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
+from isotopic.elementwise import gamma_functions, normalized
 from isotopic.init.allocation import smallest_count
 from isotopic.init.nndsvd import nndsvd
 from isotopic.init.spectral import spectral
 from isotopic.init.start import absorbed
-from isotopic.kernels import gamma_functions, normalized
 from isotopic.priors import DirichletMean
 from isotopic.problem import Problem
 from isotopic.solvers import Accelerated, solve

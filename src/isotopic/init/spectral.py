@@ -4,8 +4,8 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
+from isotopic.elementwise import normalized
 from isotopic.init.allocation import counts_from_topics, profiles, smallest_count
-from isotopic.kernels import normalized
 from isotopic.threads import one_blas_thread
 
 # An anchor must occur in this share of the samples: what goes with a rare feature is noise.

@@ -7,9 +7,9 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedProblem, load_rows
+from isotopic.elementwise import normalized
 from isotopic.init.allocation import WEIGHT_PASSES, shared_out
 from isotopic.init.start import absorbed
-from isotopic.kernels import normalized
 from isotopic.priors import Fixed, Simplex
 from isotopic.problem import Problem
 from isotopic.solvers import BlockUpdate, solve

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from isotopic.arrays import Array, check_numbers
-from isotopic.kernels import ReadyTopics, distance, normalized, ready, row_sums
+from isotopic.elementwise import distance, normalized, row_sums
+from isotopic.kernels import ReadyTopics, ready
 from isotopic.registry import register
 from isotopic.row_inference import RowRule
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isotopic.arrays import Array, as_numbers
-from isotopic.kernels import distance
+from isotopic.elementwise import distance
 from isotopic.priors.base import Posterior, Prior, Totals
 
 

@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from isotopic.arrays import Array, as_numbers, check_numbers
-from isotopic.kernels import (
-    Occurs,
-    concentration_slopes,
+from isotopic.concentration import Occurs, concentration_slopes
+from isotopic.elementwise import (
     effective_factor,
     gamma_functions,
     mean_posterior,

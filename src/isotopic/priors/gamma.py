@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from isotopic.arrays import Array
-from isotopic.kernels import Occurs, concentration_slopes, effective_factor, gamma_functions
+from isotopic.concentration import Occurs, concentration_slopes
+from isotopic.elementwise import effective_factor, gamma_functions
 from isotopic.priors.base import Posterior, Prior, Totals
 from isotopic.priors.bayesian import (
     Bayesian,

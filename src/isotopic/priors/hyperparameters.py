@@ -8,13 +8,13 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.kernels import (
+from isotopic.concentration import (
     Occurs,
     concentration_rises,
     concentration_slopes,
     count_histogram,
-    row_sums,
 )
+from isotopic.elementwise import row_sums
 from isotopic.priors.base import Prior, Totals
 
 # The relative change that ends updates from the same expected counts.

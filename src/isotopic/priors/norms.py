@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.kernels import distance, row_sums
+from isotopic.elementwise import distance, row_sums
 from isotopic.priors.base import Posterior, Prior, Totals, as_column
 from isotopic.priors.penalties import positive_root
 from isotopic.registry import register

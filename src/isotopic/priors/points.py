@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.kernels import distance, normalized, row_sums
+from isotopic.elementwise import distance, normalized, row_sums
 from isotopic.priors.base import Posterior, Prior, Totals, as_column
 from isotopic.registry import register
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isotopic.arrays import Array, as_numbers
-from isotopic.kernels import row_sums
+from isotopic.elementwise import row_sums
 from isotopic.priors.base import Totals
 from isotopic.priors.hyperparameters import Evidence, LearnsHyperparameters
 from isotopic.priors.points import LinearPenalty, divided

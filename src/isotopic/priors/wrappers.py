@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.kernels import row_sums
+from isotopic.elementwise import row_sums
 from isotopic.priors.base import Posterior, Prior, Totals, as_column
 from isotopic.priors.bayesian import Bayesian
 from isotopic.priors.hyperparameters import Evidence

@@ -9,8 +9,8 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.containers import sample_names_of
 from isotopic.divergences import KullbackLeibler
+from isotopic.elementwise import normalized
 from isotopic.fitted import fitted_of
-from isotopic.kernels import normalized
 from isotopic.match import cosine_similarity, match
 from isotopic.report.payload import ReportData
 

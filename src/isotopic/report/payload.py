@@ -11,6 +11,7 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.containers import gene_symbols_of, sample_names_of
 from isotopic.counts import CountMatrix
+from isotopic.elementwise import normalized
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.evaluate import proportions
 from isotopic.fitted import Fitted, fitted_of, read_feature_names
@@ -18,7 +19,6 @@ from isotopic.fitted.explained import explained_counts
 from isotopic.fitted.inference import infer
 from isotopic.fitted.offsets import read_new_covariates
 from isotopic.io import CUT, CountData
-from isotopic.kernels import normalized
 from isotopic.match import hellinger_similarity
 from isotopic.names import symbols_in_names
 from isotopic.report import rows, samples, summary, topics

@@ -8,7 +8,8 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.divergences import KullbackLeibler
-from isotopic.kernels import descended, row_sums
+from isotopic.elementwise import row_sums
+from isotopic.kernels import descended
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.registry import register

@@ -6,7 +6,8 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.kernels import ReadyTopics, descended, row_distances, rows_pass
+from isotopic.elementwise import row_distances
+from isotopic.kernels import ReadyTopics, descended, rows_pass
 from isotopic.priors import Posterior
 from isotopic.problem import Problem
 from isotopic.solvers.base import Solver

@@ -10,7 +10,7 @@ from isotopic.counts import CountMatrix
 from isotopic.divergences import Majorized
 from isotopic.divergences.gradient_pass import Gradients, squared_distances
 from isotopic.divergences.majorized import Proposal
-from isotopic.kernels import row_sums
+from isotopic.elementwise import row_sums
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.registry import register

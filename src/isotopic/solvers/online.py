@@ -6,7 +6,8 @@ from numbers import Real
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.kernels import Counts, row_sums
+from isotopic.elementwise import row_sums
+from isotopic.kernels import Counts
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.registry import register
