@@ -11,7 +11,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 export ISOTOPIC_ALL_EXTRAS = 1  # tests that need an extra must find it
 unexport PYTHONDONTWRITEBYTECODE  # or each of many processes would compile everything again
-CPP    := $(wildcard src/isotopic/_core/*.cpp src/isotopic/_core/*.hpp)
+CPP    := $(wildcard src/isotopic/_core/*.[ch]pp src/isotopic/_core/bindings/*.[ch]pp)
 CORE   := CMakeLists.txt pyproject.toml $(CPP)
 
 # The core is built inside the environment that it is installed into, so that two environments never
