@@ -1,7 +1,6 @@
 """What LDA makes of its counts, and what its priors learn from them."""
 
 import warnings
-from itertools import pairwise
 from operator import methodcaller
 
 import numpy as np
@@ -283,18 +282,30 @@ def test_no_step_raises_the_objective(corpus, estimate, alpha, eta, solver):
 
 @each_solver
 def test_between_lessons_no_step_of_cvb0_raises_the_objective(corpus, solver):
-    model = LDA(3, solver=solver, max_iter=90, tol=0).fit(corpus)
-    history = model.history_
-    passes = history["passes"]
-    learner = HyperparameterUpdates(None)
-    lesson, plain = learner.first, []
-    for before, after in pairwise(passes):
-        plain.append(before < lesson)
-        if before >= lesson:
-            lesson = after + learner.interval
+    due = []  # each update sets when the next one is due
+
+    def watch(at):
+        due.append(at.state.next_update)
+
+    history = LDA(3, solver=solver, max_iter=90, tol=0, callbacks=watch).fit(corpus).history_
+    plain = np.diff(due) == 0
     steps = np.diff(history["objective"])[plain]
     assert 0 < len(steps) < len(history) - 1
     assert steps.max() <= 1e-10 * np.abs(history["objective"]).max()
+
+
+def test_hyperparameters_are_updated_as_soon_as_passes_change_little(corpus):
+    """Exact topics are at their optimum after a few passes, long before the twentieth."""
+    found = []
+    topics = LDA(3, random_state=0, tol=1e-4).fit(corpus).components_
+    model = LDA(3, fixed_topics=topics, solver="joint", callbacks=found.append)
+    model.fit(corpus)
+    learner = HyperparameterUpdates(None)
+    assert found[0].state.next_update <= learner.first + learner.interval
+    first = next(i for i, each in enumerate(found) if np.isfinite(each.residual))
+    assert 0 < first < learner.first - 1
+    before = found[first - 1].state.inner.residual
+    assert before <= 1e-3 < found[0].state.inner.residual
 
 
 @each_solver
@@ -351,7 +362,13 @@ def test_the_objective_is_minus_the_bound_and_the_cost_of_what_was_learned(corpu
     model = LDA(3, estimate="variational", max_iter=45, tol=0).fit(corpus)
     assert model.objective_ == pytest.approx(-literal_bound(corpus, model), rel=1e-12)
     # Two samples are sampled in another way than one that counts twice: no Gibbs sampling here.
-    settings = {"estimate": "variational", "init": "pooled", "max_iter": 45, "tol": 0}
+    settings = {
+        "estimate": "variational",
+        "init": "pooled",
+        "max_iter": 90,
+        "tol": 0,
+        "random_state": 0,
+    }
     twice = LDA(3, **settings).fit(corpus, sample_weight=np.full(len(corpus), 2.0))
     stacked = LDA(3, **settings).fit(np.vstack([corpus] * 2))
     assert twice.objective_ == pytest.approx(stacked.objective_, rel=1e-6)

@@ -193,7 +193,7 @@ def warn_unless_converged(model: Any, solution: Solution[State], feature_totals:
     if np.isinf(state.residual):
         reason = (
             "the hyperparameters have not been updated yet (by default the first update comes "
-            "after 20 passes, with more than 32 components after 5)"
+            "after at most 20 passes, with more than 32 components after 5)"
         )
     warnings.warn(
         f"{name} stopped at max_iter={model.max_iter} before converging: {reason}. Raise max_iter "

@@ -130,11 +130,11 @@ class LDA(BaseTopicModel):
 
     Notes
     -----
-    Concentrations are learned after the first 20 passes (5 with more than 32 topics), and then
-    every 10. When they change, so does what is minimised: only under the variational estimate
-    ``objective_`` is a bound that includes them, and never rises. Under ``"cvb0"`` and
-    ``"smoothed"`` a learned ``alpha_`` is calibrated after the fit, on samples that are taken out
-    of the topics' counts.
+    Concentrations are learned after at most 20 passes (5 with more than 32 topics), and then at
+    least every 10: sooner when passes change little. With them changes what is minimised: only
+    under the variational estimate ``objective_`` is a bound that includes them, and never rises.
+    Under ``"cvb0"`` and ``"smoothed"`` a learned ``alpha_`` is calibrated after the fit, on samples
+    that are taken out of the topics' counts.
 
     With learned ``alpha`` and ``eta``, ``"cvb0"`` and less than a third of a count (one, with more
     than 64 components) for each weight and topic's entry, a fit in memory ends with collapsed Gibbs

@@ -44,10 +44,10 @@ class NegativeBinomialNMF(BaseTopicModel):
     Notes
     -----
     Updates are those of Gouvert, Oberlin & Févotte (2018) and of Pelizzola, Laursen & Hobolth
-    (2023), for both sides at once; the dispersion is updated after 20 passes, and then every 10.
-    The objective, minus the log-likelihood up to a constant, never rises. A learned dispersion is
-    a little too small, because weights and topics follow the noise in part: with ``p`` of ``N``
-    entries' degrees of freedom in them by about ``p / N``.
+    (2023), for both sides at once; the dispersion is updated after at most 20 passes, and then at
+    least every 10. The objective, minus the log-likelihood up to a constant, never rises. A learned
+    dispersion is a little too small, because weights and topics follow the noise in part: with
+    ``p`` of ``N`` entries' degrees of freedom in them by about ``p / N``.
 
     Every pass looks at all entries, zero or not. Sparse data is accepted, and takes the time of
     dense data. ``score`` is minus the mean divergence of an entry; compare the model with

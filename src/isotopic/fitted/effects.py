@@ -160,14 +160,23 @@ def effect_points(
 
 
 def with_intervals(table: Table, found: dict[str, Any]) -> Table:
-    """Return a table of effects with other intervals, by the names of the estimates."""
+    """Return a table of effects with the intervals of a bootstrap, by the names of the estimates.
+
+    The errors of effects, averages over many samples, are nearly normal. So their root mean square,
+    which includes the bias, needs fewer refits than their quantiles.
+    """
     changed = dict(table)
     for name, intervals in found.items():
-        ends = ("lower", "upper") if f"{name}_lower" not in table else ("_lower", "_upper")
-        lower, upper = (end if end[0] != "_" else name + end for end in ends)
-        changed |= {lower: intervals.lower, upper: intervals.upper}
-        if lower == "lower":
-            changed["se"] = intervals.standard_error
+        errors = intervals.errors
+        reach = stats.t.ppf((1 + intervals.level) / 2, len(errors))
+        reach = reach * np.sqrt((errors**2).mean(axis=0))
+        lower, upper = intervals.estimate - reach, intervals.estimate + reach
+        if name == "proportion":
+            lower, upper = np.clip(lower, 0, 1), np.clip(upper, 0, 1)
+        if f"{name}_lower" in table:
+            changed |= {f"{name}_lower": lower, f"{name}_upper": upper}
+        else:
+            changed |= {"lower": lower, "upper": upper, "se": intervals.standard_error}
     return Table(changed)
 
 

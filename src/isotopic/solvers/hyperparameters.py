@@ -18,6 +18,10 @@ FEW_COMPONENTS = 32
 # Passes before the first update by default, with few components and with many.
 FIRST_WITH_FEW, FIRST_WITH_MANY = 20, 5
 
+# An update comes sooner once a pass moves less than this share of what the last update moved, and
+# of the counts before the first.
+_SMALL_SHARE, _SMALL_MOVE = 0.2, 1e-3
+
 
 @register
 @dataclass(frozen=True)
@@ -72,9 +76,9 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
     ----------
     inner : Solver
     first : int, default=20
-        Passes before the first update: early counts say little about the priors.
+        The most passes before the first update: early counts say little about the priors.
     interval : int, default=10
-        Passes from one update to the next.
+        The most passes from one update to the next.
     """
 
     inner: Solver[Any]
@@ -90,7 +94,8 @@ class HyperparameterUpdates(Solver[HyperparameterState]):
     def step(self, problem: Problem, state: HyperparameterState) -> HyperparameterState:
         """Return the state after a step of the inner solver, or after an update if it is due."""
         problem, before = _with_learned(problem, state), state.inner
-        if before.passes < state.next_update:
+        small = min(_SMALL_SHARE * state.residual_after_update, _SMALL_MOVE)
+        if before.passes < state.next_update and before.residual > small:
             return replace(state, inner=self.inner.step(problem, before))
         updated = problem.in_precision_of(before.topics).with_updated_hyperparameters(before)
         is_same = updated.divergence == problem.divergence
