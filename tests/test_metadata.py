@@ -227,3 +227,58 @@ def test_backgrounds_of_groups_remove_a_planted_batch_effect():
 def test_bad_groups_are_explained(groups, options, message):
     with pytest.raises(ValueError, match=message):
         group_weights(COUNTS, groups, **options)
+
+
+def texts_and_table(folder, table, separator=","):
+    texts = folder / "texts"
+    texts.mkdir()
+    for name in ("b", "a", "c"):
+        (texts / f"{name}.txt").write_text("sun moon sun moon")
+    file = folder / "about.csv"
+    file.write_text("\n".join(separator.join(row) for row in table))
+    return texts, file
+
+
+@pytest.mark.parametrize("ending", ["", ".txt"])
+def test_rows_of_a_sample_table_are_found_by_name(tmp_path, ending):
+    rows = [
+        ("year", "file"),
+        ("3", f"c{ending}"),
+        ("9", "other"),
+        ("1", f"a{ending}"),
+        ("2", f"b{ending}"),
+    ]
+    texts, file = texts_and_table(tmp_path, rows)
+    data = read_counts(texts, sample_table=file)
+    assert data.sample_names.tolist() == ["a.txt", "b.txt", "c.txt"]
+    assert {name: list(column) for name, column in data.metadata.items()} == {
+        "year": ["1", "2", "3"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            [("file", "year"), ("a", "1"), ("c", "2")],
+            "1 of 3 samples, such as 'b.txt', have no row",
+        ),
+        ([("file", "year"), ("x", "1")], "3 of 3 samples, such as 'a.txt', have no row"),
+        (
+            [("file", "year"), ("a", "1"), ("b", "1"), ("c", "1"), ("a", "2")],
+            "2 rows for the sample",
+        ),
+    ],
+)
+def test_a_sample_table_that_does_not_fit_is_refused(tmp_path, rows, message):
+    texts, file = texts_and_table(tmp_path, rows)
+    with pytest.raises(ValueError, match=message):
+        read_counts(texts, sample_table=file)
+
+
+def test_no_column_of_a_sample_table_replaces_one_of_the_data(tmp_path):
+    documents, about = tmp_path / "documents.csv", tmp_path / "about.csv"
+    documents.write_text("name,text,year\na,sun moon,1\nb,sun moon,2\n")
+    about.write_text("name,year\na,3\nb,4\n")
+    with pytest.raises(ValueError, match="both have a column 'year'"):
+        read_counts(documents, sample_table=about)

@@ -170,7 +170,8 @@ print(pipeline.transform(["The priest burnt the ram upon the altar."]).shape)
 # Who and when
 # ------------
 # Do you know more about the texts, such as author, year or party? The other columns of a CSV file become ``data.metadata``, and so do the
-# folders of a folder of texts. Give their names as ``covariates``, and ask how the topics depend on them:
+# folders of a folder of texts. Is it in a table of its own, with a row for each file? ``read_counts("texts", sample_table="authors.csv")`` finds
+# the row of each text by its name. Give the names of columns as ``covariates``, and ask how the topics depend on them:
 
 known = LDA(8, random_state=0).fit(data, covariates=["folder"])
 ax = plot.effects(known, "folder")

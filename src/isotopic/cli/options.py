@@ -353,6 +353,11 @@ READING_OPTIONS = tuple(
             default_text="all that do not hold counts",
         ),
         Option(
+            "--sample-table",
+            "A table with a row for each sample, found by its name: its columns are metadata, too.",
+            "FILE",
+        ),
+        Option(
             "--header",
             "Whether the first line of a table names its columns.",
             choices=("yes", "no"),

@@ -131,6 +131,11 @@ def open_data(
         data = load_data(path, settings, of_documents)
         yield data.counts, data
         return
+    if settings["sample_table"] is not None:
+        raise InputError(
+            "--sample-table needs the data in memory: row blocks keep no metadata. Leave out "
+            "--memory-limit or --sample-table."
+        )
     with ExitStack() as stack:
         file = stack.enter_context(as_file(path))
         with library_errors_as_messages():

@@ -25,6 +25,7 @@ from isotopic.io.hdf5 import HDF5_MAGIC, has_annotations, is_zarr
 from isotopic.io.limits import MAX_SIZE
 from isotopic.io.matrix_market import find_10x
 from isotopic.io.npy import is_csr_folder
+from isotopic.io.sample_table import read_sample_table
 from isotopic.io.source import LoadedSource, Names, Options, Source, named, transposed
 from isotopic.io.table_kinds import check_lines, recognise_table
 from isotopic.io.tables import open_table
@@ -56,6 +57,7 @@ def read_counts(
     name_column: str | None = None,
     drop_columns: str | Sequence[str] = (),
     metadata: str | Sequence[str] | None = None,
+    sample_table: str | os.PathLike[str] | None = None,
     header: bool | None = None,
     stop_words: str | Sequence[str] | None = "english",
     ngrams: int | Sequence[int] = 1,
@@ -94,6 +96,10 @@ def read_counts(
         Columns that are kept as ``metadata`` of the samples, such as years and groups. ``None``
         keeps all that are known not to hold counts: the other columns of documents, ``obs`` of
         AnnData. Those of a table of counts must be named.
+    sample_table : path or None, default=None
+        A CSV, TSV or Parquet file that knows more about the samples, such as the dates of the texts
+        in a folder. One of its columns holds the names of the samples; the others become
+        ``metadata``. Rows of other samples are ignored.
     header : bool or None, default=None
         Whether the first line of a CSV or TSV table names its columns; without names they are
         called ``"x0"``, ``"x1"``, ... ``None`` looks at the line, and raises if it may be either.
@@ -162,6 +168,7 @@ def read_counts(
         name_column=name_column,
         drop_columns=_names(drop_columns),
         metadata=None if metadata is None else _names(metadata),
+        sample_table=sample_table,
         header=header,
         stop_words=stop_words,
         ngrams=ngrams,
@@ -178,7 +185,24 @@ def read_counts(
     )
     source, found = open_source(path, options, format)
     with errors_naming_file(Path(path)):
-        return as_count_data(source, found, options.metadata)
+        data = as_count_data(source, found, options.metadata)
+        return data if sample_table is None else _with_sample_table(data, sample_table, options)
+
+
+def _with_sample_table(
+    data: CountData, path: str | os.PathLike[str], options: Options
+) -> CountData:
+    """Return data with what a table knows of its samples."""
+    own = data.metadata or {}
+    with errors_naming_file(Path(path)):
+        joined = read_sample_table(Path(path), data.sample_names, options)
+    twice = next((name for name in joined if name in own), None)
+    if twice is not None:
+        raise ValueError(
+            f"the data and the sample_table both have a column {twice!r}. Rename one, or name the "
+            "columns to keep of the data with metadata= (--metadata)"
+        )
+    return replace(data, metadata=own | joined or None)
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ class Options:
     name_column: str | None = None
     drop_columns: Sequence[str] = ()
     metadata: Sequence[str] | None = None
+    sample_table: Any = None
     header: bool | None = None
     stop_words: str | Sequence[str] | None = "english"
     ngrams: int | Sequence[int] = 1
