@@ -1,6 +1,7 @@
 """What the plots draw: the data, in the right place, under the right name."""
 
 import pathlib
+import re
 import sys
 
 import matplotlib as mpl
@@ -15,7 +16,7 @@ from isotopic.consensus import cluster_components
 from isotopic.mutation_types import DBS_COLOURS, ID_CLASSES, ID_GROUPS, SBS_COLOURS, STRANDS
 from isotopic.plot.labels import move_apart
 from isotopic.plot.structure import sample_order
-from isotopic.plot.style import text_on
+from isotopic.plot.style import N_COLOURS, text_on
 from isotopic.plot.text import readable
 from isotopic.priors import Lasso
 
@@ -484,6 +485,43 @@ def every_plot(model, X, names, ax):
         "sparsity_path": lambda: plot.sparsity_path({1.0: model, 2.0: model}, ax=ax),
         "volcano": lambda: plot.volcano(found, 0, feature_names=terms, ax=ax),
     }
+
+
+def test_curves_over_time_have_panels_of_their_own():
+    weights = np.random.default_rng(0).dirichlet(np.ones(6), 60)
+    time = np.repeat(np.arange(10), 6)
+    panels = plot.over_time(weights, time, columns=4).figure.axes
+    assert [ax.get_title(loc="left") for ax in panels] == [f"topic {k}" for k in range(6)]
+    assert all(len(ax.collections) == 1 and len(ax.lines) == 6 for ax in panels)
+    assert len({ax.get_ylim() for ax in panels}) == 1
+    some = plot.over_time(weights, time, topics=[4, 1]).figure.axes
+    assert [ax.get_title(loc="left") for ax in some] == ["topic 4", "topic 1"]
+    alone = plot.over_time(weights, time, topics=2).figure.axes
+    assert len(alone) == 1
+    on_one = plot.over_time(weights, time, ax=alone[0])
+    assert on_one is alone[0]
+    assert len(on_one.collections) == 7
+
+
+def test_distinctive_terms_leave_out_what_is_frequent_everywhere():
+    topics = np.array([[0.6, 0.3, 0.1, 0], [0.6, 0, 0.1, 0.3]])
+    names = ["common", "first", "other", "second"]
+
+    def first_terms(order):
+        ax = plot.top_terms(topics, 1, order=order, feature_names=names)
+        return [text.get_text() for text in ax.texts][1::2]
+
+    assert first_terms("share") == ["common", "common"]
+    assert first_terms("distinctive") == ["first", "second"]
+    with pytest.raises(ValueError, match="order must be 'share' or 'distinctive'"):
+        plot.top_terms(topics, order="lift")
+
+
+def test_the_report_has_the_colours_of_the_plots():
+    page = pathlib.Path(plot.__file__).parent.parent / "report" / "page"
+    text = (page / "colours.js").read_text()
+    colours = re.findall(r'"(#\w{6})"', text.split("HUES = [")[1].split("]")[0])
+    assert colours == [colour.lower() for colour in plot.palette(N_COLOURS)]
 
 
 NAMES = [name for name in plot.__all__ if name != "palette"]

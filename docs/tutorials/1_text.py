@@ -85,7 +85,7 @@ ax = plot.top_terms(model, 6, columns=4)
 
 # %%
 # The main words of a topic may be frequent in other topics, too. ``distinctive_terms`` sorts words by how much larger their rate in a
-# topic is than in any other topic. If its column ``lfsr`` is near 1, a word is not distinctive.
+# topic is than in any other topic. A topic without distinctive words has no rows.
 
 table = model.distinctive_terms(data, 6)
 for topic in range(8):

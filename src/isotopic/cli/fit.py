@@ -114,9 +114,12 @@ def fit(given: Namespace) -> int:
         reading.open_data(data, settings, of_documents, limit, output) as (X, counts),
     ):
         seconds = {"reading": time.perf_counter() - start}
-        if reading.describe_data(counts)["nonzeros"] == 0:
+        found = reading.describe_data(counts)
+        if found["nonzeros"] == 0:
             raise InputError(f"{data} has no counts: all entries are zero.")
-        _print_data(reading.name_of(data), reading.describe_data(counts), settings, limit)
+        _print_data(reading.name_of(data), found, settings, limit)
+        if found["format"] in TEXT_FORMATS and given.model == "NMF" and not given.json:
+            print_message("The model is NMF. For LDA, the usual one of texts: --model LDA")
         model.set_params(**known_topics.parameters(counts.feature_names))
         known = covariate_arguments(counts, given.covariates)
         seconds["fitting"], stopped = _fit_model(model, X, checkpoint, given, known)

@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import rel_entr
 
 from isotopic.arrays import Array
 from isotopic.cli.output import align_columns, short
-from isotopic.elementwise import normalized
 from isotopic.evaluate import prevalence
+from isotopic.evaluate.topics import distinctive_features
 
 # Distinctive terms and main samples that are printed of each topic.
 TERMS, _SAMPLES = 7, 3
@@ -17,14 +16,9 @@ TERMS, _SAMPLES = 7, 3
 def distinctive_terms(
     model: Any, feature_names: Array, n_terms: int = TERMS
 ) -> tuple[Array, Array]:
-    """Return the share of each topic, and its terms that are frequent in it and rare elsewhere.
-
-    These have the largest terms in the KL divergence of the topic from the mean topic.
-    """
-    shares, topics = prevalence(model), normalized(model.components_)
-    divergences = rel_entr(topics, shares @ topics)
-    order = np.argsort(-divergences, axis=1, kind="stable")[:, :n_terms]
-    return shares, feature_names[order]
+    """Return the share of each topic, and its terms that are frequent in it and rare elsewhere."""
+    shares = prevalence(model)
+    return shares, feature_names[distinctive_features(model.components_, shares, n_terms)]
 
 
 def topic_lines(

@@ -286,12 +286,15 @@ def distinctive_terms(
 ) -> Table:
     """Return the features that most clearly distinguish each topic from others.
 
+    A feature is listed only if its rate is larger in the topic: if the interval of its log-fold
+    change is above zero. So a topic may have fewer than ``n`` features, or none.
+
     Parameters
     ----------
     model, X, versus, weights, pseudo_count
         As for :func:`differential`.
     n : int, default=10
-        Number of features of each topic.
+        The most features of each topic.
     feature_names : array-like of str of shape (n_features,) or None, default=None
         The default is the names of the fitted ``X``, or else ``x0``, ``x1``, ...
     level : float, default=0.95
@@ -309,7 +312,7 @@ def distinctive_terms(
     --------
     >>> import numpy as np
     >>> from isotopic import NMF, evaluate
-    >>> X = np.random.default_rng(0).poisson(2.0, (20, 8))
+    >>> X = np.repeat([[9, 8, 0, 0], [0, 0, 7, 9]], 10, axis=0)
     >>> table = evaluate.distinctive_terms(NMF(2, tol=1e-2, random_state=0).fit(X), X, 2)
     >>> len(table["term"])
     4
@@ -318,14 +321,16 @@ def distinctive_terms(
     found = differential(model, X, versus=versus, weights=weights, pseudo_count=pseudo_count)
     lower, upper = found.interval(level)
     order = top_features(lower, n)
+    topic, place = np.nonzero(np.take_along_axis(lower, order, axis=1) > 0)
+    feature = order[topic, place]
 
     def column(values: Array) -> Array:
-        return np.take_along_axis(values, order, axis=1).ravel()
+        return values[topic, feature]
 
     return Table(
-        topic=np.repeat(np.arange(len(order)), order.shape[1]),
-        rank=np.tile(np.arange(1, order.shape[1] + 1), len(order)),
-        term=names[order.ravel()],
+        topic=topic,
+        rank=place + 1,
+        term=names[feature],
         lfc=column(found.lfc),
         se=column(found.se),
         z=column(found.z),

@@ -4,6 +4,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.special import rel_entr
 from sklearn.utils.validation import check_is_fitted
 
 from isotopic.arrays import Array, as_numbers, first_not_finite
@@ -160,6 +161,17 @@ def as_matrix(name: str, given: Any, form: str, row: str, column: str) -> Array:
 def top_features(topics: Array, n: int) -> Array:
     """Return the top features of each topic, largest first; ties keep their order."""
     return np.argsort(-topics, axis=1, kind="stable")[:, : check_positive_integer(n)]
+
+
+def distinctive_features(topics: Array, shares: Array | None, n: int) -> Array:
+    """Return the features of each topic that are frequent in it and rarer in the mean topic.
+
+    These have the largest terms in the Kullback-Leibler divergence of the topic from the mean;
+    ``shares`` are those of the topics in it, by default all the same.
+    """
+    proportions = normalized(topics)
+    parts = np.full(len(topics), 1 / len(topics)) if shares is None else shares
+    return top_features(rel_entr(proportions, parts @ proportions), n)
 
 
 def check_positive_integer(n: Any) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from isotopic.arrays import Array
-from isotopic.evaluate.topics import top_features, topics_of
+from isotopic.evaluate.topics import distinctive_features, top_features, topics_of
 from isotopic.plot.given import chosen_topics, prevalence_of
 from isotopic.plot.style import INK, Axes, axes, colours_for, remove_frame
 from isotopic.plot.text import names_of_features, readable, topic_names
@@ -18,6 +18,7 @@ def top_terms(
     model: Any,
     n: int = 8,
     *,
+    order: str = "share",
     topics: Any = None,
     feature_names: Any = None,
     columns: int = 5,
@@ -35,6 +36,10 @@ def top_terms(
         A model, or its topics.
     n : int, default=8
         Number of terms of each topic.
+    order : {"share", "distinctive"}, default="share"
+        Which terms come first: those with the largest share of the topic, or those that are
+        frequent in it and rarer in others, without what is frequent everywhere, such as genes of
+        ribosomes. Bars show shares in both cases.
     topics : int, list of int or None, default=None
         The topics to draw, in this order. The default is all, the most prevalent first.
     feature_names : array-like of str of shape (n_features,) or None, default=None
@@ -57,7 +62,10 @@ def top_terms(
         topics = np.argsort(-common, kind="stable")
     chosen = chosen_topics(topics, len(shares))
     colour, name = colours_for(len(shares), colours), topic_names(names, len(shares), model)
-    strongest = top_features(shares, n)
+    if order not in ("share", "distinctive"):
+        raise ValueError(f"order must be 'share' or 'distinctive', not {order!r}.")
+    is_share = order == "share"
+    strongest = top_features(shares, n) if is_share else distinctive_features(shares, common, n)
     columns, height = min(columns, len(chosen)), strongest.shape[1] + 2
     rows = -(-len(chosen) // columns)
     ax = axes(ax, 2.1 * columns, 0.2 * height * rows + 0.2)

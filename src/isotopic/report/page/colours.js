@@ -1,11 +1,15 @@
 "use strict";
 // The colours of topics.
 
-// Ten hues that colour-blind readers can distinguish, then lighter and darker ones.
-const HUES = ["#4477aa", "#ee8833", "#228866", "#cc4466", "#7755bb", "#bbaa33", "#55b5dd", "#a3527d", "#77bb55", "#997755"];
+// Those of the plots (plot/style.py), which colour-blind readers can distinguish; then lighter and darker ones.
+const HUES = [
+  "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#78005a",
+  "#4b4b00", "#00f0c3", "#3c1ea5", "#875a69", "#8769f0", "#d2c3ff", "#87c369", "#b40f3c",
+  "#ffc396", "#b43c96", "#b4a596", "#5a4bc3", "#004b87", "#c378ff", "#ff78d2", "#87874b",
+];
 const TONES = [[0, 0], [255, 0.45], [20, 0.28], [255, 0.68], [20, 0.48]];
 
-/** Red, green and blue of the topic with this rank, the largest first. */
+/** Red, green and blue of the colour at a place. */
 function tone(place) {
   const hue = HUES[place % HUES.length];
   const [towards, part] = TONES[Math.floor(place / HUES.length) % TONES.length];

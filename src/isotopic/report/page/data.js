@@ -22,7 +22,7 @@ const share = (k) => report.topics.counts[k] / explained;
 const byShare = range(nTopics).sort((a, b) => share(b) - share(a) || a - b);
 const rank = byShare.reduce((ranks, k, i) => { ranks[k] = i; return ranks; }, []);
 
-const channels = (k) => tone(rank[k]);
+const channels = (k) => tone(k);
 const colour = (k) => `rgb(${channels(k).join(", ")})`;
 
 /** The topic's colour, faded towards the background: for topics that are not selected. */
