@@ -93,6 +93,22 @@ def test_new_samples_and_consensus_notice_a_forgotten_layer(adata):
             call()
 
 
+def test_new_samples_and_consensus_read_a_layer(adata):
+    model = fit_anndata(adata, NMF(3, **SETTINGS), layer="counts")
+    counts = anndata.AnnData(adata.layers["counts"], var=adata.var)
+    found = model.transform(adata, layer="counts")
+    assert np.array_equal(found, model.transform(counts))
+    both = [
+        consensus(NMF(**SETTINGS), data, 2, n_runs=2, random_state=0, **given).model.components_
+        for data, given in ((adata, {"layer": "counts"}), (counts, {}))
+    ]
+    assert np.array_equal(*both)
+    with pytest.raises(ValueError, match=r"no layer 'raw'; it has \['counts'\]"):
+        model.transform(adata, layer="raw")
+    with pytest.raises(ValueError, match="applies only to AnnData"):
+        model.transform(adata.layers["counts"], layer="counts")
+
+
 def test_a_report_reads_the_layer_that_was_fitted(adata, tmp_path):
     adata.obs["batch"] = np.repeat(["a", "b"], 6)
     model = fit_anndata(adata, NMF(3, **SETTINGS), layer="counts")

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from isotopic.blocks import is_blocks, open_blocks
-from isotopic.containers import NamedMatrix, is_anndata, warn_of_forgotten_layer
+from isotopic.containers import NamedMatrix, counts_of_layer
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.evaluate import Differential, differential, prevalence
 from isotopic.names import as_feature_names, as_sample_names
@@ -167,31 +167,10 @@ def differential_anndata(
 
 def _named_counts(adata: Any, layer: str | None) -> Any:
     """Return the counts with the names of observations and variables."""
-    counts, names = _counts(adata, layer), as_feature_names(adata.var_names)
+    counts, names = counts_of_layer(adata, layer), as_feature_names(adata.var_names)
     if is_blocks(counts):  # a file that AnnData has open
         return replace(open_blocks(counts), feature_names=names)
     return NamedMatrix(counts, names, as_sample_names(adata.obs_names))
-
-
-def select_layer(X: Any, layer: str | None) -> Any:
-    """Return annotated data with a layer in the place of ``X``; other data as it is."""
-    if not is_anndata(X):
-        if layer is not None:
-            raise ValueError(f"layer={layer!r} applies only to AnnData, not {type(X).__name__}.")
-        return X
-    return X if layer is None else type(X)(_counts(X, layer), obs=X.obs, var=X.var)
-
-
-def _counts(adata: Any, layer: str | None) -> Any:
-    """Return a layer, or ``X``, with a warning if it is not counts but a layer is."""
-    if layer is None:
-        if adata.X is None:
-            raise ValueError(f"adata has no X. Choose one of its layers: {sorted(adata.layers)}.")
-        warn_of_forgotten_layer(adata)
-        return adata.X
-    if layer not in adata.layers:
-        raise ValueError(f"adata has no layer {layer!r}; it has {sorted(adata.layers)}.")
-    return adata.layers[layer]
 
 
 def _check_anndata(adata: Any) -> None:

@@ -265,6 +265,27 @@ def _check_columns(X: Any, what: str) -> None:
             )
 
 
+def select_layer(X: Any, layer: str | None) -> Any:
+    """Return annotated data with a layer in the place of ``X``; other data as it is."""
+    if not is_anndata(X):
+        if layer is not None:
+            raise ValueError(f"layer={layer!r} applies only to AnnData, not {type(X).__name__}.")
+        return X
+    return X if layer is None else type(X)(counts_of_layer(X, layer), obs=X.obs, var=X.var)
+
+
+def counts_of_layer(adata: Any, layer: str | None) -> Any:
+    """Return a layer, or ``X``, with a warning if it is not counts but a layer is."""
+    if layer is None:
+        if adata.X is None:
+            raise ValueError(f"adata has no X. Choose one of its layers: {sorted(adata.layers)}.")
+        warn_of_forgotten_layer(adata)
+        return adata.X
+    if layer not in adata.layers:
+        raise ValueError(f"adata has no layer {layer!r}; it has {sorted(adata.layers)}.")
+    return adata.layers[layer]
+
+
 def warn_of_forgotten_layer(adata: Any) -> None:
     """Warn if ``X`` of annotated data is not counts but a layer is."""
     if _holds_counts(adata.X) is not False:

@@ -19,7 +19,7 @@ from isotopic.consensus.held_out import HeldOut, HiddenEntries
 from isotopic.consensus.plan import RESAMPLING, Plan
 from isotopic.consensus.result import Consensus
 from isotopic.consensus.runs import run_all, topics_of_runs
-from isotopic.containers import read_container
+from isotopic.containers import read_container, select_layer
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.random import Seed, generator
 from isotopic.table import Table
@@ -39,6 +39,7 @@ def consensus(
     random_state: Seed = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    layer: str | None = None,
     verbose: int = 0,
 ) -> Consensus:
     """Fit a model many times, choose the number of components and compute consensus topics.
@@ -86,6 +87,8 @@ def consensus(
     checkpoint : path or None, default=None
         A file that keeps finished fits. The same call goes on from it; so does one with more runs
         or other numbers. Needs an integer ``random_state``.
+    layer : str or None, default=None
+        The layer of AnnData with the counts; by default its ``X``.
     verbose : int, default=0
         If positive, show how many fits are done and the time left.
 
@@ -114,6 +117,7 @@ def consensus(
     """
     numbers = _numbers(n_components)
     _check(model, n_runs, resampling, choose, numbers, checkpoint, random_state)
+    X = select_layer(X, layer)
     given = read_container(X)
     counts = _read(given.matrix, numbers)
     _warn_of_few_samples(counts, numbers)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedProblem
-from isotopic.containers import as_dense, read_container
+from isotopic.containers import as_dense, read_container, select_layer
 from isotopic.counts import CountMatrix
 from isotopic.divergences import Divergence, KullbackLeibler
 from isotopic.estimators.callbacks import CallbackSupport, watchers, with_callbacks
@@ -191,6 +191,7 @@ class BaseTopicModel(
         size_factors: Any = None,
         fixed_weights: Any = None,
         covariates: Any = None,
+        layer: str | None = None,
         memory_limit: Any = None,
         client: Any = None,
     ) -> Array:
@@ -208,7 +209,7 @@ class BaseTopicModel(
         with use_threads(self.n_jobs):
             data = read_new(
                 self,
-                X,
+                select_layer(X, layer),
                 missing_mask=missing_mask,
                 size_factors=size_factors,
                 fixed_weights=fixed_weights,

@@ -222,6 +222,8 @@ explore.describe : keyword arguments
     split into words, with the arguments of :func:`isotopic.read_counts`, such as
     ``{"ngrams": (1, 2)}``.
 compare.other : fitted estimator
+transform.layer : str or None, default=None
+    The layer of AnnData with the counts; by default its ``X``.
 compare.path : str or path-like
     The file to write. An existing one is kept unless ``overwrite`` is true.
 compare.X : array-like, sparse matrix or data frame of shape (n_samples, n_features)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from isotopic.annotated import select_layer
 from isotopic.atomic import atomic_file, check_replaceable
+from isotopic.containers import select_layer
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.report.assembly import as_json, fill_page
 from isotopic.report.chunks import Archive
