@@ -50,7 +50,7 @@ class Split:
     hidden: sparse.csr_array
 
 
-def _judged(topics: np.ndarray, alpha: np.ndarray, seen: sparse.csr_array) -> LDA:
+def judged(topics: np.ndarray, alpha: np.ndarray, seen: sparse.csr_array) -> LDA:
     """Give topics that somebody found the face of a model, to be judged like one of ours."""
     start = np.ones((seen.shape[0], len(topics))), topics
     settings = {"alpha": alpha, "eta": None, "estimate": "cvb0"}
@@ -70,10 +70,10 @@ def measure(settings: Settings) -> Iterator[Row]:
         yield from _variational(split, name)
 
 
-def split_samples(counts: sparse.csr_array) -> Split:
+def split_samples(counts: sparse.csr_array, share: float = TEST_SHARE) -> Split:
     rng = np.random.default_rng(0)
     order = rng.permutation(counts.shape[0])
-    n_test = max(1, round(TEST_SHARE * len(order)))
+    n_test = max(1, round(share * len(order)))
     train = counts[np.sort(order[n_test:])]
     known = np.flatnonzero(train.sum(axis=0))  # nobody can know the other features
     seen, hidden = split_counts(counts[np.sort(order[:n_test])][:, known], random_state=0)
@@ -115,7 +115,7 @@ def perplexity(model: Any, split: Split) -> float:
 def peers(
     split: Split, name: str, components: int = COMPONENTS, sweeps: int = SWEEPS
 ) -> Iterator[Row]:
-    for peer, load in (("tomotopy", _tomotopy), ("topica", _topica)):
+    for peer, load in (("tomotopy", load_tomotopy), ("topica", load_topica)):
         what = f"{name}, {peer}, {sweeps:,} Gibbs sweeps, learned priors"
         try:
             fit = load(components, sweeps)
@@ -125,7 +125,7 @@ def peers(
         began = time.process_time()
         topics, alpha = fit(words(split.train), split.train.shape[1])
         seconds = time.process_time() - began
-        model = _judged(topics, alpha, split.seen)
+        model = judged(topics, alpha, split.seen)
         yield Row(what, perplexity(model, split), detail=f"{seconds:.2f} s of one core")
 
 
@@ -152,7 +152,7 @@ def _variational(split: Split, name: str) -> Iterator[Row]:
 Fit = Callable[[list[list[str]], int], tuple[np.ndarray, np.ndarray]]
 
 
-def _tomotopy(components: int, sweeps: int) -> Fit:
+def load_tomotopy(components: int, sweeps: int) -> Fit:
     import tomotopy  # noqa: PLC0415 - a peer
 
     def fit(texts: list[list[str]], n_features: int) -> tuple[np.ndarray, np.ndarray]:
@@ -168,7 +168,7 @@ def _tomotopy(components: int, sweeps: int) -> Fit:
     return fit
 
 
-def _topica(components: int, sweeps: int) -> Fit:
+def load_topica(components: int, sweeps: int) -> Fit:
     import topica  # noqa: PLC0415 - a peer
 
     def fit(texts: list[list[str]], n_features: int) -> tuple[np.ndarray, np.ndarray]:

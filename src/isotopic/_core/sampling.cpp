@@ -15,7 +15,9 @@ constexpr int64_t part_tokens = 250'000;    // fewer are not worth a copy of the
 constexpr int64_t most_parts = 4;           // more mix more slowly
 constexpr int64_t most_copied = 1LL << 27;  // elements of all copies together
 constexpr int64_t chunk_features = 256;
-constexpr int64_t ahead = 4;  // entries whose topics are fetched before their turn
+constexpr int64_t ahead = 4;        // entries whose topics are fetched before their turn
+constexpr int n_walks = 4;          // samples that take turns
+constexpr int tokens_between = 32;  // from one update of the totals' inverses to the next
 
 uint64_t mixed(uint64_t bits) {  // splitmix64
     bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -49,13 +51,11 @@ void store(float* to, Four four) { __builtin_memcpy(to, &four, sizeof four); }
 
 constexpr Four at_lane[lanes] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
 
-// Changes one number of an array, which stays positive, and returns the four around it.
-Four change(float* numbers, int32_t at, float by) {
+// Changes one number of an array, which stays positive.
+void change(float* numbers, int32_t at, float by) {
     float* four = numbers + at / lanes * lanes;
     const Four changed = load(four) + by * at_lane[at % lanes];
-    const Four positive = changed > 0 ? changed : Four{};
-    store(four, positive);
-    return positive;
+    store(four, changed > 0 ? changed : Four{});
 }
 
 // The counts of the topics as one part of the samples sees them.
@@ -324,18 +324,12 @@ class Sampler {
         Random random{0, 0, 0};
         std::vector<float> counts, sums;
     };
-    // What a token adds to the total of its topic.
-    struct Addition {
-        int32_t topic = 0;
-        float size = 0;
-    };
-
-    // Two samples take turns: while the topic of one token is searched for, the processor can
-    // already compute the chances of the other's.
+    // Some samples take turns: while the topic of one token is searched for, the processor can
+    // already compute the chances of the others'.
     void try_all_in_part(int64_t part, int64_t sweep, bool is_averaged) {
         Topics& topics = parts_[size_t(part)];
         int64_t next = first_sample_[size_t(part)];
-        Walk walks[2];
+        Walk walks[n_walks];
         for (Walk& walk : walks)
             walk.counts.resize(size_t(padded_)), walk.sums.resize(size_t(padded_));
         const auto goes_on = [&](Walk& walk) {
@@ -348,13 +342,16 @@ class Sampler {
             begin(walk, next++, sweep);
             return true;
         };
-        Addition addition;
+        int until_update = 0;
         for (bool any = true; any;) {
             any = false;
-            for (Walk& walk : walks)
-                if (goes_on(walk)) any = true, step(walk, topics, addition);
+            for (Walk& walk : walks) {
+                if (!goes_on(walk)) continue;
+                any = true;
+                if (until_update-- == 0) invert_totals(topics), until_update = tokens_between;
+                step(walk, topics);
+            }
         }
-        add_to_total(topics, addition);
     }
 
     void begin(Walk& walk, int64_t sample, int64_t sweep) const {
@@ -375,15 +372,17 @@ class Sampler {
             mean[k] += walk.counts[size_t(k)] / float(with_.averaged);
     }
 
-    void add_to_total(Topics& topics, Addition addition) const {
-        const int64_t first = addition.topic / lanes * lanes;
-        const Four totals = change(topics.totals.data(), addition.topic, addition.size);
-        store(topics.inverse.data() + first, 1 / (totals + eta_sum_));
+    void invert_totals(Topics& topics) const {
+        for (int64_t k = 0; k < padded_; k += lanes) {
+            const Four totals = load(topics.totals.data() + k);
+            const Four positive = totals > 0 ? totals : Four{};
+            store(topics.inverse.data() + k, 1 / (positive + eta_sum_));
+        }
     }
 
-    // Draws the topic of a sample's next token. Of the token before, which is another sample's,
-    // the total of its topic is counted here, so that the two need not wait for each other.
-    void step(Walk& walk, Topics& topics, Addition& addition) const {
+    // Draws the topic of a sample's next token. The totals of all topics change by it, but their
+    // inverses only after some tokens: by then, they differ little.
+    void step(Walk& walk, Topics& topics) const {
         const int64_t later = std::min(walk.entry + ahead, walk.last - 1);
         __builtin_prefetch(topics.counts.data() + x_.features[later] * padded_);
         const int64_t entry = walk.entry;
@@ -393,13 +392,12 @@ class Sampler {
         const int32_t old = *walk.assigned;
         change(counts, old, -size);
         change(row, old, -of_topic);
-        add_to_total(topics, {old, -of_topic});
         const Four sum = sum_chances(counts, row, topics.inverse.data(), walk.sums.data());
-        add_to_total(topics, addition);
         const int32_t drawn = draw_of_all(sum, walk.sums.data(), walk.random);
         change(counts, drawn, size);
         change(row, drawn, of_topic);
-        addition = {drawn, of_topic};
+        topics.totals[size_t(old)] -= of_topic;
+        topics.totals[size_t(drawn)] += of_topic;
         *walk.assigned++ = drawn;
         if (++walk.token == x_.repeats[entry]) walk.token = 0, ++walk.entry;
     }

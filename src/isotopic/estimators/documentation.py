@@ -20,7 +20,7 @@ init : {"auto", "random", "nndsvd", "spectral", "kmeans", "pooled", "gibbs"}, pa
     updates from getting stuck. For
     several ``"online"`` mini-batches it is ``"random"``. ``"spectral"`` looks for anchor words;
     ``"pooled"`` merges the topics of ``"nndsvd"`` and ``"spectral"``; ``"gibbs"`` takes the mean
-    counts of collapsed Gibbs sampling, from pooled topics up to 64 components. For row blocks
+    counts of collapsed Gibbs sampling, from pooled topics up to 128 components. For row blocks
     these strategies see as many samples as fit into memory. A pair ``(weights, topics)`` is taken
     as the factors, or for a Bayesian side as the parameters of the posterior. A fitted model (or
     its ``fitted_``) with priors of the same kinds is continued exactly: its factors, posteriors and

@@ -20,7 +20,7 @@ from isotopic.fitted import Fitted
 from isotopic.fitted.calibration import calibrated
 from isotopic.fitted.fitting import Fit, SampleNames
 from isotopic.fitted.reordering import with_features
-from isotopic.fitted.sampled import ends_with_samples, sweeps_of, with_sampled_means
+from isotopic.fitted.sampled import SWEEPS, ends_with_samples, with_sampled_means
 from isotopic.fitted.warm_start import problem_from_fitted, start_from_fitted
 from isotopic.init import Start, random_start, start_from_arrays, strategy_start
 from isotopic.names import stacklevel_of_caller
@@ -69,7 +69,7 @@ def best_solution(
                 problem,
                 solver,
                 start() if resumed is None else resumed,  # and nothing else refers to its arrays
-                max_iter=sweeps_of(problem).passes if is_sampled else model.max_iter,
+                max_iter=SWEEPS.passes if is_sampled else model.max_iter,
                 tol=model.tol,
                 min_gain=model.min_gain,
                 callbacks=callbacks,

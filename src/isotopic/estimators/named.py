@@ -136,10 +136,9 @@ class LDA(BaseTopicModel):
     Under ``"cvb0"`` and ``"smoothed"`` a learned ``alpha_`` is calibrated after the fit, on samples
     that are taken out of the topics' counts.
 
-    With learned ``alpha`` and ``eta``, ``"cvb0"`` and less than a third of a count (one, with more
-    than 64 components) for each weight and topic's entry, a fit in memory ends with collapsed Gibbs
-    sampling instead of an optimum: the mean of samples predicts better there. Not with ``tol=0`` or
-    ``max_iter`` up to 60.
+    With learned ``alpha`` and ``eta``, ``"cvb0"`` and less than half a count for each weight and
+    topic's entry, a fit in memory ends with collapsed Gibbs sampling instead of an optimum: the
+    mean of samples predicts better there. Not with ``tol=0`` or ``max_iter`` up to 60.
 
     References
     ----------

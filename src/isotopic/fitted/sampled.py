@@ -14,7 +14,7 @@ from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.elementwise import normalized
 from isotopic.init.allocation import smallest_count
-from isotopic.init.gibbs import MOST_POOLED, drawn_topics, sampled_counts, tokens_of
+from isotopic.init.gibbs import drawn_topics, sampled_counts, tokens_of
 from isotopic.priors import CollapsedDirichlet, Dirichlet
 from isotopic.problem import Problem
 from isotopic.solvers import HyperparameterState, Solution
@@ -42,14 +42,8 @@ class Sweeps(NamedTuple):
     averaged: int
 
 
-# Sampling from pooled topics goes on from the start, as an optimum would be a worse place to begin.
-# With more components the start is farther off, and the optimum is a better one.
-_FROM_START, _FROM_OPTIMUM = Sweeps(1 / 3, 1, 240, 80), Sweeps(1.0, 60, 120, 60)
-
-
-def sweeps_of(problem: Problem) -> Sweeps:
-    """Return how a fit of the problem ends if it ends with samples."""
-    return _FROM_START if problem.n_components <= MOST_POOLED else _FROM_OPTIMUM
+# One pass: sampling goes on from the start. An optimum would be no better place to begin.
+SWEEPS = Sweeps(counts=0.5, passes=1, total=160, averaged=120)
 
 
 def ends_with_samples(model: Any, problem: Problem) -> bool:
@@ -69,7 +63,7 @@ def ends_with_samples(model: Any, problem: Problem) -> bool:
         return False
     n_samples = X.shape[0] if X.copies is None else X.copies.sum()
     n_unknown = n_components * (n_samples + X.shape[1])
-    return bool(X.total < sweeps_of(problem).counts * n_unknown and smallest_count(X) == 1)
+    return bool(X.total < SWEEPS.counts * n_unknown and smallest_count(X) == 1)
 
 
 def with_sampled_means(
@@ -92,7 +86,7 @@ def _sampled(
     X: Any = problem.X
     weights: Any = state.weights_prior
     topics: Any = state.topics_prior
-    tokens, sweeps = tokens_of(X), sweeps_of(problem)
+    tokens = tokens_of(X)
     priors = (
         Dirichlet(weights.concentration, learn=weights.learn),
         Dirichlet(topics.concentration, learn=topics.learn),
@@ -104,8 +98,8 @@ def _sampled(
         priors,
         problem.n_components,
         rng,
-        sweeps=sweeps.total,
-        averaged=sweeps.averaged,
+        sweeps=SWEEPS.total,
+        averaged=SWEEPS.averaged,
     )
     problem = replace(
         problem,

@@ -15,11 +15,18 @@ from isotopic.sampling import SampledCounts, Tokens, sample_sweeps
 
 # Up to so many components, sampling begins with pooled topics: they include rare ones, and take
 # fewer sweeps. Finding them takes longer the more there are, and with more it begins at random.
-MOST_POOLED = 64
+MOST_POOLED = 128
 
-# Sweeps over all tokens, and those at the end whose counts are averaged: from pooled topics, and
-# from random ones. More sweeps mix better; the fit that follows does the rest.
-_FROM_POOLED, _FROM_RANDOM = (40, 10), (100, 25)
+# Sampling begins with large concentrations of the topics, one after the other. They make topics
+# smooth, so tokens move between them easily. Under the small concentration that is learned in the
+# end, the topics of the start hardly change any more.
+_SMOOTH_TOPICS = 0.2, 0.1
+
+# Sweeps with each, at least and at most: one for each topic, as more topics mix more slowly.
+_SMOOTH_SWEEPS = 20, 40
+
+# Sweeps after that, which learn the concentrations, and the last of them, which are averaged.
+_SWEEPS, _AVERAGED = 30, 10
 
 # Sweeps from one update of the concentrations to the next.
 _INTERVAL = 5
@@ -44,8 +51,8 @@ _MOST_TOKENS = 8
 def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Share the counts out as collapsed Gibbs sampling does (Griffiths & Steyvers, 2004).
 
-    It begins with pooled topics, or with random ones if there are many. Both concentrations are
-    learned from the sampled counts.
+    It begins with pooled topics, or with random ones if there are many, and smooths them. Then both
+    concentrations are learned from the sampled counts.
     """
     if not X.total > 0:
         return X.equal_shares(n_components), np.zeros((n_components, X.shape[1]))
@@ -54,13 +61,21 @@ def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[
     if n_components <= MOST_POOLED:
         weights, topics = (normalized(counts) for counts in pooled(X, n_components, rng))
         assignments = drawn_topics(tokens, weights, topics, rng)
-        sweeps, averaged = _FROM_POOLED
     else:
         assignments = rng.integers(n_components, size=int(tokens.repeats.sum()), dtype=np.int32)
-        sweeps, averaged = _FROM_RANDOM
+    for eta in _SMOOTH_TOPICS:
+        sample_sweeps(
+            tokens,
+            assignments,
+            np.full(n_components, _WEIGHT),
+            eta,
+            sweeps=int(np.clip(n_components, *_SMOOTH_SWEEPS)),
+            averaged=0,
+            seed=int(rng.integers(2**63)),
+        )
     priors = Dirichlet(alpha, learn="asymmetric"), Dirichlet(_TOPICS, learn="symmetric")
     counts = sampled_counts(
-        tokens, assignments, priors, n_components, rng, sweeps=sweeps, averaged=averaged
+        tokens, assignments, priors, n_components, rng, sweeps=_SWEEPS, averaged=_AVERAGED
     ).counts
     topics = shared_out(X.feature_totals, counts.topics.T).T
     topics += _RANDOM_PART * (random_counts(X, n_components, rng)[1] - topics)
@@ -92,22 +107,26 @@ def sampled_counts(
     """
     alpha, eta = priors
     copies = None if np.all(tokens.copies == 1) else tokens.copies
-    for done in range(0, sweeps, _INTERVAL):
-        is_last = done + averaged >= sweeps
-        counts = sample_sweeps(
+
+    def sampled(n: int, averaged: int) -> SampledCounts:
+        return sample_sweeps(
             tokens,
             assignments,
             np.broadcast_to(np.ravel(alpha.concentration), n_components),
             float(np.ravel(eta.concentration)[0]),
-            sweeps=averaged if is_last else _INTERVAL,
-            averaged=averaged if is_last else 1,
+            sweeps=n,
+            averaged=averaged,
             seed=int(rng.integers(2**63)),
         )
-        if is_last:
-            break
+
+    done, learning = 0, sweeps - averaged
+    while done < learning:
+        # The priors that are given are often far from those learned, so they are learned at once.
+        n = min(_INTERVAL if done else 1, learning - done)
+        counts, done = sampled(n, 1), done + n
         alpha = alpha.with_updated_hyperparameters(Evidence(counts.weights, None, 1.0, copies))
         eta = eta.with_updated_hyperparameters(Evidence(counts.topics, None, 1.0))
-    return Sampled(counts, alpha, eta)
+    return Sampled(sampled(averaged, averaged), alpha, eta)
 
 
 def tokens_of(X: CountMatrix) -> Tokens:
