@@ -249,7 +249,7 @@ def test_top_genes_are_markers_of_the_sorted_cells():
 # --------------------------------------------------------------------------------------------------
 
 
-def test_groups_are_compared_by_welchs_test(rng):
+def test_groups_are_compared_by_ranks(rng):
     weights = rng.dirichlet([1, 2, 3], 30)
     groups = np.array(["a", "b", "c"])[rng.integers(3, size=30)]
     table = evaluate.compare_groups(5 * weights, groups)
@@ -257,17 +257,35 @@ def test_groups_are_compared_by_welchs_test(rng):
     for i in range(9):
         own = groups == table["group"][i]
         k = table["topic"][i]
-        result = stats.ttest_ind(weights[own, k], weights[~own, k], equal_var=False)
-        interval = result.confidence_interval(0.95)
+        result = stats.mannwhitneyu(weights[own, k], weights[~own, k])
         assert table["p_value"][i] == pytest.approx(result.pvalue)
-        assert table["lower"][i] == pytest.approx(interval.low)
-        assert table["upper"][i] == pytest.approx(interval.high)
         assert table["mean"][i] == pytest.approx(weights[own, k].mean())
         assert (table["versus"][i], table["n"][i]) == ("others", own.sum())
     one = evaluate.compare_groups(weights, groups, versus="b")
     assert set(one["group"]) == {"a", "c"}
     assert set(one["versus"]) == {"b"}
     assert set(one["n_versus"]) == {(groups == "b").sum()}
+
+
+def test_intervals_of_many_samples_are_those_of_welchs_test(rng):
+    own, others = rng.dirichlet([1, 2, 3], 3000), rng.dirichlet([3, 2, 1], 4000)
+    table = evaluate.compare_groups(np.vstack([own, others]), [0] * 3000 + [1] * 4000, versus=1)
+    interval = stats.ttest_ind(own, others, equal_var=False).confidence_interval(0.95)
+    np.testing.assert_allclose(table["lower"], interval.low, rtol=2e-3)
+    np.testing.assert_allclose(table["upper"], interval.high, rtol=2e-3)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10])
+def test_a_few_samples_that_are_all_zero_are_no_evidence(n, rng):
+    rejected, covered, repeats = 0, 0, 200
+    for _ in range(repeats):
+        shares = (rng.random(n + 150) < 0.1) * rng.beta(2, 5, n + 150)
+        weights = np.column_stack([shares, 1 - shares])
+        table = evaluate.compare_groups(weights, [0] * n + [1] * 150, versus=1)
+        rejected += table["p_value"][0] < 0.05
+        covered += table["lower"][0] <= 0 <= table["upper"][0]
+    assert rejected <= 0.12 * repeats
+    assert covered >= 0.9 * repeats
 
 
 def test_intervals_of_groups_cover_the_truth(rng):

@@ -11,13 +11,17 @@ from isotopic.evaluate.topics import as_matrix, proportions
 from isotopic.fitted import Fitted, fitted_of
 from isotopic.table import Table
 
+# As many samples the variance within both groups stands for, next to those of a group itself.
+_PRIOR_SAMPLES = 4
+
 
 def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: float = 0.95) -> Table:
     r"""Return how the shares of the topics differ between groups of samples, with intervals.
 
-    The share of a topic in a sample is its part of the sample's counts. Shares vary between the
-    samples of a group; the standard error of a difference of two means comes from both variances
-    (Welch's test, which does not take them as equal).
+    The share of a topic in a sample is its part of the sample's counts. Many shares are often zero,
+    so the p-value is that of ranks (Mann & Whitney, 1947): it says whether the shares of the two
+    groups may be from one distribution. The interval is for the difference of the means, with the
+    variance of each group.
 
     Parameters
     ----------
@@ -44,6 +48,13 @@ def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: floa
     -----
     The weights are taken as known; their own uncertainty is part of their variance between samples.
     The p-values are not corrected for the number of comparisons.
+
+    A few samples may all be zero by chance, and then have no variance. So the variance of a group
+    of :math:`n` samples is
+
+    .. math:: \frac{(n - 1) s^2 + 4 \bar{s}^2}{n - 1 + 4}
+
+    with that within both groups, :math:`\bar{s}^2`, as if it had been seen in four more samples.
 
     Examples
     --------
@@ -108,15 +119,14 @@ def _comparison(own: Array, others: Array, group: Any, versus: Any, level: float
     means = own.mean(axis=0), others.mean(axis=0)
     difference = means[0] - means[1]
     sizes = len(own), len(others)
-    se, quantile, p_value = np.full(n_topics, np.inf), 1.0, np.ones(n_topics)
+    se = margin = np.full(n_topics, np.inf)
+    p_value = np.ones(n_topics)
     if min(sizes) > 1:
-        squares = [side.var(axis=0, ddof=1) / len(side) for side in (own, others)]
-        se = np.sqrt(squares[0] + squares[1])
-        bottom = sum(square**2 / (n - 1) for square, n in zip(squares, sizes, strict=True))
-        freedom = np.divide(se**4, bottom, out=np.ones(n_topics), where=bottom > 0)
-        quantile = stats.t.ppf((1 + level) / 2, freedom)
-        ratio = np.divide(np.abs(difference), se, out=np.full(n_topics, np.inf), where=se > 0)
-        p_value = np.where(difference == 0, 1.0, 2 * stats.t.sf(ratio, freedom))
+        se, freedom = _standard_error(own, others)
+        margin = se * stats.t.ppf((1 + level) / 2, freedom)
+        differs = np.ptp(np.vstack([own, others]), axis=0) > 0  # else there are no ranks
+        if differs.any():
+            p_value[differs] = stats.mannwhitneyu(own[:, differs], others[:, differs]).pvalue
 
     def repeated(value: Any) -> Array:
         column = np.empty(n_topics, dtype=object)
@@ -133,7 +143,23 @@ def _comparison(own: Array, others: Array, group: Any, versus: Any, level: float
         mean_versus=means[1],
         difference=difference,
         se=se,
-        lower=difference - quantile * se,
-        upper=difference + quantile * se,
+        lower=difference - margin,
+        upper=difference + margin,
         p_value=p_value,
     )
+
+
+def _standard_error(own: Array, others: Array) -> tuple[Array, Array]:
+    """Return the standard error of the differences of the means, and its degrees of freedom."""
+    degrees = [len(side) - 1 for side in (own, others)]
+    variances = [side.var(axis=0, ddof=1) for side in (own, others)]
+    within = np.average(variances, axis=0, weights=degrees)
+    degrees_with_prior = [n + _PRIOR_SAMPLES for n in degrees]
+    squares = [
+        (n * variance + _PRIOR_SAMPLES * within) / (n + _PRIOR_SAMPLES) / (n + 1)
+        for n, variance in zip(degrees, variances, strict=True)
+    ]
+    total = squares[0] + squares[1]
+    bottom = sum(square**2 / n for square, n in zip(squares, degrees_with_prior, strict=True))
+    freedom = np.divide(total**2, bottom, out=np.ones_like(total), where=bottom > 0)
+    return np.sqrt(total), freedom
