@@ -382,6 +382,40 @@ def test_intervals_cover_and_agree_with_the_bootstrap():
     assert np.array_equal(resampled["coefficient"], table["coefficient"])
 
 
+def test_intervals_of_small_groups_stay_in_their_range():
+    rng = np.random.default_rng(0)
+    groups = np.array([f"g{i:02d}" for i in np.r_[np.zeros(180, int), 1 + np.arange(120) % 20]])
+    group = rng.permutation(groups)
+    model = LDA(K, fixed_topics=TOPICS, random_state=0).fit(X, covariates={"group": group})
+    table = model.effects("group")
+    width = table["upper"] - table["lower"]
+    assert 0 < table["lower"].min() < table["upper"].max() < 1
+    assert width.max() < 0.7
+    assert -1 < table["difference_lower"].min() < table["difference_upper"].max() < 1
+    # A difference from a group of many samples is as uncertain as the proportion.
+    apart = table["difference_upper"] - table["difference_lower"]
+    assert np.all((apart > 0.6 * width)[K:] & (apart < 1.7 * width + 0.1)[K:])
+    assert np.array_equal(model.effects("group")["lower"], table["lower"])
+
+
+def test_groups_with_hardly_any_samples_are_pointed_out():
+    author = np.array([f"author {i // 2}" for i in range(X.shape[0])])
+    expected = "150 groups for 300 samples; 150 of them have fewer than 5, such as 'author 0'"
+    with pytest.warns(UserWarning, match=expected):
+        LDA(K, fixed_topics=TOPICS, max_iter=1, tol=0).fit(X, covariates={"author": author})
+
+
+def test_rare_groups_are_shrunk_like_others():
+    """The prior of a group's coefficient does not depend on how many samples it has."""
+    rare = (np.arange(X.shape[0]) < 8).astype(float)
+    fitted = fit(LDA(K, fixed_topics=TOPICS, random_state=0)).fitted_
+    columns = fitted.offsets.covariates.design
+    assert columns.scales[:2].tolist() == [1, 1]
+    model = LDA(K, fixed_topics=TOPICS, random_state=0).fit(X, covariates={"rare": rare})
+    assert model.fitted_.offsets.covariates.design.scales.tolist() == [1, 1]
+    assert np.abs(model.coefficients_[1]).max() < 2
+
+
 def test_intervals_of_few_refits_reach_as_far_as_these_err():
     table = MODEL.effects("party")
     shape = table["proportion"].shape
@@ -442,7 +476,7 @@ def test_bad_covariates_are_named(message):
 
 
 def test_new_samples_need_the_covariates_that_were_fitted():
-    with pytest.raises(ValueError, match="fitted with covariates"):
+    with pytest.raises(ValueError, match=r"fitted with covariates \(party, year\)"):
         MODEL.transform(X)
     with pytest.raises(ValueError, match="has no column 'year'"):
         MODEL.transform(X, covariates={"party": TABLE["party"]})

@@ -503,6 +503,20 @@ def test_curves_over_time_have_panels_of_their_own():
     assert len(on_one.collections) == 7
 
 
+def test_long_names_of_groups_do_not_overlap():
+    rng = np.random.default_rng(0)
+    names = [f"a rather long name {i}" for i in range(4)]
+    X, group = rng.poisson(2.0, (40, 8)), np.resize(names, 40)
+    model = LDA(2, tol=0.1, random_state=0).fit(X, covariates={"group": group})
+    ax = plot.effects(model, "group")
+    ax.figure.canvas.draw()
+    assert [label.get_rotation() for label in ax.get_xticklabels()] == [45] * 4
+    short = LDA(2, tol=0.1, random_state=0).fit(X, covariates={"group": np.resize(list("ab"), 40)})
+    assert [label.get_rotation() for label in plot.effects(short, "group").get_xticklabels()] == [
+        0
+    ] * 2
+
+
 def test_distinctive_terms_leave_out_what_is_frequent_everywhere():
     topics = np.array([[0.6, 0.3, 0.1, 0], [0.6, 0, 0.1, 0.3]])
     names = ["common", "first", "other", "second"]

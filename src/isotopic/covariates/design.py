@@ -1,5 +1,6 @@
 """Design: how a table of covariates becomes columns of numbers, the same for all samples."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -8,12 +9,16 @@ from scipy import linalg
 
 from isotopic.arrays import Array, check_numbers
 from isotopic.covariates.formula import formula_columns
+from isotopic.names import stacklevel_of_caller
 from isotopic.registry import register
 
 INTERCEPT = "Intercept"
 
 # A column is taken as a combination of others if less than this share of it is left without them.
 _DEPENDENT = 1e-7
+
+# Groups with fewer samples are small.
+_FEW = 5
 
 
 @register
@@ -23,8 +28,9 @@ class Design:
 
     The first column is one. Numbers stay as they are, and a column of texts becomes one column of
     zeros and ones for each of its values but the first, which is the reference. A formula says
-    something else. All columns but the first are standardised, so that one prior suits all
-    coefficients.
+    something else. From all columns but the first the mean is subtracted, and numbers are divided
+    by their standard deviation, so that one prior suits all coefficients. Zeros and ones are not: a
+    rare group is as likely as others to differ by a factor.
 
     Attributes
     ----------
@@ -51,6 +57,7 @@ class Design:
         """
         if formula is None:
             _check_several_groups(table)
+        _warn_of_small_groups(table)
         names, columns = _columns(table, table, formula)
         _check_names(names)
         made = np.array([INTERCEPT, *names], dtype=object)
@@ -60,6 +67,7 @@ class Design:
         scales = np.sqrt(np.average((used - means) ** 2, axis=0, weights=shares))
         _check_varying(names, means, scales)
         _check_independent(names, (used - means) / scales)
+        scales[((columns == 0) | (columns == 1)).all(axis=0)] = 1.0
         return cls(made, np.append(0.0, means), np.append(1.0, scales), table, formula)
 
     def matrix(self, table: dict[str, Array]) -> Array:
@@ -176,7 +184,8 @@ def _check_known(table: dict[str, Array], fitted: dict[str, Array]) -> None:
             if unknown:
                 raise ValueError(
                     f"covariates: column {name!r} has the value {unknown[0]!r}, which no fitted "
-                    f"sample had, so nothing is known of it. Known values: {sorted(known)}."
+                    f"sample had, so nothing is known of it. Known values: {sorted(known)}. Leave "
+                    "such samples out, or fit the model with some of them."
                 )
 
 
@@ -187,6 +196,23 @@ def _check_several_groups(table: dict[str, Array]) -> None:
             raise ValueError(
                 f"covariates: column {name!r} has the same value, {column[0]!r}, for every sample, "
                 "so it has no effect that could be told. Leave it out."
+            )
+
+
+def _warn_of_small_groups(table: dict[str, Array]) -> None:
+    """Warn of a covariate of texts with hardly any samples in each of its groups."""
+    for name, column in table.items():
+        if not is_categorical(column):
+            continue
+        groups, sizes = np.unique(column.astype(str), return_counts=True)
+        if len(column) < _FEW * len(groups):
+            few = groups[sizes < _FEW]
+            warnings.warn(
+                f"covariates: column {name!r} has {len(groups)} groups for {len(column)} samples; "
+                f"{len(few)} of them have fewer than {_FEW}, such as {str(few[0])!r}. Hardly "
+                "anything can be learned of such groups, and the fit is slower. Pool rare groups "
+                "into one, or leave the column out.",
+                stacklevel=stacklevel_of_caller(),
             )
 
 

@@ -4,6 +4,8 @@ The intervals come from the scores of the samples: the derivatives of the log-li
 with respect to the coefficients, averaged over what its weights may be. The sum of their squares
 is the information that the samples have of the coefficients. A sample whose weights are uncertain
 has small scores, so that this uncertainty is part of the intervals; that of the topics is not.
+The intervals of proportions and differences come from draws of the coefficients, on scales that
+keep them in their range: for groups of few samples, derivatives say little.
 """
 
 from typing import Any
@@ -41,6 +43,12 @@ _COLUMNS = frozenset(
 
 # Values of a number that a table of effects has by default.
 _VALUES = 21
+
+# Draws of the coefficients for the intervals of proportions, and the samples these average over.
+_DRAWS, _DRAWS_AT_ONCE, _MOST_AVERAGED = 600, 50, 500
+
+# Proportions nearer to zero or one than this have the logit of this.
+_LEAST = 1e-12
 
 
 def covariates_of(fitted: Fitted) -> Covariates:
@@ -255,30 +263,52 @@ def _proportion_table(
 ) -> Table:
     """Return the expected proportions at values of a covariate, with intervals."""
     covariates, values = _values(fitted, covariate, values, others)
-    beta, spread = _prior(fitted).coefficients, covariance(fitted)
-    found = [mean_proportions(covariates.with_column(covariate, v), beta) for v in values]
+    beta, draws = _prior(fitted).coefficients, _drawn_coefficients(fitted)
+    some = np.linspace(0, len(covariates) - 1, min(len(covariates), _MOST_AVERAGED)).astype(int)
     quantile = stats.norm.ppf((1 + level) / 2)
-    parts = []
-    for value, (means, gradient) in zip(values, found, strict=True):
-        errors = _errors(gradient, spread)
-        reach = quantile * errors / np.maximum(means * (1 - means), 1e-300)  # of the logits
-        logits = special.logit(np.clip(means, 1e-300, 1 - 1e-16))
-        difference = means - found[0][0]
-        apart = quantile * _errors(gradient - found[0][1], spread)
+    parts: list[dict[str, Array]] = []
+    for value in values:
+        matrix = covariates.with_column(covariate, value)
+        means, drawn = mean_proportions(matrix, beta)[0], _mean_shares(matrix[some], draws)
+        if not parts:
+            first, first_drawn = means, drawn
+        logits = special.logit(np.clip(means, _LEAST, 1 - _LEAST))
+        reach = quantile * special.logit(np.clip(drawn, _LEAST, 1 - _LEAST)).std(axis=0)
+        # Differences lie between -1 and 1.
+        difference = means - first
+        apart = quantile * np.arctanh(drawn - first_drawn).std(axis=0)
         parts.append(
             {
                 covariate: np.full(len(means), value, dtype=np.asarray(values).dtype),
                 "topic": np.arange(len(means)),
                 "proportion": means,
-                "se": errors,
+                "se": drawn.std(axis=0),
                 "lower": special.expit(logits - reach),
                 "upper": special.expit(logits + reach),
                 "difference": difference,
-                "difference_lower": difference - apart,
-                "difference_upper": difference + apart,
+                "difference_lower": np.tanh(np.arctanh(difference) - apart),
+                "difference_upper": np.tanh(np.arctanh(difference) + apart),
             }
         )
     return Table({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+
+
+def _drawn_coefficients(fitted: Fitted) -> Array:
+    """Draw coefficients (draws x columns x components) as they may be; always the same."""
+    beta = _prior(fitted).coefficients
+    variances, vectors = np.linalg.eigh(covariance(fitted))
+    normal = np.random.default_rng(0).standard_normal((_DRAWS // 2, len(variances)))
+    apart = (normal * np.sqrt(np.maximum(variances, 0))) @ vectors.T
+    return np.asarray(beta + np.concatenate([apart, -apart]).reshape(-1, *beta.shape))
+
+
+def _mean_shares(matrix: Array, draws: Array) -> Array:
+    """Return the mean proportions of samples (draws x components) for each draw."""
+    found = [
+        special.softmax(np.tensordot(matrix, some, axes=(1, 1)), axis=2).mean(axis=0)
+        for some in np.array_split(draws, len(draws) // _DRAWS_AT_ONCE)
+    ]
+    return np.concatenate(found)
 
 
 def _values(fitted: Fitted, covariate: str, values: Any, others: str) -> tuple[Covariates, Array]:

@@ -91,8 +91,10 @@ class Offsets:
 def check_covariates(fitted: Offsets, given: Offsets) -> None:
     """Raise ValueError if only one of a fitted model and its new samples has covariates."""
     if fitted.covariates is not None and given.covariates is None:
+        names = ", ".join(fitted.covariates.design.table)
         raise ValueError(
-            "This model was fitted with covariates. Pass the covariates of these samples, too."
+            f"This model was fitted with covariates ({names}). Pass the covariates of these "
+            "samples, too."
         )
     if fitted.covariates is None and given.covariates is not None:
         raise ValueError("This model was fitted without covariates. Leave them out.")

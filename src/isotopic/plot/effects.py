@@ -13,6 +13,9 @@ from isotopic.plot.given import chosen_topics
 from isotopic.plot.style import FAINT, Axes, axes, colours_for, simplify_frame
 from isotopic.plot.text import readable, topic_names
 
+# With more letters than this, the names of groups side by side would overlap.
+_MOST_LETTERS = 50
+
 # How many topics are drawn by default: more bands cannot be told apart.
 _MOST_TOPICS = 8
 
@@ -144,7 +147,11 @@ class _Curves:
             else:
                 self._draw_curve(ax, topic)
         if is_group:
-            ax.set_xticks(np.arange(len(self.places)), [readable(value) for value in self.places])
+            labels = [readable(value) for value in self.places]
+            ax.set_xticks(np.arange(len(labels)), labels)
+            if sum(map(len, labels)) > _MOST_LETTERS:
+                for label in ax.get_xticklabels():
+                    label.set(rotation=45, ha="right", rotation_mode="anchor")
         ax.set(xlabel=readable(self.over), ylabel="proportion")
         ax.set_ylim(bottom=0)
         simplify_frame(ax)

@@ -16,8 +16,8 @@ from isotopic.registry import register
 from isotopic.row_inference import RowRule
 from isotopic.threads import one_blas_thread
 
-# The precision of the normal prior of each coefficient of a standardised covariate: a change of
-# one standard deviation multiplies a concentration by a number between 1/5 and 5, most likely.
+# The precision of the normal prior of each coefficient: a change of one standard deviation of a
+# number, or another group, multiplies a concentration by a number between 1/5 and 5, most likely.
 PRECISION = 1.0
 
 # Concentrations stay in this range, however far a covariate is from those that were fitted.
@@ -57,8 +57,8 @@ class WithCovariates(Wrapper):
     kind : Dirichlet or Gamma
         Everything but the concentration, which is where learning starts.
     covariates : ndarray of shape (samples, covariates)
-        The first column is one; the others have mean 0 and standard deviation 1 over the fitted
-        samples.
+        The first column is one. The others have mean 0 over the fitted samples, and numbers
+        standard deviation 1.
     coefficients : ndarray of shape (covariates, components) or None, default=None
         ``None``: the start, at which all samples have the concentration of ``kind``.
     """
