@@ -529,7 +529,7 @@ def test_blocks_that_share_their_memory_give_the_same_bits(X, tmp_path, threads)
     for i in range(6):  # of different lengths
         part = X[10 * i : 10 * i + 10] if i % 2 else X[10 * i : 10 * i + 5 + i // 2]
         sparse.save_npz(tmp_path / f"{i}.npz", part, compressed=False)
-    model = NMF(3, max_iter=6, tol=0, random_state=0, n_jobs=threads)
+    model = NMF(3, max_iter=6, tol=0, init="random", random_state=0, n_jobs=threads)
     blocks = open_blocks(tmp_path, block_entries=1)
     one = pickle.loads(pickle.dumps(model.fit(blocks)))
     tight = Blocks(blocks.blocks, memory_limit=_least(model, blocks))
@@ -672,7 +672,7 @@ class CountedBlock:
 
 
 def test_blocks_stay_while_there_is_room(X):
-    model = NMF(3, max_iter=5, tol=0, random_state=0, solver="joint")
+    model = NMF(3, max_iter=5, tol=0, init="random", random_state=0, solver="joint")
     blocks = [CountedBlock(X[i : i + 20]) for i in (0, 20, 40)]
     one = pickle.loads(pickle.dumps(model.fit(Blocks(tuple(blocks)))))
     assert [len(block.loads) for block in blocks] == [2, 2, 2]  # checked, then kept

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from problems import random_counts, random_factors, sparse_counts
 from scipy import optimize, sparse
 from scipy.special import digamma, gammaln, kl_div
+from sklearn.base import clone
 
 from isotopic import (
     LDA,
     PLSA,
+    BetaNMF,
     CountMatrix,
     GammaPoisson,
     TopicModel,
@@ -885,12 +887,12 @@ def test_a_rehearsal_finds_a_better_bound():
     np.testing.assert_array_equal(again.components_, warm_up.components_)
 
 
-def test_factors_start_at_random(corpus):
-    for model in (PLSA(3), LDA(3, estimate="smoothed", alpha=0.2, eta=0.1)):
-        model.set_params(max_iter=1, tol=0, random_state=0).fit(corpus)
-    auto = PLSA(3, init="auto", max_iter=3, tol=0, random_state=0).fit(corpus)
-    random = PLSA(3, init="random", max_iter=3, tol=0, random_state=0).fit(corpus)
-    np.testing.assert_array_equal(auto.components_, random.components_)
+def test_factors_start_from_singular_vectors_unless_the_divergence_is_another(corpus):
+    settings = {"max_iter": 3, "tol": 0, "random_state": 0}
+    for model, start in ((PLSA(3), "nndsvd"), (BetaNMF(3, beta=2), "random")):
+        auto = clone(model).set_params(**settings).fit(corpus)
+        named = clone(model).set_params(init=start, **settings).fit(corpus)
+        np.testing.assert_array_equal(auto.components_, named.components_)
 
 
 # The edges.

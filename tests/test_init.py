@@ -8,7 +8,7 @@ from problems import random_counts, sparse_counts
 from scipy import optimize, sparse
 from threadpoolctl import threadpool_limits
 
-from isotopic import LDA, CountMatrix
+from isotopic import LDA, NMF, PLSA, CountMatrix
 from isotopic.init import STRATEGIES, random_start, strategy_start
 from isotopic.init.singular_vectors import singular_vectors
 from isotopic.priors import Dirichlet, Free, Gamma, Lasso, Simplex
@@ -211,6 +211,23 @@ def test_pooled_starts_find_rare_topics(n_features, total, eta):
         cosines = one @ other.T
         found += cosines[optimize.linear_sum_assignment(cosines, maximize=True)].min() > 0.8
     assert found >= 5
+
+
+@pytest.mark.parametrize("kind", [NMF, PLSA])
+def test_default_starts_of_point_estimates_find_parts_that_random_starts_miss(kind):
+    """Ten parts, which 3 to 60 % of the samples have."""
+    found = dict.fromkeys(["auto", "random"], 0)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        topics = rng.dirichlet(np.full(60, 0.2), 10)
+        present = rng.random((300, 10)) < np.geomspace(0.03, 0.6, 10)
+        X = rng.poisson((present * rng.gamma(1, 600, (300, 10))) @ topics)
+        for init in found:
+            fitted = kind(10, init=init, random_state=seed).fit(X[X.any(axis=1)]).components_
+            one, other = (rows / np.linalg.norm(rows, axis=1)[:, None] for rows in (topics, fitted))
+            cosines = one @ other.T
+            found[init] += cosines[optimize.linear_sum_assignment(-cosines)].min() > 0.9
+    assert found["auto"] >= max(4, found["random"] + 2)
 
 
 def test_nndsvd_starts_close_to_counts_of_low_rank(rng):

@@ -410,7 +410,8 @@ def test_several_starts_are_compared_at_the_same_length(rng, tmp_path):
 def test_an_interrupted_step_does_not_spoil_the_checkpoint(rng, tmp_path, monkeypatch):
     """The priors take over the counts of the point before."""
     X, path = random_counts(rng), tmp_path / "fit"
-    whole = NMF(3, max_iter=9, tol=0, random_state=0, solver="joint").fit(X)
+    settings = {"init": "random", "max_iter": 9, "tol": 0, "random_state": 0, "solver": "joint"}
+    whole = NMF(3, **settings).fit(X)
     right, calls = Problem.absorb_topics, []
 
     def interrupt(self, counts, topics, weights):
@@ -420,7 +421,7 @@ def test_an_interrupted_step_does_not_spoil_the_checkpoint(rng, tmp_path, monkey
             raise KeyboardInterrupt
         return result
 
-    model = NMF(3, max_iter=9, tol=0, random_state=0, solver="joint")
+    model = NMF(3, **settings)
     with monkeypatch.context() as patch:
         patch.setattr(Problem, "absorb_topics", interrupt)
         with pytest.raises(KeyboardInterrupt):

@@ -432,7 +432,7 @@ def test_chunks_cover_all_samples_and_are_small(sizes, most):
 def test_a_report_that_would_be_too_large_is_made_again_with_less(X, tmp_path, monkeypatch):
     model = MODELS["NMF"].fit(X)
     empty = len(as_json(material(model, X).payload("", Limits(samples=1))))
-    monkeypatch.setattr(writing, "LARGEST", empty + 2_000)
+    monkeypatch.setattr(writing, "LARGEST", empty + 1_000)
     path = write_report(
         model, X, tmp_path / "x.html", sample_names=["🙂" * 70 + str(i) for i in range(60)]
     )

@@ -14,11 +14,11 @@ solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online",
     estimates of data that is large enough it is extrapolated coordinate descent, which begins in
     single precision. ``"online"`` and ``"incremental"`` update the topics after each mini-batch.
 init : {"auto", "random", "nndsvd", "spectral", "kmeans", "pooled", "gibbs"}, pair, or fitted model
-    Where the fit starts. ``"auto"`` is ``"random"`` for point estimates, ``"gibbs"`` for LDA
-    (``"pooled"`` for data that is no counts, and for other estimates than CVB0) and ``"nndsvd"``
-    for other Bayesian models; some passes with posterior means follow, which keep variational
-    updates from getting stuck. For
-    several ``"online"`` mini-batches it is ``"random"``. ``"spectral"`` looks for anchor words;
+    Where the fit starts. ``"auto"`` is ``"gibbs"`` for LDA (``"pooled"`` for data that is no
+    counts, and for other estimates than CVB0), ``"nndsvd"`` for other models of counts, and
+    ``"random"`` for other divergences and for several ``"online"`` mini-batches. On a Bayesian side
+    some passes with posterior means follow, which keep variational updates from getting stuck.
+    ``"spectral"`` looks for anchor words;
     ``"pooled"`` merges the topics of ``"nndsvd"`` and ``"spectral"``; ``"gibbs"`` takes the mean
     counts of collapsed Gibbs sampling, from pooled topics up to 128 components. For row blocks
     these strategies see as many samples as fit into memory. A pair ``(weights, topics)`` is taken

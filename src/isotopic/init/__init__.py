@@ -111,10 +111,12 @@ def _informed(problem: Problem) -> str:
     """Return the strategy of the first start under ``"auto"``.
 
     Pooled topics are chosen by the evidence of LDA, so they are for proportions with a prior.
+    Singular vectors find more rare topics than random starts do. They are computed for the noise of
+    counts, so fits under another divergence start at random.
     """
     if problem.weights.is_bayesian and problem.weights.is_normalized:
         return "pooled"
-    return "nndsvd" if problem.weights.is_bayesian or problem.topics.is_bayesian else "random"
+    return "nndsvd" if problem.divergence.is_likelihood else "random"
 
 
 def _can_be_sampled(problem: Problem) -> bool:
