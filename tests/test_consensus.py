@@ -178,6 +178,7 @@ def test_other_resampling_finds_the_same_topics(resampling, four_topics):
         ({"n_components": []}, "n_components must be integers of at least 1"),
         ({"n_components": [0, 2]}, "n_components must be integers of at least 1"),
         ({"n_components": [2.5]}, "n_components must be integers of at least 1"),
+        ({"n_components": 2.5}, "n_components must be integers of at least 1, not 2.5"),
         ({"n_components": 7}, "n_components=7 is larger than the data"),
         ({"n_runs": 1}, "n_runs must be an integer of at least 2"),
         ({"resampling": "jackknife"}, "resampling must be one of"),
@@ -199,7 +200,7 @@ def test_what_cannot_be_used_is_refused(changes, message):
 @pytest.mark.parametrize(
     "X", [[[5, 3, 2, 1, 0]], [[1.5, 2, 0.5], [3, 4, 1], [0.2, 1, 5]], [[4, 0], [0, 3]]]
 )
-@pytest.mark.filterwarnings("ignore:X has 1 samples with counts")
+@pytest.mark.filterwarnings("ignore:Fewer samples of X have counts")
 def test_too_few_samples_or_counts_that_are_not_whole_have_no_held_out_score(X):
     found = consensus(quick(), X, [1, 2], n_runs=2, random_state=0, choose=1)
     assert "score" not in found.table
@@ -291,7 +292,7 @@ def test_the_rule_uses_stability_and_score_together():
 def test_fewer_samples_than_components_are_said(four_topics, n_samples):
     X = sparse.csr_array(four_topics)[:n_samples].toarray()
     X = np.vstack([X, np.zeros_like(X[:1])])  # a sample of zeros has no say
-    with pytest.warns(UserWarning, match=f"X has {n_samples} samples with counts, fewer than n_co"):
+    with pytest.warns(UserWarning, match=rf"have counts \({n_samples}\) than n_components"):
         found = consensus(quick(), X, n_samples + 1, n_runs=3, random_state=0)
     assert found.model.weights_.shape == (n_samples + 1, n_samples + 1)
     assert np.all(found.model.weights_[-1] == 0)

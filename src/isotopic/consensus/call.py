@@ -176,7 +176,7 @@ def _warn_of_few_samples(counts: Any, numbers: list[int]) -> None:
     n_samples = int(np.count_nonzero(np.diff(counts.indptr)))
     if numbers[-1] > n_samples:
         warnings.warn(
-            f"X has {n_samples} samples with counts, fewer than n_components={numbers[-1]}. So "
+            f"Fewer samples of X have counts ({n_samples}) than n_components={numbers[-1]}. So "
             "many components cannot be told apart: the samples themselves would fit exactly.",
             stacklevel=3,
         )
@@ -280,7 +280,7 @@ def _has_missing(X: Any) -> bool:
 
 
 def _numbers(given: Any) -> list[int]:
-    several = [given] if isinstance(given, Integral) else list(given)
+    several = list(given) if isinstance(given, Iterable) else [given]
     whole = all(
         isinstance(n, Integral) and not isinstance(n, bool) and int(n) >= 1 for n in several
     )
