@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln
 from sklearn.exceptions import ConvergenceWarning
 
@@ -170,7 +171,7 @@ def test_a_fit_of_many_counts_or_of_exact_length_does_not_end_with_samples(rng, 
         raise AssertionError("sampled")
 
     counts = many_topics(rng, 60)
-    monkeypatch.setattr("isotopic.fitted.sampled.sampled_counts", refuse)
+    monkeypatch.setattr("isotopic.estimators.multistart.with_sampled_means", refuse)
     with pytest.raises(AssertionError, match="sampled"):
         LDA(30).fit(counts)
     LDA(3).fit(counts)
@@ -214,3 +215,15 @@ def test_an_interrupt_while_sampling_leaves_the_optimum(rng, monkeypatch):
         model.fit(counts)
     assert not model.converged_
     assert np.isfinite(model.perplexity(counts))
+
+
+def test_the_learned_concentration_is_that_of_overlapping_topics(rng):
+    """Expected counts of an optimum make it up to three times too large."""
+    alpha = np.geomspace(0.03, 0.5, 12)
+    topics = rng.dirichlet(np.full(200, 0.1), len(alpha))
+    chances = rng.dirichlet(alpha, 1000) @ topics
+    counts = np.array([rng.multinomial(150, row) for row in chances])
+    model = LDA(len(alpha), random_state=0).fit(counts)
+    shares = [rows / np.linalg.norm(rows, axis=1)[:, None] for rows in (topics, model.components_)]
+    order = linear_sum_assignment(shares[0] @ shares[1].T, maximize=True)[1]
+    assert np.abs(np.log(model.alpha_[order] / alpha)).mean() < 0.3

@@ -20,7 +20,13 @@ from isotopic.fitted import Fitted
 from isotopic.fitted.calibration import calibrated
 from isotopic.fitted.fitting import Fit, SampleNames
 from isotopic.fitted.reordering import with_features
-from isotopic.fitted.sampled import SWEEPS, ends_with_samples, with_sampled_means
+from isotopic.fitted.sampled import (
+    SWEEPS,
+    can_be_sampled,
+    has_few_counts,
+    with_sampled_concentration,
+    with_sampled_means,
+)
 from isotopic.fitted.warm_start import problem_from_fitted, start_from_fitted
 from isotopic.init import Start, random_start, start_from_arrays, strategy_start
 from isotopic.names import stacklevel_of_caller
@@ -60,7 +66,8 @@ def best_solution(
         problem = problem_from_fitted(problem, init, rows)
         solver = solver.continued(init.passes)
     starts = make_starts(model, problem, init, rows, seeds)
-    is_sampled = ends_with_samples(model, problem)
+    is_sampled = can_be_sampled(model, problem)
+    ends_with_samples = is_sampled and has_few_counts(problem)
     try:
         for number, start in enumerate(starts[first:], first):
             if writer is not None:
@@ -69,7 +76,7 @@ def best_solution(
                 problem,
                 solver,
                 start() if resumed is None else resumed,  # and nothing else refers to its arrays
-                max_iter=SWEEPS.passes if is_sampled else model.max_iter,
+                max_iter=SWEEPS.passes if ends_with_samples else model.max_iter,
                 tol=model.tol,
                 min_gain=model.min_gain,
                 callbacks=callbacks,
@@ -86,10 +93,11 @@ def best_solution(
                 break
         assert best is not None
         best = replace(best, state=solver.finish(problem, best.state))
-        if is_sampled:
-            rng = np.random.default_rng([*seeds[0], model.n_init])
-            best = with_sampled_means(problem, best, rng)
-        return calibrated(problem, best)
+        if not is_sampled:
+            return calibrated(problem, best)
+        rng = np.random.default_rng([*seeds[0], model.n_init])
+        sampled = with_sampled_means if ends_with_samples else with_sampled_concentration
+        return sampled(problem, best, rng)
     except KeyboardInterrupt:  # between the iterations: the best start so far is complete
         if best is None:
             raise

@@ -133,8 +133,9 @@ class LDA(BaseTopicModel):
     Concentrations are learned after at most 20 passes (5 with more than 32 topics), and then at
     least every 10: sooner when passes change little. With them changes what is minimised: only
     under the variational estimate ``objective_`` is a bound that includes them, and never rises.
-    Under ``"cvb0"`` and ``"smoothed"`` a learned ``alpha_`` is calibrated after the fit, on samples
-    that are taken out of the topics' counts.
+    Under ``"smoothed"`` a learned ``alpha_`` is calibrated after the fit, on samples that are taken
+    out of the topics' counts. Under ``"cvb0"``, some sweeps of Gibbs sampling learn it instead, if
+    ``X`` holds whole counts in memory.
 
     With learned ``alpha`` and ``eta``, ``"cvb0"`` and less than half a count for each weight and
     topic's entry, a fit in memory ends with collapsed Gibbs sampling instead of an optimum: the

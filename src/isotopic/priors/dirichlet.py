@@ -257,23 +257,25 @@ class DirichletMean(Dirichlet):
 
     Parameters
     ----------
-    calibration : float, default=1.0
+    calibration : float or array-like, default=1.0
         The factor by which a learned concentration was multiplied after the fit.
     """
 
     is_variational: ClassVar[bool] = False
 
-    calibration: float = field(default=1.0, repr=False)
+    calibration: ArrayLike = field(default=1.0, repr=False)
 
     @property
     def needs_calibration(self) -> bool:  # type: ignore[override]
         """Whether the concentration is learned, and is not part of a bound."""
         return self.learn is not None
 
-    def calibrated(self, factor: float) -> Self:
+    def calibrated(self, factor: Any) -> Self:
         """Return the prior with a learned concentration times a factor, for new samples."""
         concentration = np.maximum(factor * np.asarray(self.concentration, np.float64), LEAST)
-        return replace(self, concentration=concentration, calibration=factor * self.calibration)
+        return replace(
+            self, concentration=concentration, calibration=np.multiply(factor, self.calibration)
+        )
 
     def with_learned(self, learned: Any) -> Self:
         """Return the prior with the learned concentration, as it was calibrated."""
@@ -283,7 +285,19 @@ class DirichletMean(Dirichlet):
     def continuing(self, learned: Any) -> Self:
         """Return the prior with the learned concentration, as it was before its calibration."""
         prior = super().continuing(learned)
-        return prior if prior.calibration == 1 else prior.calibrated(1 / prior.calibration)
+        if np.all(np.equal(prior.calibration, 1)):
+            return prior
+        return replace(prior.calibrated(np.divide(1, prior.calibration)), calibration=1.0)
+
+    def merged(self, groups: Array) -> Self:
+        """Return the prior of merged components: their concentrations are added."""
+        return replace(super().merged(groups), calibration=1.0)
+
+    def split(self, parents: Array, n_components: int) -> Prior:
+        """Return the prior of split components: each part has its share of the concentration."""
+        parts: Any = super().split(parents, n_components)
+        prior: Prior = replace(parts, calibration=1.0)
+        return prior
 
     @property
     def self_contribution(self) -> Any:
