@@ -887,9 +887,15 @@ def test_a_rehearsal_finds_a_better_bound():
     np.testing.assert_array_equal(again.components_, warm_up.components_)
 
 
-def test_factors_start_from_singular_vectors_unless_the_divergence_is_another(corpus):
+def test_factors_start_from_singular_vectors_unless_components_are_given(corpus):
     settings = {"max_iter": 3, "tol": 0, "random_state": 0}
-    for model, start in ((PLSA(3), "nndsvd"), (BetaNMF(3, beta=2), "random")):
+    some = np.ones((1, corpus.shape[1]))
+    for model, start in (
+        (PLSA(3), "nndsvd"),
+        (PLSA(3, fixed_topics=some), "random"),
+        (PLSA(3, seeds={0: [1, 2]}), "random"),
+        (BetaNMF(3, beta=2), "random"),
+    ):
         auto = clone(model).set_params(**settings).fit(corpus)
         named = clone(model).set_params(init=start, **settings).fit(corpus)
         np.testing.assert_array_equal(auto.components_, named.components_)

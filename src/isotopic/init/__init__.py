@@ -28,6 +28,7 @@ from isotopic.init.start import (
 )
 from isotopic.init.subsample import counts_of_all_samples, has_room_for_sample, sample_problem
 from isotopic.init.warm_up import warm_up, with_self_contribution_estimate
+from isotopic.priors import WithFixedWeights, Wrapper
 from isotopic.problem import Problem
 
 __all__ = [
@@ -116,7 +117,19 @@ def _informed(problem: Problem) -> str:
     """
     if problem.weights.is_bayesian and problem.weights.is_normalized:
         return "pooled"
-    return "nndsvd" if problem.divergence.is_likelihood else "random"
+    if problem.weights.is_bayesian or problem.topics.is_bayesian:
+        return "nndsvd"
+    is_free = problem.divergence.is_likelihood and not _has_known_components(problem)
+    return "nndsvd" if is_free else "random"
+
+
+def _has_known_components(problem: Problem) -> bool:
+    """Return whether something is given for some components, which then have their own order."""
+    weights = problem.weights
+    while isinstance(weights, Wrapper) and not isinstance(weights, WithFixedWeights):
+        weights = weights.prior
+    is_constrained = isinstance(problem.topics, Wrapper) or isinstance(weights, WithFixedWeights)
+    return is_constrained or not problem.topics.is_learned
 
 
 def _can_be_sampled(problem: Problem) -> bool:
