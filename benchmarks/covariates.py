@@ -12,7 +12,7 @@ from isotopic import LDA, GammaPoisson, group_weights
 from isotopic.evaluate import split_counts
 
 LEVEL = 0.9
-REPETITIONS, RESAMPLES = 100, 20
+REPETITIONS, RESAMPLES = 60, 20
 
 # The large corpus.
 LARGE = {"n": 1_000_000, "n_topics": 20, "n_features": 5_000, "length": 40}

@@ -204,6 +204,18 @@ def test_partial_fit_learns_coefficients_from_batches(model):
     assert width < np.mean(few.effects_["upper"] - few.effects_["lower"])
 
 
+def test_the_first_batches_do_not_lose_a_topic_to_the_coefficients():
+    """Topics of a random start have few counts here; their concentration must not follow."""
+    counts, table, _ = simulate(n=600)
+    model = LDA(K, random_state=0)
+    for begin in list(range(0, 600, 150)) * 5:
+        rows = slice(begin, begin + 150)
+        model.partial_fit(counts[rows], covariates=some(table, rows))
+        if begin == 0 and model.n_iter_ == 1:
+            assert model.effects_["se"].min() > 0  # learned from the first batch alone
+    assert isotopic.match(TOPICS, model.components_).similarity.min() > 0.9
+
+
 def test_partial_fit_goes_on_after_a_fit(tmp_path):
     many, table, _ = simulate(n=1200, seed=5)
     model = fit(LDA(K, random_state=0))
@@ -458,6 +470,9 @@ def test_metadata_routing_passes_covariates_on():
 
 
 BAD = {
+    "no value for 1 of 300 samples; the first is sample 0": TABLE
+    | {"party": np.array([None, *TABLE["party"][1:]])},
+    "'year' are too large": {"year": 1e300 * TABLE["year"]},
     "no finite value for 1": {"year": np.r_[np.nan, TABLE["year"][1:]]},
     "values, but X has": {"year": TABLE["year"][1:]},
     "same value": {"year": np.ones(X.shape[0])},
@@ -473,6 +488,12 @@ BAD = {
 def test_bad_covariates_are_named(message):
     with pytest.raises(ValueError, match=message):
         LDA(K).fit(X, covariates=BAD[message])
+
+
+@pytest.mark.parametrize("column", [TABLE["year"] + 1j, np.arange(300, dtype="m8[D]")])
+def test_columns_that_are_no_covariates_are_refused(column):
+    with pytest.raises(TypeError, match=r"'c' holds .* Pass numbers, dates or texts"):
+        LDA(K).fit(X, covariates={"c": column})
 
 
 def test_new_samples_need_the_covariates_that_were_fitted():

@@ -85,7 +85,7 @@ def test_obs_and_folders_are_metadata(tmp_path):
     assert data.metadata["party"].tolist() == ["", *PARTIES[1:]]
     model = LDA(2, random_state=0).fit(data, covariates=["age"])
     assert model.covariate_names_.tolist() == ["Intercept", "age"]
-    with pytest.raises(ValueError, match="no finite value for 1 samples"):
+    with pytest.raises(ValueError, match="no value for 1 of 40 samples"):
         LDA(2).fit(data, covariates=["party"])
     with pytest.raises(ValueError, match="no metadata called 'sex'"):
         LDA(2).fit(data, covariates=["sex"])

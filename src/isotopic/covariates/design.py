@@ -63,8 +63,9 @@ class Design:
         made = np.array([INTERCEPT, *names], dtype=object)
         used = columns if copies is None else columns[copies > 0]
         shares = None if copies is None else copies[copies > 0]
-        means = np.average(used, axis=0, weights=shares)
-        scales = np.sqrt(np.average((used - means) ** 2, axis=0, weights=shares))
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = np.average(used, axis=0, weights=shares)
+            scales = np.sqrt(np.average((used - means) ** 2, axis=0, weights=shares))
         _check_varying(names, means, scales)
         _check_independent(names, (used - means) / scales)
         scales[((columns == 0) | (columns == 1)).all(axis=0)] = 1.0
@@ -227,6 +228,9 @@ def _check_names(names: list[str]) -> None:
 
 
 def _check_varying(names: list[str], means: Array, scales: Array) -> None:
+    if not np.isfinite(scales).all():
+        name = names[int(np.argmin(np.isfinite(scales)))]
+        raise ValueError(f"covariates: the numbers of column {name!r} are too large. Rescale them.")
     constant = scales <= 1e-12 * np.maximum(1.0, np.abs(means))
     if constant.any():
         at = int(np.argmax(constant))

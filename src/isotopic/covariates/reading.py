@@ -103,6 +103,11 @@ def read_table(
         if np.ndim(column) != 1:
             raise ValueError(f"covariates: column {name!r} is not a list of values.")
         _check_length(f"covariates: column {name!r}", len(column), n_samples)
+        dtype = np.asarray(column).dtype
+        if dtype.kind in "cmSV":
+            raise TypeError(
+                f"covariates: column {name!r} holds {dtype}. Pass numbers, dates or texts."
+            )
     return {name: as_column(column) for name, column in table.items()}
 
 
@@ -144,12 +149,14 @@ def metadata_of(X: Any) -> dict[str, Array]:
 
 def _checked(name: str, column: Array) -> Array:
     """Return a column; raise ValueError if a value is missing."""
-    missing = ~np.isfinite(column) if column.dtype.kind == "f" else column == ""
+    is_number = column.dtype.kind == "f"
+    missing = ~np.isfinite(column) if is_number else column == ""
     if missing.any():
+        value = "finite value" if is_number else "value"
         raise ValueError(
-            f"covariates: column {name!r} has no finite value for {np.count_nonzero(missing)} "
-            f"samples, the first of which is sample {int(np.argmax(missing))}. Fill them in, or "
-            "leave these samples out."
+            f"covariates: column {name!r} has no {value} for {np.count_nonzero(missing)} of "
+            f"{len(column)} samples; the first is sample {int(np.argmax(missing))}. Fill in what "
+            "is missing, or leave these samples out."
         )
     return column
 

@@ -22,6 +22,10 @@ from isotopic.solvers.online import PASSES, quick_inference
 # With fewer counts than this for each entry of the topics, their means are the effective factor.
 _FEW_COUNTS = 1.0
 
+# After so many batches, the next ones begin with learned coefficients of covariates. Before, the
+# topics are still those of the start: a topic with few counts would lose the rest of them.
+_FIRST_BATCHES = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Progress:
@@ -121,7 +125,7 @@ def learn_batch(
     began = time.perf_counter()
     if progress is not None:
         prior = batch.problem.weights
-        if prior.learns_from_batches:
+        if prior.learns_from_batches and progress.memory.statistics is not None:
             prior = prior.continuing(progress.weights_prior)
         known = replace(batch.problem, weights=prior, topics=progress.topics_prior)
         batch = replace(batch, problem=known)
@@ -143,7 +147,8 @@ def learn_batch(
         memory = OnlineMemory(average, before.n_samples + n_samples, before.n_batches + 1)
         feature_totals = progress.feature_totals + feature_totals
     state = problem.state_at(weights, topics, counts, PASSES)
-    learned, statistics = _learn_prior(problem, state, progress, rate / n_samples, memory.n_samples)
+    earlier = None if progress is None else progress.memory
+    learned, statistics = _learn_prior(problem, state, earlier, rate, n_samples)
     absorbed = problem.topics.absorb(_expected_counts(memory, problem), 1.0)
     memory = replace(memory, topics=absorbed, statistics=statistics)
     last = (0, 0, 0.0) if len(history) == 0 else history[-1].item()
@@ -160,22 +165,25 @@ def learn_batch(
 
 
 def _learn_prior(
-    problem: Problem, state: State, progress: Progress | None, rate: float, n_samples: float
+    problem: Problem, state: State, before: OnlineMemory | None, rate: float, n_samples: float
 ) -> tuple[Prior, Array | None]:
     """Return the prior of the weights, and the average statistics that it has learned from.
 
-    ``rate`` is the weight of one sample of the batch, and ``n_samples`` of how many the average
-    stands for.
+    ``rate`` is the share of the batch, which has ``n_samples``, in the average. The first batches
+    have none: they begin with the same coefficients.
     """
     prior: Any = problem.weights
     if not prior.learns_from_batches:
         return _without_sample_weights(prior), None
-    statistics = rate * prior.sufficient_statistics(problem.weights_evidence(state))
-    if progress is not None and progress.memory.statistics is not None:
-        share = 1 - rate * (n_samples - progress.memory.n_samples)
-        statistics += share * progress.memory.statistics.ravel()
+    statistics = prior.sufficient_statistics(problem.weights_evidence(state)) / n_samples
+    if before is not None:
+        n_samples += before.n_samples
+        if before.statistics is not None:
+            statistics = rate * statistics + (1 - rate) * before.statistics.ravel()
     own: Any = _without_sample_weights(prior)
     updated = own.with_statistics_of_batches(n_samples * statistics)
+    if before is None or (before.statistics is None and before.n_batches < _FIRST_BATCHES):
+        return updated, None
     return updated, updated.statistics_at(statistics, own).reshape(-1, problem.n_components)
 
 
