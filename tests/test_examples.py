@@ -69,6 +69,9 @@ def _write_texts(folder, rng):
     pd.DataFrame({"body": texts}).to_csv(folder / "news.csv", index=False)
     known = pd.DataFrame({"party": list("ab") * 20, "year": 1980 + np.arange(40)})
     known.assign(text=texts).to_csv(folder / "press.csv", index=False)
+    files = pd.Index([f"{d}.txt" for d in range(40)], name="file")
+    table = known.rename(columns={"party": "author"}).set_axis(files)
+    table.to_csv(folder / "authors.csv")
     counts = pd.DataFrame(rng.poisson(3.0, (40, 10)), columns=words)
     pd.concat([known, counts], axis=1).to_csv(folder / "wide.csv", index=False)
 
