@@ -5,11 +5,15 @@
 namespace isotopic {
 namespace ISOTOPIC_LEVEL {
 
-// sum x log(product). The exponents and the logarithms of the mantissas are summed separately, in
-// double, so that in float the sum is as accurate as the products are.
+// sum x log(product). The exponents and the logarithms of the mantissas are summed separately, so
+// that in float the sum is as accurate as the products are.
 template <class T> struct LogLikelihood {
     vec<double> exponents = vec<double>{}, mantissas = vec<double>{};
     ints<T> impossible = ints<T>{};
+    // A few terms are summed in float, and those sums in double.
+    static constexpr int most_terms = 32;
+    vec<float> some_exponents = vec<float>{}, some_mantissas = vec<float>{};
+    int terms = 0;
 
     void add(vec<T> x, vec<T> product) {
         vec<T> mantissa, exponent;
@@ -21,11 +25,19 @@ template <class T> struct LogLikelihood {
         mantissas += m;
     }
     void accumulate(vec<float> e, vec<float> m) {
-        accumulate(lower_half(e), lower_half(m));
-        accumulate(upper_half(e), upper_half(m));
+        some_exponents += e;
+        some_mantissas += m;
+        if (++terms == most_terms) widen_terms();
     }
-    double value() const {
+    void widen_terms() {
+        exponents += lower_half(some_exponents) + upper_half(some_exponents);
+        mantissas += lower_half(some_mantissas) + upper_half(some_mantissas);
+        some_exponents = some_mantissas = vec<float>{};
+        terms = 0;
+    }
+    double value() {
         if (any(impossible)) return -__builtin_inf();
+        if (sizeof(T) < sizeof(double)) widen_terms();
         return sum<double>(exponents) * 0.69314718055994530942 + sum<double>(mantissas);
     }
 };

@@ -72,11 +72,18 @@ template <class T, int... I> inline vec<T> choose(vec<T> a, vec<T> b,
 
 // The sums of `lanes` vectors as one vector: the sum of v[i] is lane i. Each step adds two vectors
 // lane by lane: lanes whose index has the bit `Width` clear hold sums of the first, the others of
-// the second. That takes a blend and one shuffle; adding neighbours would take two shuffles.
+// the second. That takes a blend and one shuffle. Neighbouring floats, for which there is no such
+// shuffle, are added to each other in two: in each group of four lanes the first two are of `a`.
 template <class T, int Width> struct Fold {
     template <int... I> static inline vec<T> pair(vec<T> a, vec<T> b,
                                                   std::integer_sequence<int, I...>) {
         constexpr int L = simd<T>::lanes;
+        if constexpr (sizeof(T) == 4 && Width < 4) {
+            using Even = std::integer_sequence<int, ((I & 2) ? L : 0) + (I & ~3) + 2 * (I & 1)...>;
+            using Odd =
+                std::integer_sequence<int, ((I & 2) ? L : 0) + (I & ~3) + 2 * (I & 1) + 1 ...>;
+            return choose<T>(a, b, Even{}) + choose<T>(a, b, Odd{});
+        }
         using Straight = std::integer_sequence<int, ((I & Width) ? L + I : I)...>;
         using Crossed =
             std::integer_sequence<int, ((I & Width) ? L + (I ^ Width) : (I ^ Width))...>;

@@ -49,7 +49,7 @@ inline vec<float> reciprocal(vec<float> x) { return 1.0f / x; }
 #endif
 
 // log(1 + f) for f in [sqrt(1/2) - 1, sqrt(2) - 1]: with s = f / (2 + f) it is 2 atanh(s), whose
-// series in s^2 is replaced by the minimax polynomials of fdlibm (e_log.c, e_logf.c).
+// series in s^2 is replaced by the minimax polynomial of fdlibm (e_log.c).
 inline vec<double> log1p_reduced(vec<double> f) {
     const vec<double> s = f * reciprocal(2.0 + f), z = s * s, half_square = 0.5 * f * f;
     vec<double> p = 1.479819860511658591e-01 * z + 1.531383769920937332e-01;
@@ -60,12 +60,16 @@ inline vec<double> log1p_reduced(vec<double> f) {
     p = p * z + 6.666666666666735130e-01;
     return f - (half_square - s * (half_square + z * p));
 }
+// In float a polynomial in f is as good (Cephes, logf.c) and needs no division. It is evaluated as
+// a tree, because a chain of nine multiply-adds would be waited for.
 inline vec<float> log1p_reduced(vec<float> f) {
-    const vec<float> s = f * reciprocal(2.0f + f), z = s * s, half_square = 0.5f * f * f;
-    vec<float> p = 0.24279078841f * z + 0.28498786688f;
-    p = p * z + 0.40000972152f;
-    p = p * z + 0.66666662693f;
-    return f - (half_square - s * (half_square + z * p));
+    const vec<float> z = f * f;
+    const vec<float> p01 = 3.3333331174e-1f - 2.4999993993e-1f * f,
+                     p23 = 2.0000714765e-1f - 1.6668057665e-1f * f,
+                     p45 = 1.4249322787e-1f - 1.2420140846e-1f * f,
+                     p67 = 1.1676998740e-1f - 1.1514610310e-1f * f;
+    const vec<float> low = p01 + p23 * z, high = (p45 + p67 * z) + 7.0376836292e-2f * (z * z);
+    return f + z * (f * (low + high * (z * z)) - 0.5f);
 }
 
 inline vec<double> log(vec<double> x) {
