@@ -403,6 +403,39 @@ def test_other_encodings(tmp_path):
     assert read_counts(tmp_path / "y.csv").feature_names.tolist() == ["a"]
 
 
+def write_mixed(folder):
+    for name in "abc":
+        (folder / f"{name}.txt").write_text(f"caf\u00e9 {name}{name}", encoding="utf-8")
+    for name in "de":
+        (folder / f"{name}.txt").write_bytes(f"\u201ccaf\u00e9\u201d {name}{name}".encode("cp1252"))
+
+
+def test_files_in_another_encoding_are_counted_and_named(tmp_path):
+    write_mixed(tmp_path)
+    with pytest.raises(
+        ValueError, match="2 of 5 files cannot be read as utf-8: d.txt, e.txt"
+    ) as caught:
+        read_counts(tmp_path)
+    assert "encoding='utf-8,cp1252' (--encoding utf-8,cp1252)" in str(caught.value)
+    assert caught.value.__suppress_context__  # one traceback
+    assert caught.value.__cause__ is None
+
+
+def test_each_file_is_read_in_the_first_encoding_that_fits(tmp_path):
+    write_mixed(tmp_path)
+    data = read_counts(tmp_path, encoding="utf-8,cp1252")
+    assert data.feature_names.tolist() == ["caf\u00e9"]
+    assert "files that are not utf-8, 2 of 5: d.txt" in data.notes[0]
+    assert "d.txt (cp1252), e.txt (cp1252)" in repr(data)
+    assert not read_counts(tmp_path, encoding="latin-1").notes
+
+
+def test_a_file_of_lines_is_read_in_the_first_encoding_that_fits(tmp_path):
+    (tmp_path / "x.txt").write_bytes("cafe\ncaf\u00e9 caf\u00e9\ncaf\u00e9".encode("latin-1"))
+    data = read_counts(tmp_path / "x.txt", encoding="utf-8, cp1252")
+    assert data.feature_names.tolist() == ["caf\u00e9"]
+
+
 # Compression
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from isotopic import read_counts
 from isotopic.io import Options
-from isotopic.io.words import Analyzer, strip_html
+from isotopic.io.markup import readable_text, strip_html
+from isotopic.io.words import Analyzer
 
 
 def terms(text, **options):
@@ -56,10 +57,40 @@ def test_contractions_of_stop_words_are_stop_words():
         ("<script>open", " open"),
         ("x</div>y<h1>z", "x y z"),
         ("good&lt;br /&gt;bad &amp;lt;", "good bad &lt;"),
+        ("<title>A</title><doc>b</doc>", " A  b "),
+        ("<!DOCTYPE html><my-part>a<title>", "  a "),
+        ("<input type=text> <option selected>", "  <option selected>"),
     ],
 )
 def test_html_is_stripped(text, expected):
     assert strip_html(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<version> <cluster>",
+        "x <unknown to historians> here. if (x <y and zebra> q)",
+        "if (i <a and b> c)",
+        "copy <input> <output>",
+        "&lt version  &copy=3",
+        "two  spaces <here>\n\n\n& there",
+    ],
+)
+def test_words_in_brackets_that_are_no_html_are_text(text):
+    assert strip_html(text) == text
+    assert readable_text(text) == text
+
+
+def test_the_data_say_in_how_many_documents_there_was_html(tmp_path):
+    (tmp_path / "x.txt").write_text("fine <b>film</b>\nfine <version> film\n")
+    data = read_counts(tmp_path / "x.txt", keep_text=True)
+    assert data.notes == (
+        "HTML was left out of 1 of 2 documents; keep_html=True (--keep-html) keeps it",
+    )
+    assert data.notes[0] in repr(data)
+    assert data.documents.tolist()[1].strip() == "fine <version> film"
+    assert not read_counts(tmp_path / "x.txt", keep_html=True).notes
 
 
 def test_html_is_stripped_unless_it_is_kept(tmp_path):

@@ -152,7 +152,6 @@ def _print_data(path: str, facts: dict[str, Any], settings: dict[str, Any], limi
         words, least, most = settings["stop_words"], settings["min_df"], settings["max_df"]
         stop_words = f"{words.capitalize()} stop words, " if isinstance(words, str) else ""
         ignored = "your stop words, " if isinstance(words, list) else stop_words
-        ignored = ignored if settings["keep_html"] else f"HTML, {ignored}"
         unit = "of all documents" if least < 1 else "documents"
         upper = "" if most == 1.0 else f" or in more than {most}"
         text += f" without {ignored}terms in fewer than {least} {unit}{upper}"

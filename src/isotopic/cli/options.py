@@ -402,7 +402,12 @@ READING_OPTIONS = tuple(
         Option(
             "--max-features", "Keep only this many of the most frequent terms.", "N", integer(1)
         ),
-        Option("--encoding", "Encoding of text files.", "NAME", default="utf-8"),
+        Option(
+            "--encoding",
+            "Encoding of text files. With utf-8,cp1252, those that are not UTF-8 are read as cp1252.",
+            "NAME[,NAME]",
+            default="utf-8",
+        ),
         Option(
             "--max-size",
             "Refuse DATA that claims more memory than this (such as 2GB) and more than 200 times "

@@ -17,6 +17,7 @@ from isotopic.blocks import open_blocks
 from isotopic.cli.output import (
     InputError,
     library_errors_as_messages,
+    print_message,
     waiting,
     warnings_as_messages,
 )
@@ -68,7 +69,14 @@ def load_data(
         warnings_as_messages(),
         waiting(f"reading {name_of(path)}"),
     ):
-        return read_counts(file, **_all_settings(file, settings, of_documents))
+        data = read_counts(file, **_all_settings(file, settings, of_documents))
+    _print_notes(data.notes)
+    return data
+
+
+def _print_notes(notes: tuple[str, ...]) -> None:
+    for note in notes:
+        print_message(note)
 
 
 def _all_settings(
@@ -153,5 +161,6 @@ def open_data(
             blocks = replace(blocks, feature_names=None)
         shape = {"samples": source.shape[0], "features": source.shape[1]}
         facts = shape | {"nonzeros": source.entries, "format": format}
+        _print_notes(getattr(source, "notes", ()))
         n_terms = getattr(source, "n_terms", None)
         yield blocks, LargeData(names, SampleNames(source), facts, n_terms)

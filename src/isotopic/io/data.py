@@ -72,6 +72,9 @@ class CountData:
         What the file knows of the samples besides their counts, as text: the other columns of a
         table of documents, ``obs`` of AnnData, the folder of each document, or the columns of a
         table of counts that ``metadata`` names.
+    notes : tuple of str
+        How the documents were read, where it is not obvious: files in another encoding, and
+        documents in which there was HTML.
     """
 
     counts: Any
@@ -81,6 +84,7 @@ class CountData:
     documents: Array | None = None
     n_terms: int | None = None
     metadata: dict[str, Array] | None = None
+    notes: tuple[str, ...] = ()
 
     def fingerprint(self) -> str:
         """Return a digest of the counts, which does not depend on format and type."""
@@ -97,10 +101,11 @@ class CountData:
 
     def __repr__(self) -> str:
         samples, features = self.counts.shape
-        return (
+        line = (
             f"CountData({samples:,} samples x {features:,} features, "
             f"{self.counts.nnz:,} nonzeros, format={self.format!r})"
         )
+        return "\n".join([line, *self.notes])
 
 
 def as_count_data(source: Source, format: str, columns: Sequence[str] | None = None) -> CountData:
@@ -136,11 +141,12 @@ def as_count_data(source: Source, format: str, columns: Sequence[str] | None = N
     else:
         counts = counts.astype(np.int32 if largest < 2**31 else np.int64)
     documents, n_terms = None, None
+    notes: tuple[str, ...] = ()
     if isinstance(source, LoadedSource):
-        documents, n_terms = source.documents, source.n_terms
+        documents, n_terms, notes = source.documents, source.n_terms, source.notes
     samples, features = stored_names(source, 0), stored_names(source, 1)
     metadata = _chosen(source.stored_metadata(), columns)
-    return CountData(counts, samples, features, format, documents, n_terms, metadata)
+    return CountData(counts, samples, features, format, documents, n_terms, metadata, notes)
 
 
 def _chosen(

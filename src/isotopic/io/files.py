@@ -72,35 +72,89 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def check_encoding(encoding: str) -> None:
-    """Raise if there is no text encoding of this name."""
+    """Raise if a name of an encoding, or one of several between commas, is unknown."""
     try:
-        io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-        codecs.lookup(encoding)  # None is that of the machine
-    except (LookupError, ValueError, TypeError):
+        for name in encodings_of(encoding):
+            io.TextIOWrapper(io.BytesIO(), encoding=name)
+            codecs.lookup(name)  # None is that of the machine
+    except (LookupError, ValueError, TypeError, AttributeError):
         raise ValueError(
             f"encoding={encoding!r} (--encoding) is not the name of a text encoding such as utf-8, "
             "latin-1 or cp1252"
         ) from None
 
 
+def encodings_of(encoding: str) -> list[str]:
+    """Return the encodings of a text such as ``"utf-8,cp1252"``, in the order to try them."""
+    return [name.strip() for name in encoding.split(",")]
+
+
+def fitting_encoding(path: Path, encoding: str) -> str | None:
+    """Return the first of several encodings that can decode a whole file, ``None`` if none can."""
+    for name in encodings_of(encoding):
+        try:
+            with _decoded(path, name) as stream:
+                while stream.read(_BUFFER):
+                    pass
+        except UnicodeError:
+            continue
+        return name
+    return None
+
+
+def read_text(path: Path, encoding: str) -> tuple[str, str] | None:
+    """Return the text of a file and its encoding, the first of several that fits, or ``None``."""
+    with open_bytes(path) as binary:
+        content = binary.read()
+    for name in encodings_of(encoding):
+        try:
+            return content.decode(_without_mark(name)), name
+        except UnicodeError:
+            continue
+    return None
+
+
+def encoding_to_suggest(*paths: Path) -> str:
+    """Return an encoding that can decode files which are not UTF-8."""
+    is_utf16 = all(head_of(path).startswith(_UTF16_MARKS) for path in paths)
+    known = ("utf-16",) if is_utf16 else ("cp1252", "latin-1")
+    return next((n for n in known if all(fitting_encoding(p, n) for p in paths)), known[-1])
+
+
 @contextmanager
 def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
-    """Open a text file with universal newlines; skip a byte order mark."""
+    """Open a text file with universal newlines; skip a byte order mark.
+
+    Of several encodings between commas, the first that can decode the whole file is used.
+    """
     check_encoding(encoding)
-    encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
-    with (
-        open_bytes(path) as binary,
-        io.TextIOWrapper(binary, encoding=encoding, newline="") as stream,
-    ):
+    names = encodings_of(encoding)
+    if len(names) > 1:
+        encoding = fitting_encoding(path, encoding) or names[0]
+    with _decoded(path, encoding) as stream:
         try:
             yield stream
         except UnicodeDecodeError as error:
-            other = "utf-16" if head_of(path).startswith(_UTF16_MARKS) else "latin-1"
+            other = encoding_to_suggest(path)
             raise ValueError(
                 f"line {_undecodable_line(path, encoding)} is not {error.encoding} (byte "
                 f"0x{error.object[error.start]:02x}: {error.reason}); name the encoding, such as "
                 f"encoding={other!r} (--encoding {other})"
-            ) from error
+            ) from None
+
+
+@contextmanager
+def _decoded(path: Path, encoding: str) -> Iterator[IO[str]]:
+    with (
+        open_bytes(path) as binary,
+        io.TextIOWrapper(binary, encoding=_without_mark(encoding), newline="") as stream,
+    ):
+        yield stream
+
+
+def _without_mark(encoding: str) -> str:
+    """Return the name of the encoding that skips a byte order mark."""
+    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
 
 
 def _undecodable_line(path: Path, encoding: str) -> int:

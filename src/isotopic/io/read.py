@@ -17,6 +17,7 @@ from isotopic.io.files import (
     as_names,
     bare,
     check_encoding,
+    encodings_of,
     head_of,
     open_seekable,
 )
@@ -115,7 +116,8 @@ def read_counts(
     lowercase : bool, default=True
         Whether to ignore case.
     keep_html : bool, default=False
-        Whether to keep tags, comments, scripts and entities of HTML as text.
+        Whether to keep tags, comments, scripts and entities of HTML as text. Words in brackets that
+        are no tags, such as ``<version>``, are always text.
     min_df, max_df : int or float, default=2, 1.0
         Ignore terms in fewer, or in more, documents: a number of documents, or a fraction of them
         if it is a float.
@@ -125,7 +127,8 @@ def read_counts(
         Count only these terms of documents; ``min_df``, ``max_df`` and ``max_features`` do not
         apply.
     encoding : str, default="utf-8"
-        The encoding of text files.
+        The encoding of text files. Of several between commas, such as ``"utf-8,cp1252"``, each file
+        is read in the first that can decode it; ``notes`` says which files are not in the first.
     keep_text : int or bool, default=False
         How many characters of each document to keep in ``documents``; ``True`` keeps all of them.
         HTML is left out unless ``keep_html``. Documents that are cut end in ``\u2026``.
@@ -299,7 +302,8 @@ def errors_naming_file(file: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"{file}: {error}") from error
+        # One traceback, which begins where the error was found.
+        raise ValueError(f"{file}: {error}").with_traceback(error.__traceback__) from None
     except DAMAGED as error:
         raise ValueError(f"{file} is damaged or cut off: {error}") from error
     except OSError as error:
@@ -347,7 +351,7 @@ def _recognise_folder(path: Path) -> str:
 
 
 def _recognise_lines(path: Path, head: bytes, options: Options) -> str:
-    text = head.decode(options.encoding, errors="replace")
+    text = head.decode(encodings_of(options.encoding)[0], errors="replace")
     if "\0" in text:
         raise ValueError(
             "the content is binary and of no known format. Name the format= (--format), or if it "

@@ -177,6 +177,7 @@ class LoadedSource(Source):
     documents: Array | None = None  # the beginning of each document, if text was kept
     n_terms: int | None = None  # of documents: all their terms, also those that are not counted
     metadata: dict[str, Array] | None = None  # other columns, as text
+    notes: tuple[str, ...] = ()  # what was done to the text that nobody asked for
 
     def files(self) -> Sequence[str]:
         """Return nothing: the counts are in memory."""

@@ -8,10 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from isotopic.io.data import CUT
-from isotopic.io.files import as_names, bare, open_text
+from isotopic.io.files import (
+    as_names,
+    bare,
+    encoding_to_suggest,
+    encodings_of,
+    fitting_encoding,
+    open_text,
+    read_text,
+)
+from isotopic.io.markup import readable_text
 from isotopic.io.source import LoadedSource, Options, Source, loaded, named
 from isotopic.io.tables import NAME_COLUMNS, TEXT_COLUMNS, open_table, text_columns
-from isotopic.io.words import Analyzer, readable_text
+from isotopic.io.words import Analyzer
 
 _NO_TERMS = (
     "no term can occur in at least min_df={} and at most max_df={} documents (--min-df, --max-df)"
@@ -46,11 +55,20 @@ def count_words(
         raise
     except ValueError as error:
         analyzer.check()  # says it better
-        raise ValueError(_translate_error(str(error), options)) from error
+        meaning = _translate_error(str(error), options)
+        if meaning == str(error):
+            raise
+        raise ValueError(meaning) from None
     analyzer.check()
     features = vectorizer.get_feature_names_out()
     source = loaded(counts, names, features, kept if options.keep_text else None)
-    return replace(source, n_terms=analyzer.n_terms)
+    notes: tuple[str, ...] = ()
+    if analyzer.n_stripped:
+        notes = (
+            f"HTML was left out of {analyzer.n_stripped:,} of {source.shape[0]:,} documents; "
+            "keep_html=True (--keep-html) keeps it",
+        )
+    return replace(source, n_terms=analyzer.n_terms, notes=notes)
 
 
 def _beginning(text: str, keep: int | bool) -> str:
@@ -111,21 +129,48 @@ def read_text_folder(path: Path, options: Options) -> LoadedSource:
     if not files:
         raise ValueError("there are no .txt files in the folder")
     names = [file.relative_to(path).as_posix() for file in files]
+    usual, others = encodings_of(options.encoding)[0], []
 
     def documents() -> Iterator[str]:
-        for file in files:
+        for file, name in zip(files, names, strict=True):
             try:
-                with open_text(file, options.encoding) as stream:
-                    text = stream.read()
+                found = read_text(file, options.encoding)
             except ValueError as error:
-                raise ValueError(f"{file.name}: {error}") from error
+                raise ValueError(f"{name}: {error}") from None
+            if found is None:
+                raise ValueError(_undecodable(files, names, options.encoding))
+            text, encoding = found
+            if encoding != usual:
+                others.append(f"{name} ({encoding})")
             yield text
 
     source = count_words(documents(), options, names)
+    if others:
+        note = f"files that are not {usual}, {len(others):,} of {len(files):,}: {_listed(others)}"
+        source = replace(source, notes=(note, *source.notes))
     folders = [file.parent.relative_to(path).as_posix() for file in files]
     if len(set(folders)) < 2:
         return source
     return replace(source, metadata={"folder": as_names(folders)})
+
+
+def _undecodable(files: list[Path], names: list[str], encoding: str) -> str:
+    """Return what to say about a folder that has files in other encodings."""
+    wrong = [i for i, file in enumerate(files) if fitting_encoding(file, encoding) is None]
+    other = encoding_to_suggest(*(files[i] for i in wrong))
+    tried = " or ".join(encodings_of(encoding))
+    several = f"{encoding},{other}"
+    return (
+        f"{len(wrong):,} of {len(files):,} files cannot be read as {tried}: "
+        f"{_listed([names[i] for i in wrong])}. To read only these as {other}, write "
+        f"encoding={several!r} (--encoding {several})"
+    )
+
+
+def _listed(names: list[str], most: int = 20) -> str:
+    """Return names in a row, the first of many."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def read_text_lines(path: Path, options: Options) -> Source:

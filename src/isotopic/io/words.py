@@ -1,6 +1,5 @@
 """Words of documents: how a text is split into the terms that are counted."""
 
-import html
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -9,6 +8,7 @@ from importlib import import_module
 from numbers import Integral
 from typing import Any
 
+from isotopic.io.markup import strip_html
 from isotopic.io.source import Options
 
 # Endings of English contractions. A word keeps its ending (don't, we've), so that don, ve and ll do
@@ -19,19 +19,6 @@ _ENGLISH = ("english", "en")
 
 # The typographic one, which is read as the plain one.
 _APOSTROPHE = "\u2019"
-
-# A tag begins with a letter right after the bracket, so that "a < b" and "<name@example.org>" are
-# text. Comments, scripts and styles are left out with their content.
-_TAG = re.compile(r"</?[a-z][a-z0-9]*(?:[\s/][^<>]*)?>|<!doctype[^<>]*>", re.IGNORECASE)
-_BREAK = re.compile(r"<(?:br|/p|/div|/li|/tr|/h[1-6])\b[^<>]*>", re.IGNORECASE)
-_SPACES = re.compile(r"[ \t]+")
-_BLANK_LINES = re.compile(r"\s*\n\s*\n\s*")
-_HIDDEN = re.compile(r"<(?:(!--)|(script|style)\b[^<>]*>)", re.IGNORECASE)
-_END_OF_HIDDEN = {
-    "!--": re.compile("-->"),
-    "script": re.compile(r"</script\s*>", re.IGNORECASE),
-    "style": re.compile(r"</style\s*>", re.IGNORECASE),
-}
 
 # Scripts that put no spaces between words: Thai, Lao, Myanmar, Khmer; kana and Chinese characters.
 _LONG_WORDS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -62,40 +49,6 @@ def default_pattern() -> str:
     return rf"\b\w[\w{marks}]+{_ENDINGS}*|\b\w{_ENDINGS}+"
 
 
-def strip_html(text: str) -> str:
-    """Return a text without tags, comments, scripts and styles; entities become characters."""
-    text = _strip_tags(text)
-    if "&" not in text:
-        return text
-    return _strip_tags(html.unescape(text))  # collections of web pages often have escaped tags
-
-
-def readable_text(text: str) -> str:
-    """Return a text without HTML as a person reads it: with the breaks that tags stand for."""
-    if "<" not in text and "&" not in text:
-        return text
-    return _BLANK_LINES.sub("\n\n", _SPACES.sub(" ", strip_html(_BREAK.sub("\n", text)))).strip()
-
-
-def _strip_tags(text: str) -> str:
-    return _TAG.sub(" ", _drop_hidden(text)) if "<" in text else text
-
-
-def _drop_hidden(text: str) -> str:
-    """Return a text without comments, scripts and styles, in time that grows with its length."""
-    parts, kept, at = [], 0, 0
-    unclosed: set[str] = set()
-    while (begin := _HIDDEN.search(text, at)) is not None:
-        kind, at = (begin[1] or begin[2]).lower(), begin.end()
-        end = None if kind in unclosed else _END_OF_HIDDEN[kind].search(text, at)
-        if end is None:
-            unclosed.add(kind)  # nor is there an end for the next one
-            continue
-        parts.append(text[kept : begin.start()])
-        kept = at = end.end()
-    return " ".join([*parts, text[kept:]])
-
-
 class Analyzer:
     """Split documents into the terms that the options describe.
 
@@ -109,6 +62,8 @@ class Analyzer:
     ----------
     n_terms : int
         The number of terms of all documents so far.
+    n_stripped : int
+        The number of documents so far in which there was HTML.
     """
 
     def __init__(self, options: Options) -> None:
@@ -119,11 +74,13 @@ class Analyzer:
         given = options.vocabulary
         self.vocabulary = frozenset(() if given is None else given)  # none of these is a stop word
         self.n_terms = 0
+        self.n_stripped = 0
         self._unsplit = _Unsplit()
 
     def __call__(self, document: str) -> list[str]:
         """Return the terms of a document in their order."""
         text = document if self.options.keep_html else strip_html(document)
+        self.n_stripped += text != document
         if self.options.lowercase:
             text = text.lower()
         if self.options.token_pattern is None:
