@@ -413,7 +413,7 @@ def write_mixed(folder):
 def test_files_in_another_encoding_are_counted_and_named(tmp_path):
     write_mixed(tmp_path)
     with pytest.raises(
-        ValueError, match="2 of 5 files cannot be read as utf-8: d.txt, e.txt"
+        ValueError, match=r"2 of 5 files cannot be read as utf-8: d\.txt, e\.txt"
     ) as caught:
         read_counts(tmp_path)
     assert "encoding='utf-8,cp1252' (--encoding utf-8,cp1252)" in str(caught.value)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def test_transform_needs_the_metadata_of_new_samples(wide, tmp_path, capsys):
     transform = ["transform", str(out), str(wide), "-o", str(tmp_path / "new.csv")]
     capsys.readouterr()
     assert main([*transform, "--drop-columns", "party", "--drop-columns", "year"]) == 2
-    assert "no metadata" in capsys.readouterr().err
+    assert "needs metadata" in capsys.readouterr().err
     assert main([*transform, "--metadata", "party,year"]) == 0
 
 
@@ -161,6 +162,33 @@ def test_means_over_time_are_those_of_the_samples():
     assert single["upper"].tolist() == [1.0] * 4
 
 
+@pytest.mark.parametrize("as_text", [False, True])
+def test_periods_of_whole_years_are_whole_and_begin_with_the_data(as_text):
+    years = np.repeat(np.arange(1998, 2024), 4)
+    weights = np.full((len(years), 2), 0.5)
+    time = years.astype(str) if as_text else years
+    table = evaluate.over_time(weights, time)
+    assert table["time"][::2].tolist() == list(range(1998, 2024, 2))
+    assert set(table["n"]) == {8}
+    assert evaluate.over_time(weights, time, period=5)["time"][::2].tolist() == [
+        *(1998, 2003, 2008, 2013, 2018, 2023)
+    ]
+    quarters = evaluate.over_time(weights, years + 0.1, period=0.25)["time"]
+    assert quarters[0] == 1998
+
+
+def test_the_axis_of_time_has_the_name_of_its_column():
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    time = pandas.Series(np.repeat([1998, 1999], 20), name="year")
+    assert isotopic.plot.over_time(WEIGHTS, time, topics=0).get_xlabel() == "year"
+
+
+def test_years_as_texts_are_dates_if_the_period_is_a_unit():
+    by_date = evaluate.over_time(WEIGHTS, YEARS, period="year")
+    assert by_date["time"][0] == np.datetime64("2000-01-01")
+
+
 @pytest.mark.parametrize(
     ("time", "period", "message"),
     [
@@ -169,6 +197,7 @@ def test_means_over_time_are_those_of_the_samples():
         ([np.nan, *range(39)], None, "sample 0 has"),
         (range(40), "year", "needs dates"),
         (range(40), -1, "positive number"),
+        ([f"{year}-06-01" for year in YEARS], 5, "pass numbers such as 2001"),
         (np.array(["NaT"] * 40, dtype="datetime64[D]"), None, "missing"),
     ],
 )
@@ -263,7 +292,10 @@ def test_rows_of_a_sample_table_are_found_by_name(tmp_path, ending):
             [("file", "year"), ("a", "1"), ("c", "2")],
             "1 of 3 samples, such as 'b.txt', have no row",
         ),
-        ([("file", "year"), ("x", "1")], "3 of 3 samples, such as 'a.txt', have no row"),
+        (
+            [("file", "year"), ("x", "1")],
+            r"such as 'a\.txt'\. Its columns are 'file' with 'x', 'year' with '1'",
+        ),
         (
             [("file", "year"), ("a", "1"), ("b", "1"), ("c", "1"), ("a", "2")],
             "2 rows for the sample",
@@ -274,6 +306,35 @@ def test_a_sample_table_that_does_not_fit_is_refused(tmp_path, rows, message):
     texts, file = texts_and_table(tmp_path, rows)
     with pytest.raises(ValueError, match=message):
         read_counts(texts, sample_table=file)
+
+
+def test_a_sample_table_that_is_not_there_is_named_alone(tmp_path):
+    texts, file = texts_and_table(tmp_path, [("file", "year")])
+    with pytest.raises(FileNotFoundError) as caught:
+        read_counts(texts, sample_table=file.with_name("abuot.csv"))
+    assert str(texts) not in str(caught.value)
+    assert "abuot.csv" in str(caught.value)
+
+
+def test_covariates_of_a_folder_of_texts_ask_for_a_sample_table(tmp_path, capsys):
+    texts, file = texts_and_table(tmp_path, [("f", "year"), ("a", "1"), ("b", "2"), ("c", "3")])
+    fit = ["fit", str(texts), "--model", "LDA", "-k", "2", "-o", str(tmp_path / "out")]
+    fit += ["--covariates", "year"]
+    assert main(fit) == 2
+    message = capsys.readouterr().err
+    assert "--sample-table FILE" in message
+    assert "--m" not in message
+    assert main([*fit, "--sample-table", str(file), "--no-report"]) == 0
+    transform = ["transform", str(tmp_path / "out"), str(texts), "-o", str(tmp_path / "new.csv")]
+    capsys.readouterr()
+    assert main(transform) == 2
+    assert "--sample-table FILE" in capsys.readouterr().err
+
+
+def test_a_formula_without_its_library_says_which_columns_to_name(monkeypatch):
+    monkeypatch.setitem(sys.modules, "formulaic", None)
+    with pytest.raises(ImportError, match=r"--covariates party,year\)"):
+        LDA(2).fit(COUNTS, covariates={"party": PARTIES}, formula="~ party + spline(year, 4)")
 
 
 def test_no_column_of_a_sample_table_replaces_one_of_the_data(tmp_path):

@@ -142,7 +142,8 @@ ax = plot.effects(bent, "year", topics=[0, 2])
 # mean knows only its own years.
 
 years = data.metadata["year"]
-ax = plot.over_time(model, [float(year) for year in years], period=5)
+ax = plot.over_time(model, years, period=5)
+ax.figure.supxlabel("year")
 
 # %%
 # Coefficients

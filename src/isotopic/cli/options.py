@@ -404,7 +404,7 @@ READING_OPTIONS = tuple(
         ),
         Option(
             "--encoding",
-            "Encoding of text files. With utf-8,cp1252, those that are not UTF-8 are read as cp1252.",
+            "Encoding of text files. With utf-8,cp1252 those that are not UTF-8 are cp1252.",
             "NAME[,NAME]",
             default="utf-8",
         ),

@@ -1,10 +1,14 @@
 """Columns of numbers by a formula, with the library formulaic."""
 
+import re
 from typing import Any
 
 import numpy as np
 
 from isotopic.arrays import Array
+
+# A name in a formula that is no function.
+_COLUMN = re.compile(r"\b[^\W\d]\w*\b(?!\s*\()")
 
 
 def formula_columns(
@@ -15,7 +19,7 @@ def formula_columns(
     What a formula learns from data, such as the knots of a spline or the mean that is subtracted,
     is learned from the ``fitted`` samples.
     """
-    formulaic, frame = _libraries()
+    formulaic, frame = _libraries(formula)
     known = {"context": {"spline": _spline()}}
     made = _apply(formulaic.model_matrix, formula, frame(fitted), na_action="ignore", **known)
     if "Intercept" not in made.columns:
@@ -41,7 +45,7 @@ def formula_variables(formula: Any) -> list[str]:
     """Return the names of the covariates that a formula needs, in alphabetical order."""
     if not isinstance(formula, str):
         raise TypeError(f"formula must be a str such as '~ party + year', not {formula!r}.")
-    formulaic, _ = _libraries()
+    formulaic, _ = _libraries(formula)
     parsed = _apply(formulaic.Formula, formula)
     if hasattr(parsed, "lhs"):
         raise ValueError(f"formula={formula!r} has a left side. Begin it with '~'.")
@@ -55,14 +59,16 @@ def _apply(function: Any, *arguments: Any, **options: Any) -> Any:
         raise ValueError(f"The formula cannot be used: {error}") from error
 
 
-def _libraries() -> tuple[Any, Any]:
+def _libraries(formula: str) -> tuple[Any, Any]:
     try:
         import formulaic  # noqa: PLC0415 - an extra
         import pandas  # noqa: PLC0415 - formulaic needs it too
     except ImportError:
+        names = list(dict.fromkeys(_COLUMN.findall(formula))) or ["year"]
         raise ImportError(
             "A formula needs the library formulaic. Install it with: pip install "
-            "'isotopic[covariates]'. Without it, pass columns of numbers as covariates."
+            f"'isotopic[covariates]'. Without it, name columns: covariates={names} (--covariates "
+            f"{','.join(names)})."
         ) from None
     return formulaic, pandas.DataFrame
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from isotopic.arrays import Array, check_level
 from isotopic.containers import align_table
-from isotopic.covariates import as_days, read_table
+from isotopic.covariates import as_days, numbers_in_texts, read_table
 from isotopic.evaluate.groups import read_shares
 from isotopic.table import Table
 
@@ -30,10 +30,12 @@ def over_time(weights: Any, time: Any, *, period: Any = None, level: float = 0.9
     weights : fitted model, or array-like of shape (n_samples, n_components)
         A model stands for the samples that it was fitted to.
     time : array-like of shape (n_samples,)
-        Numbers, or dates (``datetime64``, or texts such as ``"2001-05-31"``).
+        Numbers, also as texts such as the years ``"2001"`` of a table, or dates (``datetime64``, or
+        texts such as ``"2001-05-31"``).
     period : {"year", "month", "day"}, number or None, default=None
-        The length of a period: a unit for dates, a number for numbers. ``None`` takes each value
-        as a period, or if there are more than 20, cuts time into 20 equal periods.
+        The length of a period: a unit for dates, a number for numbers. The first period begins
+        with the first sample. ``None`` takes each value as a period, or if there are more than 20,
+        cuts time into at most 20 equal periods, which are whole if the values are.
     level : float, default=0.9
         The level of the intervals.
 
@@ -41,8 +43,9 @@ def over_time(weights: Any, time: Any, *, period: Any = None, level: float = 0.9
     -------
     table : Table
         A row for each period that has samples and each topic: ``time`` (where the period begins;
-        for ``None`` with many values, its middle), ``topic``, ``n`` (samples), ``mean``, ``se``,
-        ``lower`` and ``upper``. A single sample has no variance: its interval is all from 0 to 1.
+        its middle if ``None`` cuts times that are not whole), ``topic``, ``n`` (samples), ``mean``,
+        ``se``, ``lower`` and ``upper``. A single sample has no variance: its interval is all from 0
+        to 1.
 
     Examples
     --------
@@ -53,7 +56,8 @@ def over_time(weights: Any, time: Any, *, period: Any = None, level: float = 0.9
     """
     check_level(level)
     shares, names = read_shares(weights)
-    starts, codes = _periods(_read_time(time, len(shares), names), period)
+    is_date = isinstance(period, str)  # texts such as "2001" are both numbers and dates
+    starts, codes = _periods(_read_time(time, len(shares), names, is_date), period)
     parts = []
     for code in range(len(starts)):
         own = shares[codes == code]
@@ -76,11 +80,14 @@ def over_time(weights: Any, time: Any, *, period: Any = None, level: float = 0.9
     return Table({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
-def _read_time(time: Any, n: int, names: Array | None) -> Array:
+def _read_time(time: Any, n: int, names: Array | None, is_date: bool) -> Array:
     """Return the time of each sample, as numbers or dates; raise if one is missing."""
     array = np.asarray(align_table("time", time, samples=names))
     if array.dtype.kind in "OUS":
         years = array.ndim == 1 and all(isinstance(t, str) for t in array.tolist())
+        numbers = numbers_in_texts(array) if years and not is_date else None
+        array = array if numbers is None else numbers
+    if array.dtype.kind in "OUS":
         days = as_days(array, name="year" if years else "")
         if days is None and years:
             raise ValueError(
@@ -118,19 +125,34 @@ def _periods(time: Array, period: Any) -> tuple[Array, Array]:
         return found.astype("datetime64[D]"), codes
     if period is not None:
         is_number = isinstance(period, Real) and not isinstance(period, bool)
-        if is_date or not is_number or not 0 < period < np.inf:
+        if is_date:
             raise ValueError(
-                f"period must be a positive number (for dates: one of {sorted(_UNITS)}), not "
-                f"{period!r}."
+                f"period must be one of {sorted(_UNITS)} for dates, not {period!r}. For several "
+                "years pass numbers such as 2001 as time."
             )
-        numbers, codes = np.unique(np.floor(time / float(period)), return_inverse=True)
-        return numbers * float(period), codes
+        if not is_number or not 0 < period < np.inf:
+            raise ValueError(f"period must be a positive number, not {period!r}.")
+        return _of_length(time, float(period))
     found, codes = np.unique(time, return_inverse=True)
     if len(found) <= _MOST_PERIODS:
         return found, codes
     numbers = time.astype(np.float64)
+    if not is_date and np.all(numbers == np.rint(numbers)):
+        return _of_length(numbers, np.ceil((np.ptp(numbers) + 1) / _MOST_PERIODS))
     edges = np.linspace(numbers.min(), numbers.max(), _MOST_PERIODS + 1)
     bins = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, _MOST_PERIODS - 1)
     used, codes = np.unique(bins, return_inverse=True)
     middles = ((edges[:-1] + edges[1:]) / 2)[used]
     return (middles.astype(np.int64).astype("datetime64[D]") if is_date else middles), codes
+
+
+def _of_length(time: Array, period: float) -> tuple[Array, Array]:
+    """Return where periods of this length begin, and the period of each sample.
+
+    The first begins at the first time, rounded down to a whole number, or to a multiple of a period
+    that is not whole.
+    """
+    unit = 1.0 if period == round(period) else period
+    first = np.floor(time.min() / unit) * unit
+    numbers, codes = np.unique(np.floor((time - first) / period), return_inverse=True)
+    return first + numbers * period, codes

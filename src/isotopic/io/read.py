@@ -186,10 +186,12 @@ def read_counts(
         keep_text=keep_text,
         max_size=max_size,
     )
+    if sample_table is not None and not Path(sample_table).exists():
+        raise FileNotFoundError(f"sample_table (--sample-table): there is no file {sample_table}")
     source, found = open_source(path, options, format)
     with errors_naming_file(Path(path)):
         data = as_count_data(source, found, options.metadata)
-        return data if sample_table is None else _with_sample_table(data, sample_table, options)
+    return data if sample_table is None else _with_sample_table(data, sample_table, options)
 
 
 def _with_sample_table(

@@ -47,11 +47,16 @@ def _find_rows(names: list[str], columns: dict[str, list[str]]) -> tuple[str, li
     column, keys = max(kinds, key=lambda kind: len(set(columns[kind[0]]).intersection(kind[1])))
     row_of = {cell: row for row, cell in enumerate(columns[column])}
     absent = [name for name, key in zip(names, keys, strict=True) if key not in row_of]
+    if len(absent) == len(names):
+        found = [f"{name!r} with {cells[0][:50]!r}" for name, cells in columns.items() if cells]
+        raise ValueError(
+            f"no column of this table holds the names of the samples, such as {names[0]!r}. Its "
+            f"columns are {', '.join(found) or 'empty'}"
+        )
     if absent:
-        where = "" if len(absent) == len(names) else f", by its column {column!r}"
         raise ValueError(
             f"{len(absent):,} of {len(names):,} samples, such as {absent[0]!r}, have no row in "
-            f"this table{where}. One column must hold the names of all samples"
+            f"this table, by its column {column!r}. One column must hold the names of all samples"
         )
     used, several = set(keys), Counter(columns[column])
     for key in used:

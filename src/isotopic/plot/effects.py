@@ -1,7 +1,7 @@
 """Effects of covariates, and topics over time: curves with bands, and intervals of groups."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,8 @@ def over_time(
     ----------
     weights : fitted model, or array-like of shape (n_samples, n_components)
     time, period, level
-        See :func:`isotopic.evaluate.over_time`, which makes the table that is drawn.
+        See :func:`isotopic.evaluate.over_time`, which makes the table that is drawn. The name of a
+        column of a data frame is the label of the axis.
     topics : int, list of int or None, default=None
         The topics to draw; by default the eight whose means differ most.
     colours : list of str or None, default=None
@@ -108,6 +109,9 @@ def over_time(
     """
     table = table_over_time(weights, time, period=period, level=level)
     curves = _Curves.of(weights, table, "time", "mean", topics, colours, names)
+    label = getattr(time, "name", None)  # of a column of a data frame
+    if label is not None:
+        curves = replace(curves, over=str(label))
     return curves.draw(ax, columns=columns, legend=legend)
 
 
