@@ -136,9 +136,11 @@ def _can_be_sampled(problem: Problem) -> bool:
     """Return whether Gibbs sampling improves pooled topics, or takes their place if there are many.
 
     It is for counts: of other data, nothing says how much a draw is worth. And it is for CVB0,
-    which approximates what is sampled. The other estimates begin with what the data alone
-    determine, so that a sample weight of two is the same as two samples.
+    which approximates what is sampled, with one concentration for all samples: covariates tell the
+    topics apart that sampling without them cannot. The other estimates begin with what the data
+    alone determine, so that a sample weight of two is the same as two samples.
     """
     X: Any = problem.X
-    is_collapsed = problem.weights.needs_squares
+    weights: Any = problem.weights
+    is_collapsed = weights.needs_squares and weights.uses_histogram(problem.n_components)
     return problem.n_components > MOST_POOLED or (is_collapsed and smallest_count(X) == 1)

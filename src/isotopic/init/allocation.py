@@ -70,13 +70,7 @@ def counts_from_topics(
     topic_counts : ndarray of shape (components, features)
         Columns sum to the features' totals. Both are positive wherever these are.
     """
-    # Mix the overall profile into the topics, and add random ones.
-    overall = normalized(X.feature_totals[np.newaxis])
-    found = normalized(found[found.any(axis=1)])
-    shape = (n_components - len(found), X.shape[1])
-    random = normalized(overall * rng.exponential(size=shape))
-    found = (1 - _OVERALL_PART) * found + _OVERALL_PART * overall
-    topics = np.asfortranarray(np.vstack([found, random]), X.dtype)
+    topics = completed_topics(X, found, n_components, rng)
     weights = np.full((X.shape[0], n_components), 1 / n_components, X.dtype)
     start = Posterior(weights, weights), Posterior(topics, topics)
     problem = Problem(Simplex(), Fixed(start[1], is_normalized=True), X.as_complete(), n_components)
@@ -84,6 +78,18 @@ def counts_from_topics(
     counts = one_pass(X, inferred.state.weights.mean, topics)
     weight_counts = shared_out(X.sample_totals, counts.weights)
     return weight_counts, shared_out(X.feature_totals, counts.topics.T).T
+
+
+def completed_topics(
+    X: CountMatrix, found: Array, n_components: int, rng: np.random.Generator
+) -> Array:
+    """Return the topics with the overall profile mixed in, and random ones for those missing."""
+    overall = normalized(X.feature_totals[np.newaxis])
+    found = normalized(found[found.any(axis=1)])
+    shape = (n_components - len(found), X.shape[1])
+    random = normalized(overall * rng.exponential(size=shape))
+    found = (1 - _OVERALL_PART) * found + _OVERALL_PART * overall
+    return np.asfortranarray(np.vstack([found, random]), X.dtype)
 
 
 def shared_out(totals: Array, counts: Array) -> Array:

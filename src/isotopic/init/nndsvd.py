@@ -22,8 +22,13 @@ def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
     from the overall profile. The weights are inferred from the counts: that usually starts a fit
     lower than the left singular vectors do.
     """
+    return counts_from_topics(X, singular_topics(X, n_components, rng), n_components, rng)
+
+
+def singular_topics(X: CountMatrix, n_components: int, rng: np.random.Generator) -> Array:
+    """Return the non-negative parts of singular vectors, at most ``n_components``."""
     if not X.total > 0:
-        return counts_from_topics(X, np.zeros((0, X.shape[1])), n_components, rng)
+        return np.zeros((0, X.shape[1]))
     rows = X.as_sparse()  # singular vectors of equal values are chosen by the last digit
     equal_noise = sparse.diags_array(np.sqrt(rows.sample_totals / rows.total)) @ profiles(rows)
     left, _, right = singular_vectors(equal_noise, n_components, rng)
@@ -34,5 +39,5 @@ def nndsvd(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
     negative = np.square(np.maximum(-left, 0)).sum(axis=1)
     negative = negative * np.square(np.maximum(-right, 0)).sum(axis=1)
     signs = np.where(positive >= negative, 1, -1)
-    topics = np.maximum(signs[:, np.newaxis] * right, 0)
-    return counts_from_topics(X, topics, n_components, rng)
+    topics: Array = np.maximum(signs[:, np.newaxis] * right, 0)
+    return topics

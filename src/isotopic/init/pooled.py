@@ -7,9 +7,9 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.elementwise import gamma_functions, normalized
-from isotopic.init.allocation import smallest_count
-from isotopic.init.nndsvd import nndsvd
-from isotopic.init.spectral import spectral
+from isotopic.init.allocation import completed_topics, shared_out, smallest_count
+from isotopic.init.nndsvd import nndsvd, singular_topics
+from isotopic.init.spectral import anchored_topics
 from isotopic.init.start import absorbed
 from isotopic.priors import DirichletMean
 from isotopic.problem import Problem
@@ -18,6 +18,9 @@ from isotopic.threads import one_blas_thread
 
 # Passes with the components of both starts: enough to tell which of them are the same.
 _PASSES = 12
+
+# Topics that both starts have found differ by this part at random, or they would stay the same.
+_NOISE = 0.01
 
 # The concentrations in these passes: of all weights of a sample together, and of a topic's entries.
 _WEIGHTS_SUM, _TOPICS = 2.0, 0.05
@@ -50,13 +53,16 @@ def pooled(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
     that the other has found, above all rare ones, and some topics are in both. So all of them share
     the counts, and then the pairs are merged whose merging costs least evidence.
     """
-    starts = [nndsvd(X, n_components, rng), spectral(X, n_components, rng)]
     if n_components == 1 or not X.total > 0:
-        return starts[0]
+        return nndsvd(X, n_components, rng)
     unit = max(smallest_count(X), _LEAST_UNIT * X.total)
-    weights = np.hstack([weights for weights, _ in starts]) / len(starts)
-    topics = np.vstack([topics for _, topics in starts]) / len(starts)
-    weights, topics = _improved(X, weights, topics, unit)
+    found = [
+        completed_topics(X, topics_of(X, n_components, rng), n_components, rng)
+        for topics_of in (singular_topics, anchored_topics)
+    ]
+    topics = np.vstack(found)
+    topics *= 1 + _NOISE * rng.random(topics.shape)
+    weights, topics = _improved(X, topics, unit)
     pool = _Pool(weights, topics, np.full(len(topics), _WEIGHTS_SUM / len(topics)))
     rows = _some_rows(X, rng)
     with one_blas_thread:
@@ -70,20 +76,20 @@ def _whole(totals: Array, counts: Array) -> Array:
     return normalized(counts.astype(np.float64)) * totals[:, np.newaxis]
 
 
-def _improved(
-    X: CountMatrix, weight_counts: Array, topic_counts: Array, unit: float
-) -> tuple[Array, Array]:
+def _improved(X: CountMatrix, topics: Array, unit: float) -> tuple[Array, Array]:
     """Return the expected counts after some passes of LDA with posterior means.
 
-    The concentrations are in units of one count, so the start does not depend on the scale.
+    They begin with equal weights. The concentrations are in units of one count, so the start does
+    not depend on the scale.
     """
-    n_components = len(topic_counts)
+    n_components = len(topics)
     alpha = _WEIGHTS_SUM / n_components * unit
     repeats = np.ones(1) if X.copies is None else np.asarray(X.copies)
     by_sample = np.outer(alpha * repeats, np.ones(n_components))
     priors = DirichletMean(by_sample), DirichletMean(_TOPICS * unit)
     problem = Problem(*priors, X.as_complete(), n_components)
-    start = absorbed(problem, weight_counts, topic_counts)
+    topic_counts = shared_out(X.feature_totals, topics.T).T
+    start = absorbed(problem, X.equal_shares(n_components), topic_counts)
     found = solve(problem, Accelerated(), start, max_iter=_PASSES)
     if found.interrupted:
         raise KeyboardInterrupt

@@ -30,11 +30,16 @@ def spectral(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tup
     from the span of those before. Every feature is then a mixture :math:`c_{vk}` of them (the
     paper's RecoverL2), and the topics are proportional to :math:`c_{vk} \sum_d x_{dv}`.
     """
+    return counts_from_topics(X, anchored_topics(X, n_components, rng), n_components, rng)
+
+
+def anchored_topics(X: CountMatrix, n_components: int, rng: np.random.Generator) -> Array:
+    """Return the topics of anchor features, at most ``n_components``."""
     with one_blas_thread:
         together = _Cooccurrence(X)
         anchors = _anchors(together, n_components, rng)
-        topics = _mixtures(together, anchors).T * X.feature_totals / (X.total or 1.0)
-    return counts_from_topics(X, topics, n_components, rng)
+        topics: Array = _mixtures(together, anchors).T * X.feature_totals / (X.total or 1.0)
+    return topics
 
 
 class _Cooccurrence:
