@@ -57,7 +57,7 @@ def _data() -> Iterator[tuple]:
 
 def _raced(name: str, problem: Problem, n_starts: int) -> Iterator[Row]:
     runs: dict[str, list[Run]] = {label: [] for label in ("accelerated", *_SOLVERS)}
-    _ = problem.X.by_sample_and_by_feature, problem.X.by_feature  # made once, by whoever is first
+    _ = problem.X.in_sparse_form.by_feature  # made once, by whoever is first
     for seed in range(n_starts):
         plain = solve(problem, JointEM(), _start(problem, seed), max_iter=_PLAIN_PASSES, tol=0)
         early = plain.state.objective

@@ -77,7 +77,6 @@ def _good_calls(rng: np.random.Generator) -> dict[str, list[Any]]:
             *[np.ones((7, 3), np.float32), 2],
         ],
         "column_index": [*index, 2],
-        "transpose": [*index, X.values, by_feature],
         "divide": [table, table.copy(), rows, 2],
         "effective_factor": [table, table, rows, np.ones(7), table.copy(), rows.copy(), 2],
         "mean_posterior": [
@@ -88,6 +87,11 @@ def _good_calls(rng: np.random.Generator) -> dict[str, list[Any]]:
         "row_distances": [table, table, rows, 2],
         "extrapolate": [table, table, rows, 0.9 * rows, 1e-6 * rows, table.copy(), 2],
         "descend": [*entries, padded, np.ones(3), rows, 2, weights, np.empty_like(weights), 2],
+        "descend_features": [
+            *[*entries, X.block_rows, by_feature, None, X.values],
+            *[native.pad_topics(weights, 2), np.ones(3), 2, topics, np.empty_like(topics), 2],
+        ],
+        "order_values": [by_feature, X.values, X.values.copy()],
         "squared_shares": [*entries, weights, topics, np.empty_like(X.values), 2],
         "sums": [table, False, rows, 2],
         "normalize": [table, True, np.ones(7), table.copy(), 2],

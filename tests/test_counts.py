@@ -144,18 +144,6 @@ def test_what_does_not_fit_is_refused():
         CountMatrix(np.full((2, 2), 1e300), np.float32)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(3000, 40), (40, 3000), (700, 700), (5, 1), (0, 4)])
-def test_turned_around_it_is_the_transposed_matrix(rng, shape, dtype):
-    X = sparse.random_array(shape, density=0.1, random_state=rng, format="csr").astype(dtype)
-    rows, columns = CountMatrix(X).by_sample_and_by_feature
-    np.testing.assert_array_equal(as_dense(rows), X.toarray())
-    np.testing.assert_array_equal(as_dense(columns), X.toarray().T)
-    lengths = np.diff(columns.row_starts)
-    own = np.repeat(np.arange(len(lengths)), lengths)
-    assert np.all((np.diff(columns.features) > 0) | (np.diff(own) > 0))  # sorted, and distinct
-
-
 def test_the_index_by_feature_is_the_same_for_any_number_of_threads(rng):
     counts = CountMatrix(
         sparse.random_array((9000, 300), density=0.05, random_state=rng, format="csr")

@@ -27,7 +27,7 @@ from isotopic.concentration import (
     count_histogram,
 )
 from isotopic.elementwise import distance, extrapolated, normalized, row_sums
-from isotopic.kernels import one_pass, row_pass
+from isotopic.kernels import descended_topics, one_pass, row_pass
 from isotopic.threads import current_threads, thread_count, use_threads
 
 COMPONENTS = (1, 2, 3, 7, 8, 9, 16, 17, 24, 33, 100, 128, 129, 300)
@@ -362,7 +362,7 @@ def test_an_index_of_another_matrix_is_refused(rng):
         with pytest.raises(ValueError, match="the index by feature is of another matrix"):
             one_pass(X, weights, topics)
         with pytest.raises(ValueError, match="the index by feature is of another matrix"):
-            _ = X.by_sample_and_by_feature
+            descended_topics(X, topics, weights, np.ones(3), sweeps=1)
     del X.by_feature
     np.testing.assert_array_equal(one_pass(X, weights, topics).topics, expected.topics)
 

@@ -17,7 +17,7 @@ from isotopic._core import in_numpy, native
 from isotopic.counts import CountMatrix
 from isotopic.elementwise import extrapolated
 from isotopic.init import random_start, start_from_arrays, uniform_start
-from isotopic.kernels import descended, row_pass
+from isotopic.kernels import descended, descended_topics, row_pass
 from isotopic.priors import (
     DirichletMean,
     DirichletMode,
@@ -714,6 +714,23 @@ def test_descent_agrees_with_its_twin_in_numpy(rng, dtype, sweeps):
         with use_threads(threads):
             again = descended(X, factors, others, slopes, sweeps=sweeps)
         np.testing.assert_array_equal(again, ours)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(3000, 40), (40, 3000), (700, 700), (5, 1), (0, 4)])
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_descent_over_topics_is_descent_over_the_transposed_counts(rng, shape, dtype, is_whole):
+    X = sparse.random_array(shape, density=0.1, random_state=rng, format="csr").astype(dtype)
+    X.data = np.ceil(9 * X.data) if is_whole else X.data
+    assert (CountMatrix(X).values_by_feature.dtype == np.uint16) == (is_whole or not X.nnz)
+    weights, topics = random_factors(rng, shape[0], 3, shape[1])
+    weights, topics = weights.astype(dtype), topics.astype(dtype)
+    slopes = weights.sum(axis=0, dtype=np.float64) + 1
+    expected = descended(CountMatrix(X.T.tocsr()), topics.T, weights, slopes, sweeps=2).T
+    for threads in (1, 3):
+        with use_threads(threads):
+            found = descended_topics(CountMatrix(X), topics, weights, slopes, sweeps=2)
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("scale", [1e-20, 1e20])

@@ -329,12 +329,20 @@ class CountMatrix:
         return native.column_index(self.shape[1], *parts, current_threads())
 
     @cached_property
-    def by_sample_and_by_feature(self) -> "tuple[CountMatrix, CountMatrix]":
-        """The counts in sparse form, and their transpose (features x samples)."""
-        rows = self.as_sparse()
-        parts = rows.block_rows, rows.row_starts, rows.features, rows.values
-        turned = native.transpose(self.shape[1], *parts, rows.by_feature)
-        return rows, CountMatrix.of_checked(self.shape[::-1], *turned)
+    def values_by_feature(self) -> Array:
+        """The values in the order of the index by feature: short whole numbers if all are."""
+        values = self.values
+        if values.max(initial=0) <= np.iinfo(np.uint16).max:
+            whole = values.astype(np.uint16)
+            values = whole if np.array_equal(whole, values) else values
+        ordered = np.empty_like(values)
+        native.order_values(self.by_feature, values, ordered)
+        return ordered
+
+    @cached_property
+    def in_sparse_form(self) -> "CountMatrix":
+        """The same counts in sparse form, made once."""
+        return self.as_sparse()
 
     @cached_property
     def in_single_precision(self) -> "CountMatrix":

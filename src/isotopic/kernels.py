@@ -316,9 +316,9 @@ def descended(
         - \sum_v x_{dv} \log \sum_k h_k t_{vk}
 
     by one safeguarded Newton step for each :math:`h_k` in turn, ``sweeps`` times over, beginning
-    with ``factors`` (rows x components). No step makes the objective of its row larger. ``X`` has
-    the counts or the transposed counts, and ``others`` are columns x components; ``padded`` are
-    the same as the core reads them, if they are at hand (:class:`ReadyTopics`).
+    with ``factors`` (rows x components). No step makes the objective of its row larger. ``others``
+    are columns x components; ``padded`` are the same as the core reads them, if they are at hand
+    (:class:`ReadyTopics`).
     """
     if len(others) != X.shape[1]:  # the core believes the features of X
         raise ValueError(f"factors of {len(others)} columns do not fit X, which has {X.shape[1]}")
@@ -340,3 +340,36 @@ def descended(
         current_threads(),
     )
     return to
+
+
+def descended_topics(
+    X: CountMatrix, topics: Array, weights: Array, slopes: Array, *, sweeps: int
+) -> Array:
+    """Return topics after sweeps of coordinate descent over the entries of each feature.
+
+    This is :func:`descended` of the transposed counts, without a copy of them. ``topics`` are
+    components x features.
+    """
+    if topics.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"topics of {topics.shape[1]} features do not fit X, which has {X.shape[1]}"
+        )
+    by_feature, values = np.ascontiguousarray(topics.T), X.values_by_feature
+    is_whole = values.dtype == np.uint16
+    to = np.empty_like(by_feature)
+    native.descend_features(
+        X.row_starts,
+        X.features,
+        X.values,
+        X.block_rows,
+        X.by_feature,
+        values if is_whole else None,
+        None if is_whole else values,
+        native.pad_topics(np.ascontiguousarray(weights), current_threads()),
+        np.ascontiguousarray(slopes, np.float64),
+        sweeps,
+        by_feature,
+        to,
+        current_threads(),
+    )
+    return to.T

@@ -47,14 +47,7 @@ def column_index(
     features: NDArray[np.int32],
     threads: int,
 ) -> ColumnIndex: ...
-def transpose(
-    n_features: int,
-    block_rows: NDArray[np.int64],
-    row_starts: NDArray[np.int64],
-    features: NDArray[np.int32],
-    values: NDArray[Any],
-    by_feature: ColumnIndex,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]: ...
+def order_values(by_feature: ColumnIndex, values: NDArray[Any], to: NDArray[Any]) -> None: ...
 def divide(
     x: NDArray[Any], product: NDArray[Any], log_likelihoods: _Doubles, threads: int
 ) -> None: ...
@@ -116,6 +109,21 @@ def descend(
     others: NDArray[Any],
     slopes: _Doubles,
     repeats: _Doubles | None,
+    sweeps: int,
+    from_: NDArray[Any],
+    to: NDArray[Any],
+    threads: int,
+) -> None: ...
+def descend_features(
+    row_starts: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: NDArray[Any],
+    block_rows: NDArray[np.int64],
+    by_feature: ColumnIndex,
+    whole: NDArray[np.uint16] | None,
+    other: NDArray[Any] | None,
+    others: NDArray[Any],
+    slopes: _Doubles,
     sweeps: int,
     from_: NDArray[Any],
     to: NDArray[Any],

@@ -145,18 +145,9 @@ def column_index(
     return ()
 
 
-def transpose(
-    n_features: int,
-    block_rows: Array,
-    row_starts: Array,
-    features: Array,
-    values: Array,
-    by_feature: Any,
-) -> tuple[Array, Array, Array]:
-    """Return the row starts, samples and values of the transposed sparse matrix."""
-    shape = (len(row_starts) - 1, n_features)
-    matrix = sparse.csr_array((values, features, row_starts), shape=shape).T.tocsr()
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
+def order_values(by_feature: Any, values: Array, to: Array) -> None:
+    """Copy the values: they need no order here."""
+    to[:] = values
 
 
 def divide(x: Array, product: Array, log_likelihoods: Array, threads: int) -> None:
@@ -314,6 +305,28 @@ def descend(
             weights[:, k] = np.where((now > 0) | tries_zeros, new, now)
             products += (weights[:, k] - now)[rows] * a
     to[:] = weights / scale[:, np.newaxis]
+
+
+def descend_features(
+    row_starts: Array,
+    features: Array,
+    values: Array,
+    block_rows: Array,
+    by_feature: Any,
+    whole: Array | None,
+    other: Array | None,
+    others: Array,
+    slopes: Array,
+    sweeps: int,
+    from_: Array,
+    to: Array,
+    threads: int,
+) -> None:
+    """Run coordinate descent on the topics of each feature, next to the weights of the samples."""
+    shape = (len(row_starts) - 1, len(from_))
+    turned = sparse.csr_array((values, features, row_starts), shape=shape).T.tocsr()
+    parts = turned.indptr, turned.indices, turned.data
+    descend(*parts, others, slopes, None, sweeps, from_, to, threads)
 
 
 class _WeightsRule(NamedTuple):

@@ -8,8 +8,8 @@ namespace isotopic {
 namespace {
 
 // Stores to addresses that are not in the cache wait for each other, so each address is prefetched
-// this many entries, or columns, ahead.
-constexpr int64_t entries_ahead = 16, columns_ahead = 4;
+// this many entries ahead.
+constexpr int64_t entries_ahead = 16;
 
 // The features that occur in a block, and where the entries of each begin.
 struct Columns {
@@ -79,6 +79,11 @@ ColumnIndex column_index(const Pattern& pattern, int threads) {
         index.column_starts.insert(index.column_starts.end(), block.starts.begin(),
                                    block.starts.end());
     }
+    index.feature_entries.assign(size_t(pattern.n_features), 0);
+    for (const Columns& block : blocks)
+        for (size_t c = 0; c < block.features.size(); ++c)
+            index.feature_entries[size_t(block.features[c])] +=
+                block.starts[c + 1] - block.starts[c];
     return index;
 }
 
@@ -92,42 +97,46 @@ bool ColumnIndex::fits(const Pattern& pattern) const {
     return true;
 }
 
-template <class T> Transposed<T> transpose(const Matrix<T>& x) {
-    Transposed<T> result;
-    const size_t n_entries = size_t(x.row_starts[x.n_samples]);
-    result.samples = Uninitialized<int32_t>(n_entries);
-    result.values = Uninitialized<T>(n_entries);
-    result.row_starts.assign(size_t(x.n_features) + 1, 0);
-    const auto for_each_column = [&](const auto& visit) {
-        for (int64_t b = 0; b < x.n_blocks; ++b) {
-            const uint32_t* starts = x.column_starts + x.block_columns[b] + b;
-            for (int64_t c = x.block_columns[b]; c < x.block_columns[b + 1]; ++c, ++starts)
-                visit(b, c, int64_t(starts[0]), int64_t(starts[1]));
-        }
-    };
-    for_each_column([&](int64_t, int64_t c, int64_t begin, int64_t end) {
-        result.row_starts[size_t(x.column_features[c]) + 1] += end - begin;
-    });
-    for (size_t v = 0; v < size_t(x.n_features); ++v)
-        result.row_starts[v + 1] += result.row_starts[v];
-    std::vector<int64_t> next(result.row_starts.begin(), result.row_starts.end() - 1);
-    for_each_column([&](int64_t b, int64_t c, int64_t begin, int64_t end) {
-        const size_t v = size_t(x.column_features[c]);
-        const size_t later =
-            size_t(x.column_features[std::min(c + columns_ahead, x.block_columns[b + 1] - 1)]);
-        __builtin_prefetch(result.samples.data() + next[later], 1);
-        __builtin_prefetch(result.values.data() + next[later], 1);
-        const int64_t first_row = x.block_rows[b], first = x.row_starts[first_row];
-        for (int64_t e = first + begin; e < first + end; ++e) {
-            const size_t at = size_t(next[v]++);
-            result.samples.memory[at] = int32_t(first_row + x.entry_rows[e]);
-            result.values.memory[at] = x.values[first + x.entry_order[e]];
-        }
-    });
-    return result;
+template <class V> void order_values(const ColumnIndex& index, const V* values, V* to) {
+    for (size_t b = 0; b + 1 < index.block_starts.size(); ++b) {
+        const int64_t first = index.block_starts[b];
+        for (int64_t e = first; e < index.block_starts[b + 1]; ++e)
+            to[e] = values[first + index.entry_order.data()[e]];
+    }
 }
 
-template Transposed<float> transpose(const Matrix<float>&);
-template Transposed<double> transpose(const Matrix<double>&);
+template <class T>
+void gather_features(const Matrix<T>& x, const OrderedValues<T>& ordered, int64_t begin,
+                     int64_t end, int64_t* starts, int32_t* samples, T* values) {
+    // While entries are copied, the start of a row is where its next entry goes.
+    int64_t start = 0;
+    for (int64_t v = begin; v < end; ++v) {
+        starts[v - begin + 1] = start;
+        start += x.feature_entries[v];
+    }
+    for (int64_t b = 0; b < x.n_blocks; ++b) {
+        const int32_t *first_column = x.column_features + x.block_columns[b],
+                      *last_column = x.column_features + x.block_columns[b + 1];
+        const int32_t* column = std::lower_bound(first_column, last_column, begin);
+        const uint32_t* column_starts = x.column_starts + b + (column - x.column_features);
+        const int64_t first_row = x.block_rows[b], first = x.row_starts[first_row];
+        for (; column != last_column && *column < end; ++column, ++column_starts) {
+            int64_t& next = starts[*column - begin + 1];
+            for (int64_t e = first + column_starts[0]; e < first + column_starts[1]; ++e, ++next) {
+                samples[next] = int32_t(first_row + x.entry_rows[e]);
+                values[next] = ordered.whole ? T(ordered.whole[e]) : ordered.other[e];
+            }
+        }
+    }
+    starts[0] = 0;
+}
+
+template void order_values(const ColumnIndex&, const uint16_t*, uint16_t*);
+template void order_values(const ColumnIndex&, const float*, float*);
+template void order_values(const ColumnIndex&, const double*, double*);
+template void gather_features(const Matrix<float>&, const OrderedValues<float>&, int64_t, int64_t,
+                              int64_t*, int32_t*, float*);
+template void gather_features(const Matrix<double>&, const OrderedValues<double>&, int64_t, int64_t,
+                              int64_t*, int32_t*, double*);
 
 }  // namespace isotopic

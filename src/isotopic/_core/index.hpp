@@ -1,4 +1,4 @@
-// Sparse counts by feature: an index of each row block, and the transpose of the whole matrix.
+// Sparse counts by feature: an index of each row block.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -21,6 +21,7 @@ template <class T> struct Matrix {
     const uint32_t* column_starts = nullptr;
     const uint16_t* entry_rows = nullptr;
     const uint32_t* entry_order = nullptr;
+    const int64_t* feature_entries = nullptr;
 };
 
 // The positions of the entries of a sparse matrix, and its row blocks.
@@ -36,9 +37,10 @@ struct Pattern {
 // makes one, so its rows and positions lie within the blocks that it was made for.
 struct ColumnIndex {
     int64_t n_features = 0;
-    std::vector<int64_t> block_rows;     // n_blocks + 1
-    std::vector<int64_t> block_starts;   // n_blocks + 1: the first entry of each block
-    std::vector<int64_t> block_columns;  // n_blocks + 1
+    std::vector<int64_t> feature_entries;  // the number of each feature's entries
+    std::vector<int64_t> block_rows;       // n_blocks + 1
+    std::vector<int64_t> block_starts;     // n_blocks + 1: the first entry of each block
+    std::vector<int64_t> block_columns;    // n_blocks + 1
     std::vector<int32_t> column_features;
     // A block of n columns has n + 1 starts, counted from the block's first entry.
     std::vector<uint32_t> column_starts;
@@ -51,14 +53,19 @@ struct ColumnIndex {
 
 ColumnIndex column_index(const Pattern& pattern, int threads);
 
-// A transposed matrix: its rows are features.
-template <class T> struct Transposed {
-    std::vector<int64_t> row_starts;
-    Uninitialized<int32_t> samples;
-    Uninitialized<T> values;
+// Orders the values of the entries as the index has them.
+template <class V> void order_values(const ColumnIndex& index, const V* values, V* to);
+
+// Values in the order of the index: whole numbers of 16 bits, or all others.
+template <class T> struct OrderedValues {
+    const uint16_t* whole = nullptr;
+    const T* other = nullptr;
 };
 
-// Uses the index by feature, which already has the entries of a feature together in each block.
-template <class T> Transposed<T> transpose(const Matrix<T>& x);
+// Copies the entries of the features [begin, end), which are spread over the blocks: the rows of
+// the transposed matrix. Row v - begin has the entries from starts[v - begin] on.
+template <class T>
+void gather_features(const Matrix<T>& x, const OrderedValues<T>& ordered, int64_t begin,
+                     int64_t end, int64_t* starts, int32_t* samples, T* values);
 
 }  // namespace isotopic

@@ -458,14 +458,19 @@ bool squared_shares(const SquaredShares<T>& shares, int64_t rows, const Executio
     });
 }
 
-// Returns the memory for the entries of the longest row: counts, products and gathered factors.
+// Returns the memory for the entries of a row: counts, products and gathered factors.
+template <class T> static size_t entries_bytes(int64_t entries, int64_t padded) {
+    const int64_t lanes = kernels_of<T>(current_level()).lanes;
+    return size_t(ceil_div(std::max<int64_t>(1, entries), lanes) * lanes * (padded + 2)) *
+           sizeof(T);
+}
+
 template <class T>
 static size_t sample_bytes(const int64_t* starts, const int64_t* ends, int64_t rows,
                            int64_t padded) {
-    const int64_t lanes = kernels_of<T>(current_level()).lanes;
-    int64_t longest = 1;
+    int64_t longest = 0;
     for (int64_t d = 0; d < rows; ++d) longest = std::max(longest, ends[d] - starts[d]);
-    return size_t(ceil_div(longest, lanes) * lanes * (padded + 2)) * sizeof(T);
+    return entries_bytes<T>(longest, padded);
 }
 
 template <class T>
@@ -478,6 +483,38 @@ bool descend(const Descent<T>& descent, int64_t rows, const Execution& execution
                          descent.n_features);
         void* memory = buffers.take();
         kernels.descend(descent, begin, end, static_cast<T*>(memory));
+        buffers.give_back(memory);
+    });
+}
+
+// A thread copies the entries of a few features at a time. That takes less memory than the
+// transposed counts would.
+template <class T>
+bool descend_features(const Matrix<T>& x, const OrderedValues<T>& ordered,
+                      const Descent<T>& descent, const Execution& execution) {
+    const Kernels<T>& kernels = kernels_of<T>(current_level());
+    int64_t longest = 0, most = 0;  // entries of a feature, and of a chunk
+    for (int64_t v = 0, some = 0; v < x.n_features; ++v) {
+        some = (v % chunk_rows ? some : 0) + x.feature_entries[v];
+        longest = std::max(longest, x.feature_entries[v]);
+        most = std::max(most, some);
+    }
+    const size_t own = entries_bytes<T>(longest, descent.padded);
+    const size_t counts = size_t(most) * (sizeof(T) + sizeof(int32_t));
+    Buffers buffers(own + counts + (chunk_rows + 1) * sizeof(int64_t));
+    return run_in_chunks(x.n_features, chunk_rows, execution, [&](int64_t begin, int64_t end) {
+        char* memory = static_cast<char*>(buffers.take());
+        int64_t* starts = reinterpret_cast<int64_t*>(memory + own);
+        T* values = reinterpret_cast<T*>(starts + chunk_rows + 1);
+        int32_t* samples = reinterpret_cast<int32_t*>(values + most);
+        gather_features<T>(x, ordered, begin, end, starts, samples, values);
+        Descent<T> some = descent;
+        some.row_starts = starts;
+        some.features = samples;
+        some.values = values;
+        some.from += begin * descent.components;
+        some.to += begin * descent.components;
+        kernels.descend(some, 0, end - begin, reinterpret_cast<T*>(memory));
         buffers.give_back(memory);
     });
 }
@@ -551,6 +588,8 @@ bool fit_rates(const RateFit& fit, int64_t features, const Execution& execution)
     template void extrapolate(const Extrapolation<T>&, int64_t, int);                            \
     template bool squared_shares(const SquaredShares<T>&, int64_t, const Execution&);            \
     template bool descend(const Descent<T>&, int64_t, const Execution&);                         \
+    template bool descend_features(const Matrix<T>&, const OrderedValues<T>&, const Descent<T>&, \
+                                   const Execution&);                                            \
     template bool infer(const Inference<T>&, int64_t, const Execution&);
 ISOTOPIC_INSTANTIATE(float)
 ISOTOPIC_INSTANTIATE(double)

@@ -130,6 +130,12 @@ bool squared_shares(const SquaredShares<T>& shares, int64_t rows, const Executio
 template <class T>
 bool descend(const Descent<T>& descent, int64_t rows, const Execution& execution);
 
+// The same on the topics of each feature: `descent` needs no counts, and its "features" are
+// samples.
+template <class T>
+bool descend_features(const Matrix<T>& x, const OrderedValues<T>& ordered,
+                      const Descent<T>& descent, const Execution& execution);
+
 template <class T>
 bool infer(const Inference<T>& inference, int64_t rows, const Execution& execution);
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from isotopic._core import native
 from isotopic.arrays import Array
 from isotopic.blocks import BlockedProblem
 from isotopic.counts import CountMatrix
@@ -54,6 +55,9 @@ STRATEGIES: dict[str, Strategy] = {
     "pooled": pooled,
     "gibbs": gibbs,
 }
+
+# From this many entries of the factors on, memory that a start needed is given back to the system.
+_MANY_WEIGHTS = 2**18
 
 
 def strategy_start(
@@ -105,7 +109,11 @@ def strategy_start(
         counts = counts_of_all_samples(problem, counts[1])
         if name == "auto":
             counts = warm_up(problem, *counts)
-    return absorbed(problem, *counts)
+    start = absorbed(problem, *counts)
+    if sum(problem.X.shape) * problem.n_components > _MANY_WEIGHTS:
+        del counts
+        native.release_memory()  # otherwise the allocator holds what the start alone needed
+    return start
 
 
 def _informed(problem: Problem) -> str:

@@ -1,7 +1,6 @@
 """NNDSVD: topics from a singular value decomposition (Boutsidis & Gallopoulos, 2008)."""
 
 import numpy as np
-from scipy import sparse
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
@@ -30,8 +29,11 @@ def singular_topics(X: CountMatrix, n_components: int, rng: np.random.Generator)
     if not X.total > 0:
         return np.zeros((0, X.shape[1]))
     rows = X.as_sparse()  # singular vectors of equal values are chosen by the last digit
-    equal_noise = sparse.diags_array(np.sqrt(rows.sample_totals / rows.total)) @ profiles(rows)
+    equal_noise = profiles(rows)
+    roots = np.sqrt(rows.sample_totals / rows.total)
+    equal_noise.data *= np.repeat(roots, np.diff(rows.row_starts))
     left, _, right = singular_vectors(equal_noise, n_components, rng)
+    del equal_noise
     left, right = left.T, right.T
     # Of each pair, take the parts with the sign whose product of squared norms is larger.
     positive = np.square(np.maximum(left, 0)).sum(axis=1)

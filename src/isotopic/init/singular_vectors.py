@@ -48,9 +48,12 @@ def singular_vectors(
     turned = matrix.T.tocsr()
     with one_blas_thread:
         basis = rng.standard_normal((matrix.shape[1], directions))
+        inside = np.empty((matrix.shape[0], directions))
         for _ in range(_ROUNDS):
-            basis = _orthonormal(_product(turned, _product(matrix, basis)))
-        inside = _product(matrix, basis)
+            inside = _product(matrix, basis, inside)
+            basis = _orthonormal(_product(turned, inside, basis))
+        del turned
+        inside = _product(matrix, basis, inside)
         squares, vectors = _principal_axes(inside)
         values = np.sqrt(squares[:rank])
         vectors = vectors[:, :rank]
@@ -58,9 +61,9 @@ def singular_vectors(
 
 
 def _orthonormal(columns: Array) -> Array:
-    """Return an orthonormal basis of what the columns span."""
+    """Return an orthonormal basis of what the columns span, in their memory if it is as large."""
     squares, vectors = _principal_axes(columns)
-    return _product(columns, vectors / np.sqrt(squares))
+    return _product(columns, vectors / np.sqrt(squares), columns)
 
 
 def _principal_axes(columns: Array) -> tuple[Array, Array]:
@@ -74,9 +77,13 @@ def _principal_axes(columns: Array) -> tuple[Array, Array]:
     return squares[kept], axes[:, kept]
 
 
-def _product(matrix: Any, columns: Array) -> Array:
-    """Return ``matrix @ columns``, computed by rows; the bits do not depend on the threads."""
-    product = np.empty((matrix.shape[0], columns.shape[1]))
+def _product(matrix: Any, columns: Array, to: Array | None = None) -> Array:
+    """Return ``matrix @ columns``, computed by rows; the bits do not depend on the threads.
+
+    It is written to the array ``to``, which may be the matrix, if that has its shape.
+    """
+    shape = matrix.shape[0], columns.shape[1]
+    product = to if to is not None and to.shape == shape else np.empty(shape)
 
     def compute(rows: slice) -> None:
         if isinstance(matrix, np.ndarray):

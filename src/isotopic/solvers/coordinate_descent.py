@@ -9,7 +9,7 @@ from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.divergences import KullbackLeibler
 from isotopic.elementwise import row_sums
-from isotopic.kernels import descended
+from isotopic.kernels import descended, descended_topics
 from isotopic.priors import Posterior
 from isotopic.problem import Problem, State
 from isotopic.registry import register
@@ -30,7 +30,7 @@ class CoordinateDescent(Solver[State]):
     makes one Newton step for each :math:`h_k` (Hsieh & Dhillon 2011; `scd` of fastTopics), in a
     form that never passes the optimum, so no step is checked twice and the objective never rises.
     An entry may become zero, and may leave zero, which no multiplicative update can. The topics of
-    a feature are found by the same routine from the transposed counts.
+    a feature are found by the same routine.
 
     Normalised topics are solved for with a scale, which then goes to the weights: that changes no
     product (Lemma 4.1). Weights that are proportions are treated in the same way: their scale is
@@ -46,8 +46,8 @@ class CoordinateDescent(Solver[State]):
 
     Notes
     -----
-    Needs a transposed copy of the data, and for each thread as much memory as the other side's
-    factors of the longest row or column take.
+    Needs, for each thread, as much memory as the other side's factors of the longest row or column
+    take.
 
     Examples
     --------
@@ -93,14 +93,13 @@ def descend_topics(
 
     Normalised topics are solved for with a scale, which the weights take over.
     """
-    _, turned = problem.X.by_sample_and_by_feature
     copies = problem.weights.copies
     sums = row_sums(weights.T) if copies is None else copies @ weights
     if problem.topics.is_normalized:  # a penalty on the weights is one on all products
         slopes = (1 + (problem.weights.linear_penalty or 0.0)) * sums
     else:
         slopes = sums + (problem.topics.linear_penalty or 0.0)
-    topics = descended(turned, topics.T, weights, slopes, sweeps=sweeps).T
+    topics = descended_topics(problem.X.in_sparse_form, topics, weights, slopes, sweeps=sweeps)
     if problem.topics.is_normalized:
         weights = weights * row_sums(topics).astype(weights.dtype)
     return weights, problem.topics.at(topics, 1.0)
@@ -108,7 +107,7 @@ def descend_topics(
 
 def descend_weights(problem: Problem, weights: Array, topics: Array, sweeps: int) -> Array:
     """Return the weights after sweeps over them, each sample's with its best scale."""
-    X, _ = problem.X.by_sample_and_by_feature
+    X = problem.X.in_sparse_form
     slopes = _totals(problem, topics) + (problem.weights.linear_penalty or 0.0)
     weights = descended(X, weights, topics.T, slopes, sweeps=sweeps, repeats=problem.weights.copies)
     return rescale(weights, slopes, _totals_of_one_copy(problem))

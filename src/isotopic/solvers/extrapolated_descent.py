@@ -113,7 +113,10 @@ class ExtrapolatedDescent(Solver[State]):
 
 def _extrapolate(factor: Array, before: Array, momentum: float) -> Array:
     """Return the factor further along its last change, without negative entries."""
-    return np.asarray(np.maximum(factor + momentum * (factor - before), 0))
+    further = factor - before
+    further *= momentum
+    further += factor
+    return np.asarray(np.maximum(further, 0, out=further))
 
 
 def _settings(

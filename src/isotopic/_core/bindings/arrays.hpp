@@ -101,6 +101,7 @@ Matrix<T> matrix_of(size_t n_features, const In<int64_t>& row_starts, const In<i
         x.column_starts = by_feature->column_starts.data();
         x.entry_rows = by_feature->entry_rows.data();
         x.entry_order = by_feature->entry_order.data();
+        x.feature_entries = by_feature->feature_entries.data();
     }
     return x;
 }

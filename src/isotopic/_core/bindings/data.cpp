@@ -1,15 +1,8 @@
-// The index of a matrix by feature, and its transpose.
+// The index of a matrix by feature.
 #include "arrays.hpp"
 
 namespace isotopic {
 namespace {
-
-template <class V> nb::object array_of(V&& values) {
-    using T = typename std::decay_t<V>::value_type;
-    auto* kept = new std::decay_t<V>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::decay_t<V>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
 
 ColumnIndex column_index_of(int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts,
                             In<int32_t> features, int threads) {
@@ -48,33 +41,25 @@ nb::tuple arrays_of(nb::handle_t<ColumnIndex> self) {
                           view(index.entry_order));
 }
 
-template <class T> void bind_transpose(nb::module_& m) {
+template <class V> void bind_order(nb::module_& m) {
     m.def(
-        "transpose",
-        [](int64_t n_features, In<int64_t> block_rows, In<int64_t> row_starts, In<int32_t> features,
-           In<T> values, const ColumnIndex& by_feature) {
-            require(n_features >= 0, "n_features is not a number of features");
-            const Matrix<T> x = matrix_of<T>(size_t(n_features), row_starts, features, values,
-                                             block_rows, &by_feature);
-            Transposed<T> result;
-            {
-                nb::gil_scoped_release nogil;
-                result = transpose<T>(x);
-            }
-            return nb::make_tuple(array_of(std::move(result.row_starts)),
-                                  array_of(std::move(result.samples)),
-                                  array_of(std::move(result.values)));
+        "order_values",
+        [](const ColumnIndex& by_feature, In<V> values, Out<V> to) {
+            require(values.size() == by_feature.entry_order.size() && to.size() == values.size(),
+                    "the index by feature is of another matrix");
+            nb::gil_scoped_release nogil;
+            order_values<V>(by_feature, values.data(), to.data());
         },
-        "n_features"_a, "block_rows"_a.noconvert(), "row_starts"_a.noconvert(),
-        "features"_a.noconvert(), "values"_a.noconvert(), "by_feature"_a);
+        "by_feature"_a, "values"_a.noconvert(), "to"_a.noconvert());
 }
 
 }  // namespace
 
 void bind_data(nb::module_& m) {
     nb::class_<ColumnIndex>(m, "ColumnIndex").def("arrays", &arrays_of);
-    bind_transpose<float>(m);
-    bind_transpose<double>(m);
+    bind_order<uint16_t>(m);
+    bind_order<float>(m);
+    bind_order<double>(m);
     m.def("release_memory", &release_memory);
     m.def("column_index", &column_index_of, "n_features"_a, "block_rows"_a.noconvert(),
           "row_starts"_a.noconvert(), "features"_a.noconvert(), "threads"_a);

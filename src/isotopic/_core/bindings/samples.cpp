@@ -43,6 +43,45 @@ template <class T> void bind_descend(nb::module_& m) {
         "from_"_a.noconvert(), "to"_a.noconvert(), "threads"_a);
 }
 
+template <class T> void bind_descend_features(nb::module_& m) {
+    m.def(
+        "descend_features",
+        [](In<int64_t> row_starts, In<int32_t> features, In<T> values, In<int64_t> block_rows,
+           const ColumnIndex& by_feature, std::optional<In<uint16_t>> whole,
+           std::optional<In<T>> other, In2<T> others, In<double> slopes, int sweeps, In2<T> from,
+           Out2<T> to, int threads) {
+            const size_t rows = from.shape(0), components = from.shape(1);
+            require(
+                whole ? whole->size() == values.size() : other && other->size() == values.size(),
+                "the ordered values do not fit");
+            const Matrix<T> x =
+                matrix_of<T>(rows, row_starts, features, values, block_rows, &by_feature);
+            require_padded<T>(others, components);
+            require(int64_t(others.shape(0)) == x.n_samples, "others and row_starts do not fit");
+            require(slopes.size() == components, "from and slopes differ in components");
+            require(has_shape(to, rows, components), "from and to differ in shape");
+            require(sweeps >= 0, "sweeps is negative");
+            const Descent<T> descent{
+                .components = int64_t(components),
+                .padded = int64_t(others.shape(1)),
+                .n_features = x.n_samples,
+                .sweeps = sweeps,
+                .others = others.data(),
+                .slopes = slopes.data(),
+                .from = from.data(),
+                .to = to.data(),
+            };
+            run(threads, [&](const Execution& execution) {
+                return descend_features<T>(x, {data_or_null(whole), data_or_null(other)}, descent,
+                                           execution);
+            });
+        },
+        "row_starts"_a.noconvert(), "features"_a.noconvert(), "values"_a.noconvert(),
+        "block_rows"_a.noconvert(), "by_feature"_a, "whole"_a.none(), "other"_a.none(),
+        "others"_a.noconvert(), "slopes"_a.noconvert(), "sweeps"_a, "from_"_a.noconvert(),
+        "to"_a.noconvert(), "threads"_a);
+}
+
 template <class T> void bind_infer(nb::module_& m) {
     m.def(
         "infer",
@@ -202,6 +241,8 @@ void bind_fit_rates(nb::module_& m) {
 void bind_samples(nb::module_& m) {
     bind_descend<float>(m);
     bind_descend<double>(m);
+    bind_descend_features<float>(m);
+    bind_descend_features<double>(m);
     bind_infer<float>(m);
     bind_infer<double>(m);
     bind_select_topics(m);
