@@ -188,12 +188,15 @@ def test_a_fit_goes_on_when_nobody_reads_its_lines(rng, monkeypatch):
     assert NMF(2, verbose=1, max_iter=3, tol=0).fit(rng.random((8, 5))).n_iter_ == 3
 
 
-def test_lines_become_rarer_as_a_fit_goes_on(capsys):
+@pytest.mark.parametrize("silence", [0.0, 1.0])
+def test_lines_become_rarer_as_a_fit_goes_on_and_a_short_fit_has_none(silence, capsys, monkeypatch):
+    monkeypatch.setattr("isotopic.progress._SHORTEST_SILENCE", silence)
     with show_progress(1.0, 1000, 0.0) as display:
         for i in range(1, 101):
             display(Iteration(i, i, 0.01 * i, 1.0, 1.0, None))
     lines = capsys.readouterr().out.splitlines()
-    assert [int(line.split()[1]) for line in lines] == [1, 2, 5, 10, 20, 50, 100]
+    printed = [int(line.split()[1]) for line in lines]
+    assert printed == ([] if silence else [1, 2, 5, 10, 20, 50, 100])
 
 
 def test_blocks_are_counted_while_a_fit_is_watched(rng):

@@ -113,7 +113,8 @@ def test_fit_prints_topics(counts, tmp_path, capsys):
     assert sum(shares) == pytest.approx(100, abs=0.2)
     assert str(tmp_path / "o" / "report.html") in out
     assert "30 samples x 12 features" in err
-    assert re.search(r"^iteration +1 .* residual .+  about", err, flags=re.MULTILINE)
+    assert "iteration" not in err  # a short fit prints no progress
+    assert "arquet" not in out + err
     assert "\x1b" not in out + err  # no terminal, no colours
 
 
@@ -378,7 +379,7 @@ def test_an_interrupted_fit_can_go_on(counts, tmp_path, sent, capsys):
         said = ""
         for line in process.stderr:
             said += line
-            if line.startswith("iteration    10"):
+            if line.startswith("iteration"):
                 break
         process.send_signal(sent)
         said += process.stderr.read()
@@ -850,7 +851,7 @@ def test_the_command_line_needs_no_extras(tmp_path):
     run = run_python("-W", "error", "-c", WITHOUT_EXTRAS, *commands, cwd=tmp_path)
     codes = re.findall(r"^exit code (\d) of (.*)$", run.stdout, flags=re.MULTILINE)
     assert codes == [("2" if "parquet" in command else "0", command) for command in commands]
-    assert "Left out topics.parquet, weights.parquet: Parquet needs pyarrow" in run.stdout
+    assert "Left out" not in run.stdout  # nobody asked for Parquet
     assert "numbers.png is left out" in run.stderr
     assert "Or write a .csv file" in run.stderr.splitlines()[-1]
     assert "Traceback" not in run.stderr

@@ -593,3 +593,15 @@ def test_a_saved_model_keeps_the_order_of_its_tables(rng, frame, tmp_path, name)
     model.save(tmp_path / "model")
     again = isotopic.load(tmp_path / "model").fit(frame)
     np.testing.assert_allclose(again.components_, model.components_, rtol=1e-9)
+
+
+def test_a_wrong_number_of_features_says_what_may_be_meant():
+    X = np.random.default_rng(0).poisson(2.0, (20, 4))
+    with pytest.raises(ValueError, match=r"is it transposed\?.*X\.T"):
+        NMF(2, tol=1e-2).fit(X).transform(X.T)
+    named = NMF(2, tol=1e-2).fit(pd.DataFrame(X, columns=list("abcd")))
+    advice = "pass vocabulary=model.feature_names_in_ to read_counts"
+    with pytest.raises(ValueError, match=advice), pytest.warns(UserWarning, match="valid feature"):
+        named.transform(X[:, :3])
+    with pytest.raises(ValueError, match=advice):
+        named.transform(pd.DataFrame(X, columns=list("abce")))

@@ -544,3 +544,12 @@ def test_the_page_fetches_nothing(X, tmp_path):
     assert "unsafe" not in policy
     assert not re.search(r"<(link|img|iframe|object|embed|base)\b", page)
     assert not re.search(r"""\b(src|href)=["'](?!#)""", page)
+
+
+def test_a_folder_that_does_not_exist_is_named_before_any_work(tmp_path):
+    X = np.eye(4)
+    model = NMF(2, max_iter=2, tol=0).fit(X)
+    missing = tmp_path / "nodir"
+    for write in (lambda path: model.report(path, X), model.save):
+        with pytest.raises(FileNotFoundError, match=r"no such folder.*nodir'$"):
+            write(missing / "x.html")

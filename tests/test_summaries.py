@@ -61,6 +61,11 @@ def test_document_info_is_about_the_samples(name, X):
         model.document_info(sample_names=["a", "b"])
 
 
+def test_totals_of_counts_are_whole_numbers(X):
+    assert NMF(2, **SETTINGS).fit(X).document_info()["total"].dtype.kind == "i"
+    assert NMF(2, **SETTINGS).fit(X + 0.3).document_info()["total"].dtype.kind == "f"
+
+
 def test_notebooks_show_the_topics_and_nothing_that_runs(X):
     model = PLSA(2, **SETTINGS)
     before = model._repr_html_()

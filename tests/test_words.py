@@ -93,6 +93,14 @@ def test_the_data_say_in_how_many_documents_there_was_html(tmp_path):
     assert not read_counts(tmp_path / "x.txt", keep_html=True).notes
 
 
+def test_a_number_of_documents_that_may_be_a_percentage_warns(tmp_path):
+    (tmp_path / "x.txt").write_text("sun moon\n" * 50 + "sun star\n" * 60 + "sun rain\n" * 30)
+    with pytest.warns(UserWarning, match=r"more than 30 of the 140 documents.*max_df=0\.3 "):
+        data = read_counts(tmp_path / "x.txt", max_df=30)
+    assert data.feature_names.tolist() == ["rain"]
+    read_counts(tmp_path / "x.txt", max_df=120)  # tests raise on warnings
+
+
 def test_html_is_stripped_unless_it_is_kept(tmp_path):
     documents = ["fine film<br /><br />fine cast", "<b>film</b> &quot;cast&quot;"]
     assert read(tmp_path, *documents) == ["cast", "film", "fine"]

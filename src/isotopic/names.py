@@ -23,6 +23,9 @@ _MOST_NAMES_SHOWN = 5
 _PACKAGES = ("isotopic", "sklearn")
 
 
+# What to do if new texts have other words than those that were fitted.
+OF_NEW_TEXTS = "For texts, pass vocabulary=model.feature_names_in_ to read_counts."
+
 # Columns of AnnData's ``var`` that hold the symbols of genes.
 SYMBOL_COLUMNS = (
     "gene_symbols",
@@ -255,7 +258,7 @@ def _mismatch(unknown: set[Any], missing: set[Any], what: str, than: str | None,
             + _listed("Feature names seen at fit time, yet now missing:", missing)
             + f"{what} must have the features of the model, in any order. Leave out others, and "
             "add columns of zeros for those that are missing. With pandas this is "
-            "X.reindex(columns=model.feature_names_in_, fill_value=0)."
+            f"X.reindex(columns=model.feature_names_in_, fill_value=0). {OF_NEW_TEXTS}"
         )
     return (
         f"The {kind} names of {what} should match those of {than}.\n"

@@ -13,10 +13,10 @@ from typing import Any, Protocol, TextIO
 from isotopic.solvers import Iteration
 from isotopic.terminal import LiveLine, can_show_live_lines
 
-# Unless told otherwise, lines are printed after 1, 2, 5, 10, 20, 50, ... iterations, and at the
-# latest after this many seconds.
+# Unless told otherwise, lines are printed after 1, 2, 5, 10, 20, 50, ... iterations, at the latest
+# after so many seconds, and not before so many: a short fit needs none.
 _ROUND = ("1", "2", "5")
-_LONGEST_SILENCE = 30.0
+_LONGEST_SILENCE, _SHORTEST_SILENCE = 30.0, 1.0
 
 # Characters of the bar in the live line.
 _BAR = 10
@@ -54,7 +54,8 @@ def show_progress(
     max_iter, tol : int, float
         When the fit ends.
     every : int or None, default=None
-        Print a line every ``every`` iterations; by default after 1, 2, 5, 10, 20, ....
+        Print a line every ``every`` iterations; by default after 1, 2, 5, 10, 20, ..., if the last
+        line was a second ago.
     lines_to : file or None, default=None
         Where lines are printed; by default to standard output.
     keep : bool, default=True
@@ -123,7 +124,8 @@ class _Lines:
         _, pace = self.pace.update(at)
         if self.every is None:
             is_round = str(at.iteration).rstrip("0") in _ROUND
-            is_due = is_round or time.monotonic() - self.printed >= _LONGEST_SILENCE
+            silence = time.monotonic() - self.printed
+            is_due = silence >= (_SHORTEST_SILENCE if is_round else _LONGEST_SILENCE)
         else:
             is_due = at.iteration % self.every == 0
         if is_due:

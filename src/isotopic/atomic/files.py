@@ -33,6 +33,7 @@ def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
         If the path is a folder, a device, a pipe or a socket, or cannot be written.
     """
     target = check_replaceable(path)
+    check_folder_of(path)
     folder = os.path.dirname(target)
     remove_leftovers(folder)
     temporary, rename = "", os.replace if overwrite else _rename_to_free_path
@@ -72,6 +73,13 @@ def check_replaceable(path: str | os.PathLike[str]) -> str:
         what = "It is a device, a pipe or a socket. Pass the path of a file"
         raise OSError(errno.EINVAL, what, os.fspath(path))
     return target
+
+
+def check_folder_of(path: str | os.PathLike[str]) -> None:
+    """Raise FileNotFoundError if the folder of a file to write does not exist."""
+    if not os.path.exists(os.path.dirname(os.path.realpath(path))):
+        what = "There is no such folder. Create it first"
+        raise FileNotFoundError(errno.ENOENT, what, os.path.dirname(os.fspath(path)))
 
 
 def copy_permissions(source: str, target: int | str) -> None:

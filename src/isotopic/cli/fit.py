@@ -27,7 +27,6 @@ from isotopic.cli.output import (
     warnings_as_messages,
 )
 from isotopic.cli.report import open_in_browser
-from isotopic.cli.tables import NEEDS_PYARROW
 from isotopic.cli.topic_summary import topic_facts, topic_lines
 from isotopic.io import TEXT_FORMATS
 from isotopic.progress import show_progress
@@ -232,8 +231,6 @@ def _print_result(output: Path, fit: StoredFit, manifest: dict[str, Any], *, jso
     )
     print("\n".join(topic_lines(model, data.feature_names, data.sample_names)))
     print("\n" + printable(f"Wrote {output}"))
-    if "left_out" in manifest:
-        print(printable(f"Left out {', '.join(manifest['left_out'])}: {NEEDS_PYARROW}"))
     if REPORT in manifest["files"]:
         print(printable(f"Report: {output / REPORT}"))
 

@@ -27,6 +27,7 @@ from isotopic.fitted import NO_OFFSETS, Fitted, Offsets
 from isotopic.fitted.fitting import Data, SampleNames
 from isotopic.fitted.offsets import check_covariates
 from isotopic.names import (
+    OF_NEW_TEXTS,
     EmptySampleWarning,
     as_sample_names,
     order_by_name,
@@ -172,7 +173,7 @@ def _read_counts(
         given = replace(given, missing=read_mask(mask, given.shape))
     given = given.with_features(_check_names(estimator, given.feature_names, known))
     matrix = _validate(estimator, given.matrix)
-    _check_n_features(estimator, matrix.shape[1], known)
+    _check_n_features(estimator, matrix.shape, known)
     missing = given.missing
     if nan_is_missing and matrix.dtype.kind == "f":
         missing = _mask_with_nan(matrix, missing)
@@ -212,13 +213,19 @@ def _check_names(estimator: Any, names: Array | None, known: Fitted | None) -> A
     return expected
 
 
-def _check_n_features(estimator: Any, n_features: int, known: Fitted | None) -> None:
+def _check_n_features(estimator: Any, shape: tuple[int, ...], known: Fitted | None) -> None:
     """Raise ValueError unless there are as many features as were fitted."""
-    if known is not None and n_features != known.n_features:
-        raise ValueError(
-            f"X has {n_features} features, but {type(estimator).__name__} is expecting "
-            f"{known.n_features} features as input."
-        )
+    if known is None or shape[1] == known.n_features:
+        return
+    advice = ""
+    if shape[0] == known.n_features:
+        advice = " It has as many rows: is it transposed? Rows are samples (X.T)."
+    elif known.feature_names is not None:
+        advice = f" {OF_NEW_TEXTS}"
+    raise ValueError(
+        f"X has {shape[1]} features, but {type(estimator).__name__} is expecting "
+        f"{known.n_features} features as input.{advice}"
+    )
 
 
 def _read_blocks(
@@ -238,7 +245,7 @@ def _read_blocks(
         raise ValueError("Pass memory_limit and client to open_blocks, which made this X.")
     blocks: Blocks = X
     blocks = blocks.with_features(_check_names(estimator, blocks.feature_names, known))
-    _check_n_features(estimator, blocks.shape[1], known)
+    _check_n_features(estimator, blocks.shape, known)
     return BlockedCounts(blocks), lambda: as_sample_names(blocks.sample_names)
 
 

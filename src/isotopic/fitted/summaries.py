@@ -80,12 +80,18 @@ def document_info(
     main = np.where(totals > 0, shares.argmax(axis=1), -1)
     return Table(
         sample=names,
-        total=np.array(totals),
+        total=_whole(totals),
         topic=main,
         **_name_column(fitted, main),
         share=np.where(totals > 0, shares.max(axis=1), np.nan),
         effective_topics=np.where(totals > 0, np.exp(-(shares * logs).sum(axis=1)), np.nan),
     )
+
+
+def _whole(totals: Array) -> Array:
+    """Return a copy of numbers, as integers if they are whole."""
+    is_whole = np.all(totals == np.rint(totals)) and totals.max(initial=0) < 2**53
+    return np.array(totals, dtype=np.int64 if is_whole else np.float64)
 
 
 def _name_column(fitted: Fitted, topics: Array) -> dict[str, Array]:

@@ -1,6 +1,7 @@
 """Documents: folders of files, lines, columns of tables and JSON, whose words are counted."""
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from numbers import Integral
@@ -21,6 +22,7 @@ from isotopic.io.markup import readable_text
 from isotopic.io.source import LoadedSource, Options, Source, loaded, named
 from isotopic.io.tables import NAME_COLUMNS, TEXT_COLUMNS, open_table, text_columns
 from isotopic.io.words import Analyzer
+from isotopic.names import stacklevel_of_caller
 
 _NO_TERMS = (
     "no term can occur in at least min_df={} and at most max_df={} documents (--min-df, --max-df)"
@@ -60,6 +62,7 @@ def count_words(
             raise
         raise ValueError(meaning) from None
     analyzer.check()
+    _warn_of_small_max_df(options, counts.shape[0])
     features = vectorizer.get_feature_names_out()
     source = loaded(counts, names, features, kept if options.keep_text else None)
     notes: tuple[str, ...] = ()
@@ -96,6 +99,18 @@ def _limits(options: Options) -> dict[str, Any]:
         "max_df": options.max_df,
         "max_features": most,
     }
+
+
+def _warn_of_small_max_df(options: Options, n_documents: int) -> None:
+    """Warn if a number of documents may have been meant as a percentage."""
+    most = options.max_df
+    if options.vocabulary is None and isinstance(most, Integral) and most < 100 < n_documents:
+        warnings.warn(
+            f"max_df={most} leaves out all words that are in more than {most} of the "
+            f"{n_documents:,} documents. For {most} % of them, use max_df={most / 100} (--max-df).",
+            UserWarning,
+            stacklevel=stacklevel_of_caller(),
+        )
 
 
 def _translate_error(message: str, options: Options) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from isotopic.atomic import atomic_file, check_replaceable
+from isotopic.atomic import atomic_file, check_folder_of, check_replaceable
 from isotopic.containers import select_layer
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.report.assembly import as_json, fill_page
@@ -106,6 +106,7 @@ def write_report(
             f"{target} already exists. Choose another path or use overwrite=True."
         )
     check_replaceable(target)
+    check_folder_of(target)
     X = select_layer(X, layer)
     names = feature_names, sample_names
     data = ReportData(model, X, *names, documents, metadata, field, consensus, covariates)
