@@ -3,6 +3,7 @@
 import re
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -29,9 +30,11 @@ from isotopic import (
     evaluate,
     expected_counts,
     fit_anndata,
+    load,
     match,
     open_blocks,
     read_counts,
+    refit,
 )
 from isotopic.containers import NamedMatrix
 from isotopic.names import order_by_name
@@ -521,7 +524,52 @@ def test_weights_and_groups_are_aligned_with_their_samples(frame, model):
     np.testing.assert_array_equal(found.rates, expected)
 
 
+GROUPS = pd.Series(["land"] * 6 + ["sea"] * 6, index=SAMPLES)
+
+
+@pytest.mark.parametrize("kind", ["model", "loaded", "refit", "frame"])
+def test_groups_are_aligned_with_the_samples_that_were_fitted(frame, model, kind, tmp_path):
+    model.save(tmp_path / "model.iso")
+    given = {
+        "model": model,
+        "loaded": load(tmp_path / "model.iso"),
+        "refit": refit(frame, model),
+        "frame": pd.DataFrame(model.weights_, index=SAMPLES),
+    }[kind]
+    years = GROUPS.map({"land": 1990, "sea": 2000})
+    for compare, groups in (
+        (partial(evaluate.compare_groups, versus="sea"), GROUPS),
+        (evaluate.over_time, years),
+    ):
+        expected = compare(given, groups)
+        found = one_warning(partial(compare, given, groups[::-1]), SampleOrderWarning)
+        np.testing.assert_array_equal(found["mean"], expected["mean"])
+        with pytest.raises(ValueError, match="other"):
+            compare(given, groups.rename({"s0": "other"}))
+
+
+def test_labels_of_topics_go_wherever_the_topics_go(frame, model):
+    labelled = model.label(["ships", "ships"])
+    found = refit(frame, labelled)
+    assert found.topic_names.tolist() == ["ships (0)", "ships (1)"]
+    assert evaluate.compare_groups(found, GROUPS)["name"].tolist() == [*found.topic_names] * 2
+    assert evaluate.compare_groups(labelled, GROUPS)["name"].tolist() == ["ships"] * 4
+    assert "name" not in evaluate.compare_groups(model, GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("labels", "kept"),
+    [(range(5, 17), list(range(5, 17))), (pd.date_range("2020", periods=12), None)],
+)
+def test_models_of_samples_with_other_names_can_be_saved(frame, labels, kept, tmp_path):
+    frame.index = labels
+    NMF(2, **SETTINGS).fit(frame).save(tmp_path / "model.iso")
+    names = load(tmp_path / "model.iso").fitted_.sample_names
+    assert (None if names is None else names.tolist()) == kept
+
+
 def test_tables_name_the_samples(frame, model):
+    assert model.document_info()["sample"].tolist() == SAMPLES
     assert model.document_info(frame)["sample"].tolist() == SAMPLES
     assert model.document_info(annotated(frame))["sample"].tolist() == SAMPLES
     assert model.document_info(frame.reset_index(drop=True))["sample"].tolist() == list(range(12))

@@ -9,6 +9,7 @@ from scipy import sparse, special, stats
 
 from isotopic._core import native
 from isotopic.arrays import Array, check_level
+from isotopic.containers import NamedMatrix
 from isotopic.counts import CountMatrix
 from isotopic.references import read_named, read_reference
 from isotopic.table import Table
@@ -74,6 +75,10 @@ class Refit:
     topic_names: Array
     sample_names: Array
     level: float
+
+    def named_matrix(self) -> NamedMatrix:
+        """Return the weights with their names, as functions read them that take weights."""
+        return NamedMatrix(self.weights, self.topic_names, self.sample_names)
 
     @property
     def table(self) -> Table:

@@ -6,9 +6,8 @@ import numpy as np
 from scipy import stats
 
 from isotopic.arrays import Array, check_level, is_missing
-from isotopic.containers import align_table, read_container, sample_names_of
-from isotopic.evaluate.topics import as_matrix, proportions
-from isotopic.fitted import Fitted, fitted_of
+from isotopic.containers import align_table
+from isotopic.evaluate.shares import Shares, read_shares
 from isotopic.table import Table
 
 # As many samples the variance within both groups stands for, next to those of a group itself.
@@ -25,11 +24,11 @@ def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: floa
 
     Parameters
     ----------
-    weights : fitted model, or array-like of shape (n_samples, n_components)
+    weights : fitted model, Refit, or array-like of shape (n_samples, n_components)
         A model stands for the samples that it was fitted to.
     groups : array-like of shape (n_samples,)
-        The group of each sample. A pandas Series is aligned with the names of the samples if
-        ``weights`` is a frame.
+        The group of each sample. A pandas Series is aligned with the names of the samples, which
+        models that were fitted to named samples, refits and data frames have.
     versus : label or None, default=None
         The group that the others are compared with; ``None`` compares each group with all other
         samples.
@@ -41,8 +40,8 @@ def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: floa
     table : Table
         A row for each group and topic: ``group``, ``versus``, ``topic``, ``n`` and ``n_versus``
         (samples), ``mean`` and ``mean_versus`` (shares), ``difference``, ``se``, ``lower``,
-        ``upper`` and ``p_value``. If a side has a single sample, its variance is not known: the
-        standard error is infinite, and the p-value 1.
+        ``upper`` and ``p_value``, and ``name`` if the topics have names. If a side has a single
+        sample, its variance is not known: the standard error is infinite, and the p-value 1.
 
     Notes
     -----
@@ -65,7 +64,8 @@ def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: floa
     array([ 0.6, -0.6])
     """
     check_level(level)
-    shares, labels = _read(weights, groups)
+    shares = read_shares(weights)
+    labels = _read_labels(groups, shares)
     found = list(dict.fromkeys(labels.tolist()))
     if len(found) < 2:
         raise ValueError(
@@ -81,18 +81,17 @@ def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: floa
         own = labels == group
         others = ~own if versus is None else labels == versus
         name = "others" if versus is None else versus
-        parts.append(_comparison(shares[own], shares[others], group, name, level))
+        parts.append(_comparison(shares, own, others, (group, name), level))
     return Table({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
-def _read(weights: Any, groups: Any) -> tuple[Array, Array]:
-    """Return the shares of the samples, and their groups in the same order."""
-    shares, names = read_shares(weights)
-    labels = np.asarray(align_table("groups", groups, samples=names), dtype=object)
-    if labels.shape != (len(shares),):
+def _read_labels(groups: Any, shares: Shares) -> Array:
+    """Return the group of each sample, in the order of the samples."""
+    labels = np.asarray(align_table("groups", groups, samples=shares.sample_names), dtype=object)
+    if labels.shape != (len(shares.matrix),):
         raise ValueError(
-            f"groups must have a label for each of the {len(shares)} samples, but has the shape "
-            f"{labels.shape}."
+            f"groups must have a label for each of the {len(shares.matrix)} samples, but has the "
+            f"shape {labels.shape}. Of AnnData, pass a column such as adata.obs['donor']."
         )
     missing = np.array([is_missing(label) for label in labels])
     if missing.any():
@@ -100,21 +99,14 @@ def _read(weights: Any, groups: Any) -> tuple[Array, Array]:
             f"groups has no label for {missing.sum()} samples, the first of which is "
             f"{np.flatnonzero(missing)[0]}. Leave these samples out, or give them a label."
         )
-    return shares, labels
+    return labels
 
 
-def read_shares(weights: Any) -> tuple[Array, Array | None]:
-    """Return the shares of the topics in samples, and the names of the samples."""
-    if isinstance(weights, Fitted) or hasattr(weights, "get_params"):
-        fitted = fitted_of(weights)
-        return proportions(fitted.weights.mean, fitted.topics.mean), None
-    form = "a fitted model or an array of samples x components"
-    matrix = as_matrix("weights", read_container(weights).matrix, form, "sample", "component")
-    return proportions(matrix, np.ones((matrix.shape[1], 1))), sample_names_of(weights)
-
-
-def _comparison(own: Array, others: Array, group: Any, versus: Any, level: float) -> Table:
+def _comparison(
+    shares: Shares, in_group: Array, in_other: Array, labels: tuple[Any, Any], level: float
+) -> Table:
     """Compare the means of two groups of samples, for each topic."""
+    own, others = shares.matrix[in_group], shares.matrix[in_other]
     n_topics = own.shape[1]
     means = own.mean(axis=0), others.mean(axis=0)
     difference = means[0] - means[1]
@@ -134,9 +126,10 @@ def _comparison(own: Array, others: Array, group: Any, versus: Any, level: float
         return column
 
     return Table(
-        group=repeated(group),
-        versus=repeated(versus),
+        group=repeated(labels[0]),
+        versus=repeated(labels[1]),
         topic=np.arange(n_topics),
+        **shares.name_column(),
         n=np.full(n_topics, sizes[0]),
         n_versus=np.full(n_topics, sizes[1]),
         mean=means[0],

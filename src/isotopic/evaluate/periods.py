@@ -9,7 +9,7 @@ from scipy import stats
 from isotopic.arrays import Array, check_level
 from isotopic.containers import align_table
 from isotopic.covariates import as_days, numbers_in_texts, read_table
-from isotopic.evaluate.groups import read_shares
+from isotopic.evaluate.shares import read_shares
 from isotopic.table import Table
 
 # With more different times than this, they are put into as many periods.
@@ -27,7 +27,7 @@ def over_time(weights: Any, time: Any, *, period: Any = None, level: float = 0.9
 
     Parameters
     ----------
-    weights : fitted model, or array-like of shape (n_samples, n_components)
+    weights : fitted model, Refit, or array-like of shape (n_samples, n_components)
         A model stands for the samples that it was fitted to.
     time : array-like of shape (n_samples,)
         Numbers, also as texts such as the years ``"2001"`` of a table, or dates (``datetime64``, or
@@ -43,9 +43,9 @@ def over_time(weights: Any, time: Any, *, period: Any = None, level: float = 0.9
     -------
     table : Table
         A row for each period that has samples and each topic: ``time`` (where the period begins;
-        its middle if ``None`` cuts times that are not whole), ``topic``, ``n`` (samples), ``mean``,
-        ``se``, ``lower`` and ``upper``. A single sample has no variance: its interval is all from 0
-        to 1.
+        its middle if ``None`` cuts times that are not whole), ``topic``, ``name`` if topics have
+        one, ``n`` (samples), ``mean``, ``se``, ``lower`` and ``upper``. A single sample has no
+        variance: its interval is all from 0 to 1.
 
     Examples
     --------
@@ -55,12 +55,13 @@ def over_time(weights: Any, time: Any, *, period: Any = None, level: float = 0.9
     array([0.7, 0.3, 0.2, 0.8])
     """
     check_level(level)
-    shares, names = read_shares(weights)
+    shares = read_shares(weights)
     is_date = isinstance(period, str)  # texts such as "2001" are both numbers and dates
-    starts, codes = _periods(_read_time(time, len(shares), names, is_date), period)
+    times = _read_time(time, len(shares.matrix), shares.sample_names, is_date)
+    starts, codes = _periods(times, period)
     parts = []
     for code in range(len(starts)):
-        own = shares[codes == code]
+        own = shares.matrix[codes == code]
         n, n_topics = own.shape
         means, se, reach = own.mean(axis=0), np.full(n_topics, np.inf), np.full(n_topics, np.inf)
         if n > 1:
@@ -70,6 +71,7 @@ def over_time(weights: Any, time: Any, *, period: Any = None, level: float = 0.9
             {
                 "time": np.full(n_topics, starts[code]),
                 "topic": np.arange(n_topics),
+                **shares.name_column(),
                 "n": np.full(n_topics, n),
                 "mean": means,
                 "se": se,

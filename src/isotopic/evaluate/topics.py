@@ -1,5 +1,6 @@
 """Comparing topics: diversity, exclusivity, prevalence, proportions."""
 
+from collections import Counter
 from numbers import Integral
 from typing import Any
 
@@ -11,6 +12,7 @@ from isotopic.arrays import Array, as_numbers, first_not_finite
 from isotopic.containers import NamedMatrix, as_dense, read_container
 from isotopic.elementwise import normalized
 from isotopic.fitted import Fitted, fitted_of
+from isotopic.fitted.value import names_of_topics
 
 
 def diversity(topics: Any, n: int = 25) -> float:
@@ -136,12 +138,23 @@ def topics_of(given: Any) -> Array:
 
 def named_topics(given: Any, what: str = "topics") -> NamedMatrix:
     """Return the topics of a model, or those that were given, with the names of the features."""
-    if isinstance(given, Fitted):
-        return NamedMatrix(given.topics.mean, given.feature_names)
+    fitted = getattr(given, "fitted_", given)
+    if isinstance(fitted, Fitted):
+        return NamedMatrix(fitted.topics.mean, fitted.feature_names, _distinct_names(fitted))
     if hasattr(given, "get_params"):  # any estimator with components_
         check_is_fitted(given, "components_")
         return NamedMatrix(given.components_, getattr(given, "feature_names_in_", None))
     return as_dense(read_container(given, what))
+
+
+def _distinct_names(fitted: Fitted) -> Array | None:
+    """Return the names of the topics; one that several topics have, with their numbers."""
+    if fitted.topic_names is None:
+        return None
+    names = names_of_topics(fitted).tolist()
+    several = {name for name, n in Counter(names).items() if n > 1}
+    distinct = [f"{name} ({k})" if name in several else name for k, name in enumerate(names)]
+    return np.array(distinct, dtype=object)
 
 
 def as_matrix(name: str, given: Any, form: str, row: str, column: str) -> Array:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -49,6 +50,18 @@ class Data:
     offsets: Offsets = NO_OFFSETS
     feature_names: Array | None = None
     sample_names: SampleNames = lambda: None
+
+    @cached_property
+    def kept_names(self) -> Array | None:
+        """The names of samples that a fitted value keeps: text or integers, of data in memory."""
+        names = self.sample_names() if isinstance(self.counts, CountMatrix) else None
+        if names is None or all(isinstance(name, str) for name in names):
+            return names
+        try:
+            numbers = np.array(names.tolist())
+        except (ValueError, OverflowError):  # such as labels of several levels
+            return None
+        return numbers.astype(np.int64) if numbers.dtype.kind == "i" else None
 
     @property
     def used_rows(self) -> Array | None:
@@ -140,6 +153,7 @@ class Fit:
             history=history,
             converged=converged,
             feature_names=data.feature_names,
+            sample_names=data.kept_names,
             online=online,
         )
         if len(fitted.weights.mean) == 0:  # row blocks whose weights are not kept

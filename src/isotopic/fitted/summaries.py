@@ -10,8 +10,7 @@ from isotopic import evaluate
 from isotopic.arrays import Array
 from isotopic.elementwise import normalized
 from isotopic.evaluate.topics import top_features
-from isotopic.fitted.topic_names import names_of_topics
-from isotopic.fitted.value import Fitted, read_feature_names
+from isotopic.fitted.value import Fitted, names_of_topics, read_feature_names
 from isotopic.table import Table
 
 _MOST_TOPICS_SHOWN = 30
@@ -67,6 +66,8 @@ def document_info(
     ``weights`` and ``sample_totals`` are those of other samples; ``None``: those that were fitted.
     """
     totals = fitted.sample_totals if sample_totals is None else sample_totals
+    if weights is None and sample_names is None:
+        sample_names = fitted.sample_names
     shares = evaluate.proportions(
         fitted.weights.mean if weights is None else weights, fitted.topics.mean
     )

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array
 from isotopic.elementwise import normalized
 from isotopic.evaluate.topics import top_features
 from isotopic.fitted.value import Fitted, read_feature_names
@@ -77,12 +76,6 @@ def describe_topics(
             texts = [str(documents[int(i)]) for i in best]
         described.append((list(map(str, features[order])), texts))
     return described
-
-
-def names_of_topics(fitted: Fitted) -> Array:
-    """Return the name of each topic, and its number as text if it has none."""
-    names = [""] * fitted.n_components if fitted.topic_names is None else fitted.topic_names
-    return np.array([name or str(k) for k, name in enumerate(names)], dtype=object)
 
 
 def _read_file(path: Path) -> Any:

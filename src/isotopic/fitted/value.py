@@ -87,6 +87,8 @@ class Fitted:
         A row for each iteration.
     converged : bool
     feature_names : ndarray of str or None
+    sample_names : ndarray or None
+        The names of the samples. Row blocks keep theirs in their files.
     online : OnlineMemory or None
         What ``partial_fit`` remembers; ``None`` after ``fit``.
     topic_names : ndarray of str (empty for topics without a name), or None
@@ -120,6 +122,7 @@ class Fitted:
     feature_names: Array | None = None
     online: OnlineMemory | None = None
     topic_names: Array | None = None
+    sample_names: Array | None = field(default=None, metadata=_BY_SAMPLE)
 
     @property
     def pair(self) -> Pair:
@@ -212,6 +215,12 @@ def read_feature_names(fitted: Fitted, feature_names: Any = None) -> Array:
     return np.asarray(names)
 
 
+def names_of_topics(fitted: Fitted) -> Array:
+    """Return the name of each topic, and its number as text if it has none."""
+    names = [""] * fitted.n_components if fitted.topic_names is None else fitted.topic_names
+    return np.array([name or str(k) for k, name in enumerate(names)], dtype=object)
+
+
 def map_arrays(posterior: Posterior, change: Callable[[Array], Array]) -> Posterior:
     """Return the posterior with a function applied to each array; shared arrays stay shared."""
     arrays = {item.name: getattr(posterior, item.name) for item in fields(Posterior)}
@@ -261,6 +270,7 @@ def _check(fitted: Fitted) -> None:
             (offsets.size_factors, n_samples),
             (fitted.feature_names, n_features),
             (fitted.topic_names, of_topics[:1]),
+            (fitted.sample_names, n_samples),
         ]
         good = good and all(vector is None or np.shape(vector) == n for vector, n in optional)
         good = good and np.shape(fitted.sample_totals) == n_samples
@@ -305,8 +315,8 @@ def _check_values(fitted: Fitted) -> None:
     for name in ("objective", "log_likelihood", "saturated_divergence"):
         if np.isnan(getattr(fitted, name)):
             raise ValueError(f"{name} must be a number, not NaN.")
-    if fitted.feature_names is not None and fitted.feature_names.dtype.kind not in "OU":
-        raise ValueError("feature_names must be text.")
+    _check_names("feature_names must be text", fitted.feature_names, "OU")
+    _check_names("sample_names must be text or integers", fitted.sample_names, "OUi")
     for side in (fitted.weights, fitted.topics):
         fixed = offsets.n_fixed_weights if side is fitted.weights else fitted.topics_prior.held_rows
         if side.parameters is not None and _count_unknown(side.parameters) > fixed:
@@ -315,6 +325,11 @@ def _check_values(fitted: Fitted) -> None:
     for name, prior in (("weights", fitted.weights_prior), ("topics", fitted.topics_prior)):
         if prior.is_normalized:
             _check_sums(name, getattr(fitted, name).mean)
+
+
+def _check_names(rule: str, names: Array | None, kinds: str) -> None:
+    if names is not None and names.dtype.kind not in kinds:
+        raise ValueError(f"{rule}.")
 
 
 def _count_unknown(parameters: Array) -> int:

@@ -7,7 +7,8 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.containers import as_dense, read_container
-from isotopic.evaluate.topics import as_matrix, check_positive_integer, proportions
+from isotopic.evaluate.shares import read_shares
+from isotopic.evaluate.topics import as_matrix, check_positive_integer
 from isotopic.fitted import Fitted, fitted_of
 from isotopic.plot.style import (
     FAINT,
@@ -20,7 +21,6 @@ from isotopic.plot.style import (
     simplify_frame,
 )
 from isotopic.plot.text import readable, topic_names
-from isotopic.refit import Refit
 
 _OTHER = "#D0D0D0"
 _MOST_NAMED = 40  # samples
@@ -104,12 +104,10 @@ def _colours(topics: list[int], counts: Array) -> list[str]:
 
 def _read(given: Any) -> tuple[Array, Any, Any]:
     """Return the counts by sample and topic, and the names of both if they have some."""
-    if isinstance(given, Refit):
-        return given.weights, given.sample_names, given.topic_names
     if isinstance(given, Fitted) or hasattr(given, "get_params"):
-        fitted = fitted_of(given)
-        shares = proportions(fitted.weights.mean, fitted.topics.mean)
-        return shares * fitted.sample_totals[:, np.newaxis], None, None
+        fitted, shares = fitted_of(given), read_shares(given)
+        counts = shares.matrix * fitted.sample_totals[:, np.newaxis]
+        return counts, shares.sample_names, shares.topic_names
     named = as_dense(read_container(given, "weights"))
     form = "a refit, a fitted model or an array of samples x components"
     counts = as_matrix("weights", named.matrix, form, "sample", "component")

@@ -6,23 +6,19 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.containers import is_anndata
-from isotopic.evaluate import prevalence, proportions
-from isotopic.evaluate.topics import as_matrix
-from isotopic.fitted import Fitted, fitted_of
+from isotopic.evaluate import prevalence
+from isotopic.evaluate.shares import Shares, read_shares
+from isotopic.fitted import Fitted
 
 
-def shares_of(given: Any) -> Array:
-    """Return the proportions (samples x components) of a model or of weights."""
-    if isinstance(given, Fitted) or hasattr(given, "get_params"):
-        fitted = fitted_of(given)
-        return proportions(fitted.weights.mean, fitted.topics.mean)
+def shares_of(given: Any) -> Shares:
+    """Return the shares of topics in the samples of a model, a refit or weights."""
     if is_anndata(given):
         raise TypeError(
             "structure draws weights, not counts. Pass the fitted model, or the weights that "
             f"fit_anndata stored, as in adata.obsm['X_nmf']; obsm has {sorted(given.obsm)}."
         )
-    weights = as_matrix("weights", given, "an array of samples x components", "sample", "component")
-    return proportions(weights, np.ones((weights.shape[1], 1)))
+    return read_shares(given)
 
 
 def prevalence_of(given: Any) -> Array | None:

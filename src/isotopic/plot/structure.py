@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial import KDTree
 
 from isotopic.arrays import Array
-from isotopic.containers import align_table, sample_names_of
+from isotopic.containers import align_table
 from isotopic.evaluate.topics import check_positive_integer
 from isotopic.plot.given import shares_of
 from isotopic.plot.style import FAINT, PAPER, Axes, axes, colours_for
@@ -37,11 +37,11 @@ def structure(
 
     Parameters
     ----------
-    model : fitted model, or array-like of shape (n_samples, n_components)
-        A model, or its weights on any scale.
+    model : fitted model, Refit, or array-like of shape (n_samples, n_components)
+        A model, or weights on any scale.
     groups : array-like of shape (n_samples,) or None, default=None
-        The group of each sample. Groups are drawn side by side, sorted by name, or in the order of
-        the categories of a pandas Categorical.
+        The group of each sample; a Series is aligned by name. Groups are drawn side by side, sorted
+        by name, or in the order of the categories of a pandas Categorical.
     n : int, default=2000
         Maximum number of samples to draw, chosen at random.
     colours : list of str or None, default=None
@@ -57,8 +57,9 @@ def structure(
     -------
     ax : matplotlib Axes
     """
-    shares, n = shares_of(model), check_positive_integer(n)
-    groups = align_table("groups", groups, samples=sample_names_of(model))
+    given, n = shares_of(model), check_positive_integer(n)
+    groups = align_table("groups", groups, samples=given.sample_names)
+    shares, names = given.matrix, given.topic_names if names is None else names
     labels, kinds = _read_groups(groups, len(shares))
     some = np.arange(len(shares))
     if len(some) > n:
@@ -69,7 +70,7 @@ def structure(
     parts = [part[sample_order(shares[part])] for part in parts]
     ax = axes(ax, 10, 3.2 if groups is None else 3.8)
     drawn = shares[np.concatenate(parts)]
-    colour, name = colours_for(shares.shape[1], colours), topic_names(names, shares.shape[1], model)
+    colour, name = colours_for(shares.shape[1], colours), topic_names(names, shares.shape[1])
     layers = np.argsort(-drawn.mean(axis=0), kind="stable")
     edges, top = np.arange(len(drawn) + 1), np.zeros(len(drawn))
     for topic in layers:
