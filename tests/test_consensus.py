@@ -1,5 +1,7 @@
 """Consensus of many runs: stable components, the number of them, and runs that go on."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -283,9 +285,67 @@ def test_the_rule_uses_stability_and_score_together():
     flat = np.array([[-3.0, -3.1], [-2.2, -2.4], [-2.1, -2.5], [-2.3, -2.4], [-2.3, -2.5]])
     assert choose_number(numbers, high, high, flat).number == 3
     unstable = choose_number(numbers, 0 * high, 0 * high, scores)
-    assert "none of which is stable" in unstable.reason
+    assert "none is stable" in unstable.reason
+    assert not unstable.is_stable
     assert choose_number(numbers, mean, mean, np.empty((5, 0))).number == 4
     assert choose_number(np.array([1, 2]), high[:2], high[:2], scores[::-1][:2]).is_edge is False
+
+
+def test_if_no_number_is_stable_the_most_stable_ones_compete():
+    numbers, scores = (
+        np.arange(2, 6),
+        np.array([[-3.0, -3.1], [-2.5, -2.6], [-2.2, -2.3], [-2, -2.1]]),
+    )
+    mean = np.array([0.7, 0.77, 0.6, 0.3])
+    choice = choose_number(numbers, mean, mean, scores)
+    assert choice.number == 3
+    assert "5 scores higher, but its mean stability is only 0.30" in choice.reason
+
+
+def test_a_range_without_a_stable_number_warns(rng):
+    X = rng.poisson(1.0, (40, 12))
+    with pytest.warns(UserWarning, match="No number of components from 4 to 5 is stable"):
+        consensus(quick(), X, [4, 5], n_runs=3, random_state=0)
+
+
+def test_a_few_large_samples_do_not_decide_if_their_total_is_limited(rng):
+    """Two samples with most of the counts have a topic of their own each."""
+    topics = rng.dirichlet(np.full(30, 0.1), size=5)
+    X = rng.poisson(300 * rng.dirichlet(np.full(3, 0.2), size=80) @ topics[:3])
+    large = rng.poisson(100_000 * topics[3:])
+    X = np.vstack([X, large])
+    found = consensus(quick(), X, 3, n_runs=4, random_state=0)
+    assert "The 4 samples with the most counts have" in found.reason
+    limited = consensus(quick(), X, 3, n_runs=4, random_state=0, max_total=20)
+    assert "most counts" not in limited.reason
+
+    def cosines(model):
+        ours = model.components_ / np.linalg.norm(model.components_, axis=1, keepdims=True)
+        planted = topics[:3] / np.linalg.norm(topics[:3], axis=1, keepdims=True)
+        return (ours @ planted.T).max(axis=0).min()
+
+    assert cosines(found.model) < 0.9 < cosines(limited.model)
+    totals = limited.model.weights_ @ limited.model.components_.sum(axis=1)
+    np.testing.assert_allclose(totals[-2:], X[-2:].sum(axis=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("X", "max_total", "message"),
+    [
+        (np.full((9, 4), 2), 0, "max_total must be a finite number of at least 1, not 0"),
+        (np.full((9, 4), 1.5), 10, "max_total needs whole counts"),
+    ],
+)
+def test_totals_that_cannot_be_limited_are_refused(X, max_total, message):
+    with pytest.raises(ValueError, match=message):
+        consensus(quick(), X, 2, n_runs=2, max_total=max_total)
+
+
+def test_a_consensus_can_be_pickled(four_topics):
+    found = consensus(quick(), four_topics, [3, 4], n_runs=3, choose=3, random_state=0)
+    again = pickle.loads(pickle.dumps(found))
+    assert again.reason == found.reason
+    np.testing.assert_array_equal(again.at(4).model.weights_, found.at(4).model.weights_)
 
 
 @pytest.mark.parametrize("n_samples", [1, 3])

@@ -163,6 +163,13 @@ REFERENCE = Option(
     is_required=True,
 )
 
+MAX_TOTAL = Option(
+    "--max-total",
+    "Total above which a sample counts as if it had this total (hypermutated tumours).",
+    "N",
+    number(above=0),
+)
+
 COMPONENTS = Option(
     "-k, --components", "Number of components (topics).", "N", integer(1), group="Model"
 )

@@ -22,12 +22,6 @@ _CERTAINTY = Option(
     options.number(below=1),
     default=0.95,
 )
-_MAX_TOTAL = Option(
-    "--max-total",
-    "Total above which a sample counts as if it had this total (hypermutated tumours).",
-    "N",
-    options.number(above=0),
-)
 
 
 @command(
@@ -35,7 +29,7 @@ _MAX_TOTAL = Option(
     options.REFERENCE,
     options.TABLE_FILE,
     _CERTAINTY,
-    _MAX_TOTAL,
+    options.MAX_TOTAL,
     options.THREADS,
     options.FORCE,
     options.JSON,

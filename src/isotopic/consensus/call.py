@@ -3,8 +3,8 @@
 import os
 import warnings
 from collections.abc import Iterable
-from dataclasses import replace
-from numbers import Integral
+from functools import partial
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from isotopic.arrays import Array
 from isotopic.consensus.choice import Choice, choose_number
 from isotopic.consensus.clusters import Clusters, cluster_components
 from isotopic.consensus.held_out import HeldOut, HiddenEntries
-from isotopic.consensus.plan import RESAMPLING, Plan
+from isotopic.consensus.plan import RESAMPLING, Plan, thinned
 from isotopic.consensus.result import Consensus
 from isotopic.consensus.runs import run_all, topics_of_runs
 from isotopic.containers import read_container, select_layer
@@ -25,6 +25,9 @@ from isotopic.random import Seed, generator
 from isotopic.table import Table
 
 _SPLITS = 5
+
+# A few samples dominate if this part of them has more than this share of all counts.
+_DOMINANT_SAMPLES, _DOMINANT_SHARE = 0.05, 0.5
 
 
 def consensus(
@@ -36,6 +39,7 @@ def consensus(
     resampling: str = "bootstrap",
     choose: int | None = None,
     test_size: float = 0.1,
+    max_total: float | None = None,
     random_state: Seed = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -60,7 +64,8 @@ def consensus(
     The chosen number is the smallest stable one whose held-out score is behind that of the best
     stable one by no more than one standard error of their difference. (The same samples are held
     out for all numbers, so differences are known far better than scores.) A number is stable if its
-    mean stability is at least 0.8 and each component's at least 0.2.
+    mean stability is at least 0.8 and each component's at least 0.2. If no number is stable, the
+    choice is among those whose mean stability is within 0.1 of the highest.
 
     Parameters
     ----------
@@ -80,6 +85,10 @@ def consensus(
     test_size : float, default=0.1
         The share of samples, or of entries, that is held out for the score. With 0 there is no
         score, and stability alone chooses.
+    max_total : float or None, default=None
+        The total above which a sample counts as if it had this total, in the runs and scores. Else
+        a few samples with most of the counts, such as hypermutated tumours, decide which components
+        are found. Needs whole counts.
     random_state : int, Generator, RandomState or None, default=None
     n_jobs : int or None, default=None
         Fits at a time, each in a thread; ``None`` uses every core. The result is the same for any
@@ -100,7 +109,8 @@ def consensus(
     Warns
     -----
     UserWarning
-        If the chosen number, or the stable one with the best score, lies at the edge of the range.
+        If no number is stable, or if the chosen number, or the stable one with the best score, lies
+        at the edge of the range.
 
     Examples
     --------
@@ -122,6 +132,9 @@ def consensus(
     counts = _read(given.matrix, numbers)
     _warn_of_few_samples(counts, numbers)
     seed = int(generator(random_state).integers(2**62))
+    complete = counts
+    if max_total is not None:
+        counts = _thinned(counts, max_total, seed)
     has_entry_noise = model._divergence.has_entry_noise
     splits = _splits(
         HiddenEntries if has_entry_noise else HeldOut, counts, test_size, seed, numbers
@@ -145,19 +158,25 @@ def consensus(
     choice = choose_number(np.array(numbers), *stability, scores)
     if choose is not None:
         choice = Choice(choose, f"{choose} was asked for. The rule says: {choice.reason}")
+    elif not choice.is_stable:
+        warnings.warn(
+            f"No number of components from {numbers[0]} to {numbers[-1]} is stable: different runs "
+            "find different components. Components of the chosen number with a low stability may "
+            "not be real. A smaller tol, more runs, and leaving out features that are everywhere "
+            "raise stability.",
+            stacklevel=2,
+        )
     elif choice.is_edge:
         warnings.warn(
             f"The chosen number of components, {choice.number}, or the best stable one lies at the "
             f"edge of the range {numbers[0]} to {numbers[-1]}. Try a wider range.",
             stacklevel=2,
         )
-    choice = replace(choice, reason=choice.reason + _rarely_found(clusters[choice.number]))
-
-    def fit(number: int) -> Any:
-        topics = _explain_all(clusters[number].topics, counts)
-        return _consensus_model(model, X, topics, seed, n_jobs)
-
-    return Consensus(choice.number, choice.reason, fit(choice.number), table, clusters, fit)
+    reason = choice.reason + _rarely_found(clusters[choice.number])
+    if max_total is None:
+        reason += _dominant_samples(complete)
+    fit = partial(_consensus_model, model, X, complete, clusters, seed, n_jobs)
+    return Consensus(choice.number, reason, fit(choice.number), table, clusters, fit)
 
 
 def _rarely_found(clusters: Clusters) -> str:
@@ -169,6 +188,29 @@ def _rarely_found(clusters: Clusters) -> str:
     listed = ", ".join(f"component {k} by {found[k]}" for k in rare[:5])
     more = f" and {len(rare) - 5} more" if len(rare) > 5 else ""
     return f" Fewer than half of the {n_runs} runs found these: {listed}{more}."
+
+
+def _dominant_samples(counts: Any) -> str:
+    """Return a sentence about samples with most of the counts, if a few have."""
+    totals = np.sort(np.asarray(counts.sum(axis=1)).ravel())[::-1]
+    n_largest = int(_DOMINANT_SAMPLES * len(totals))
+    share = totals[:n_largest].sum() / totals.sum()
+    if share <= _DOMINANT_SHARE:
+        return ""
+    return (
+        f" The {n_largest} samples with the most counts have {share:.0%} of all counts, and decide "
+        "most; max_total gives the others more say."
+    )
+
+
+def _thinned(counts: Any, max_total: Any, seed: int) -> Any:
+    """Return counts with less of the largest samples."""
+    is_number = isinstance(max_total, Real) and not isinstance(max_total, bool)
+    if not is_number or not 1 <= float(max_total) < np.inf:
+        raise ValueError(f"max_total must be a finite number of at least 1, not {max_total!r}.")
+    if not np.array_equal(np.rint(counts.data), counts.data):
+        raise ValueError("max_total needs whole counts, but X has other numbers.")
+    return thinned(counts, float(max_total), np.random.default_rng([seed, 3]))
 
 
 def _warn_of_few_samples(counts: Any, numbers: list[int]) -> None:
@@ -195,8 +237,17 @@ def _explain_all(topics: Array, counts: Any) -> Array:
     return np.asarray(topics / topics.sum(axis=1, keepdims=True))
 
 
-def _consensus_model(model: Any, X: Any, topics: Array, seed: int, n_jobs: int | None) -> Any:
+def _consensus_model(
+    model: Any,
+    X: Any,
+    counts: Any,
+    clusters: dict[int, Clusters],
+    seed: int,
+    n_jobs: int | None,
+    number: int,
+) -> Any:
     """Return a model with the consensus topics, and the weights of the samples given them."""
+    topics = _explain_all(clusters[number].topics, counts)
     made = clone(model).set_params(
         n_components=len(topics),
         fixed_topics=topics,

@@ -10,14 +10,18 @@ from isotopic.arrays import Array
 # too many has a component of about -0.5; a few runs in a poor local optimum cost a good one 0.5.
 MEAN_STABILITY, MIN_STABILITY = 0.8, 0.2
 
+# If no number is stable, those compete whose mean stability is behind the highest by no more.
+_NEARLY_AS_STABLE = 0.1
+
 
 @dataclass(frozen=True)
 class Choice:
-    """A number of components, why it was chosen, and whether it lies at the edge of the range."""
+    """A number of components, why it was chosen, and what to warn of."""
 
     number: int
     reason: str
     is_edge: bool = False
+    is_stable: bool = True
 
 
 def choose_number(
@@ -27,7 +31,7 @@ def choose_number(
 
     That is: its score is behind that of the best stable number by no more than one standard error
     of their difference. The same samples are held out for all numbers, so differences are known far
-    better than scores.
+    better than scores. If no number is stable, the most stable ones take their place.
 
     Parameters
     ----------
@@ -40,14 +44,16 @@ def choose_number(
     if len(numbers) == 1:
         return Choice(int(numbers[0]), f"{numbers[0]} is the only number that was tried.")
     is_stable = _is_stable(mean_stability, min_stability)
-    among = np.flatnonzero(is_stable) if is_stable.any() else np.arange(len(numbers))
+    among = np.flatnonzero(is_stable)
+    if not is_stable.any():
+        among = np.flatnonzero(mean_stability >= mean_stability.max() - _NEARLY_AS_STABLE)
     if scores.shape[1] == 0:
         at = int(among[-1]) if is_stable.any() else int(np.argmax(mean_stability))
         why = "the largest number whose components are all stable" if is_stable.any() else (
             "the most stable number, though no number is stable"
         )  # fmt: skip
-        return _choice(numbers, at, f"{numbers[at]} is {why} (nothing was held out to "
-                       "score).")  # fmt: skip
+        reason = f"{numbers[at]} is {why} (nothing was held out to score)."
+        return _choice(numbers, at, reason, bool(is_stable.any()))
     means = scores.mean(axis=1)
     best = int(among[np.argmax(means[among])])
     behind = scores[best] - scores
@@ -55,7 +61,7 @@ def choose_number(
     enough = among[behind.mean(axis=1)[among] <= errors[among]]
     at = int(enough[0])
     reason = _reason(numbers, at, best, mean_stability, min_stability, means)
-    return _choice(numbers, at, reason, best)
+    return _choice(numbers, at, reason, bool(is_stable.any()), best)
 
 
 def _is_stable(mean_stability: Array, min_stability: Array) -> Array:
@@ -67,7 +73,7 @@ def _reason(
 ) -> str:
     is_stable = _is_stable(stability, min_stability)
     number = int(numbers[at])
-    which = "stable numbers" if is_stable.any() else "numbers (none of which is stable)"
+    which = "stable numbers" if is_stable.any() else "most stable numbers (none is stable)"
     if at == best:
         reason = f"{number} has the best held-out score of all {which}"
     else:
@@ -77,7 +83,7 @@ def _reason(
         )
     reason += f"; its mean stability is {stability[at]:.2f}"
     highest = int(np.argmax(means))
-    if not is_stable[highest] and is_stable.any():
+    if means[highest] > means[best]:
         reason += f". {numbers[highest]} scores higher, but "
         if stability[highest] < MEAN_STABILITY:
             reason += f"its mean stability is only {stability[highest]:.2f}"
@@ -86,7 +92,7 @@ def _reason(
     return reason + "."
 
 
-def _choice(numbers: Array, at: int, reason: str, best: int = 0) -> Choice:
+def _choice(numbers: Array, at: int, reason: str, is_stable: bool, best: int = 0) -> Choice:
     """Return the choice; it is at the edge, too, if the best stable number is the largest."""
     is_edge = max(at, best) == len(numbers) - 1 or (at == 0 and int(numbers[0]) > 1)
-    return Choice(int(numbers[at]), reason, is_edge)
+    return Choice(int(numbers[at]), reason, is_edge, is_stable)

@@ -82,6 +82,21 @@ class Plan:
         return digest([type(self.model).__name__, settings, counts, self.feature_names, run])
 
 
+def thinned(counts: Any, max_total: float, rng: np.random.Generator) -> Any:
+    """Return counts whose samples have a total of about ``max_total`` at most.
+
+    Each count of a larger sample is kept with the same probability: Poisson counts stay Poisson.
+    """
+    totals = np.asarray(counts.sum(axis=1)).ravel()
+    kept = np.minimum(1.0, max_total / np.maximum(totals, max_total))
+    drawn = rng.binomial(counts.data.astype(np.int64), np.repeat(kept, np.diff(counts.indptr)))
+    few = sparse.csr_array(
+        (drawn.astype(np.float64), counts.indices.copy(), counts.indptr.copy()), counts.shape
+    )
+    few.eliminate_zeros()
+    return few
+
+
 def resample(counts: Any, how: str, rng: np.random.Generator) -> Any:
     """Return other counts: Poisson draws around them, some of the samples, or the same.
 
