@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from isotopic import LDA, NMF, PLSA, GammaPoisson, consensus, load, plot
+from isotopic import LDA, NMF, PLSA, CountsWarning, GammaPoisson, consensus, load, plot
 from isotopic.consensus import cluster_components
 from isotopic.consensus.choice import choose_number
 from isotopic.consensus.plan import resample
@@ -333,12 +333,18 @@ def test_a_few_large_samples_do_not_decide_if_their_total_is_limited(rng):
     ("X", "max_total", "message"),
     [
         (np.full((9, 4), 2), 0, "max_total must be a finite number of at least 1, not 0"),
-        (np.full((9, 4), 1.5), 10, "max_total needs whole counts"),
+        (np.arange(36).reshape(9, 4) + 0.5, 10, "max_total needs whole counts"),
     ],
 )
 def test_totals_that_cannot_be_limited_are_refused(X, max_total, message):
     with pytest.raises(ValueError, match=message):
         consensus(quick(), X, 2, n_runs=2, max_total=max_total)
+
+
+def test_proportions_are_said_not_to_be_counts(four_topics):
+    X = sparse.csr_array(four_topics).toarray()
+    with pytest.warns(CountsWarning, match="divided by their sums"):
+        consensus(quick(), X / X.sum(axis=1, keepdims=True), 2, n_runs=2, random_state=0)
 
 
 def test_a_consensus_can_be_pickled(four_topics):

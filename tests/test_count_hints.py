@@ -23,7 +23,7 @@ from isotopic import (
     open_blocks,
 )
 from isotopic.counts import CountMatrix
-from isotopic.estimators.count_hints import transformation_of
+from isotopic.transformed import transformation_of
 
 SETTINGS = {"max_iter": 2, "tol": 0, "random_state": 0}
 COUNTS = np.random.default_rng(0).poisson(np.random.default_rng(1).gamma(0.5, 4.0, (60, 30))) * 1.0

@@ -21,7 +21,7 @@ LAYERS = [
     {"containers"},
     {"count_checks", "covariates", "io", "missing"},
     {"counts"},
-    {"elementwise"},
+    {"elementwise", "transformed"},
     {"concentration", "kernels"},
     {"row_inference", "sampling"},
     {"divergences", "priors"},

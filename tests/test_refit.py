@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from isotopic import NMF, decompose, refit
+from isotopic import NMF, CountsWarning, EmptySampleWarning, decompose, refit
 from isotopic._core import in_numpy, native
 from isotopic.threads import use_threads
 
@@ -51,6 +51,7 @@ def test_intervals_of_refit_cover_the_weights(rng):
 def test_refit_recovers_weights_of_data_without_noise(rng):
     topics = reference_topics(rng)
     weights, _ = planted(rng, topics, n_samples=10)
+    weights *= rng.uniform(0.5, 2, (10, 1))
     found = refit(weights @ topics, topics)
     np.testing.assert_allclose(found.weights, weights, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(found.divergence, 0, atol=1e-6)
@@ -105,7 +106,8 @@ def test_a_sample_above_max_total_counts_as_if_it_had_that_total(rng):
     topics = reference_topics(rng)
     _, X = planted(rng, topics, n_samples=8, total=50_000)
     capped = refit(X, topics, max_total=500, dispersion=1)
-    shrunk = refit(X * (500 / X.sum(axis=1, keepdims=True)), topics, dispersion=1)
+    with pytest.warns(CountsWarning, match="depends on the scale of X"):
+        shrunk = refit(X * (500 / X.sum(axis=1, keepdims=True)), topics, dispersion=1)
     scale = X.sum(axis=1, keepdims=True) / 500
     np.testing.assert_allclose(capped.weights, shrunk.weights * scale, rtol=1e-6)
     np.testing.assert_allclose(capped.p_values, shrunk.p_values, rtol=1e-6, atol=1e-12)
@@ -195,7 +197,8 @@ def test_refit_refuses_settings_that_mean_nothing(rng, given, message):
 
 def test_samples_of_zeros_and_counts_that_nothing_explains(rng):
     topics = np.array([[0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0]])
-    found = refit([[0, 0, 0, 0], [50, 50, 0, 1], [0, 0, 0, 3]], topics)
+    with pytest.warns(EmptySampleWarning, match="1 of 3 samples have no counts"):
+        found = refit([[0, 0, 0, 0], [50, 50, 0, 1], [0, 0, 0, 3]], topics)
     assert np.all(found.weights[0] == 0)
     assert np.isnan(found.cosine[0])
     assert found.divergence[0] == 0
@@ -266,6 +269,25 @@ def test_decompose_tells_known_topics_from_mixes_and_new_ones(rng):
     np.testing.assert_allclose(found.weights.sum(axis=1), 1)
     assert list(found.table) == ["topic", "names", "shares", "cosine", "verdict"]
     assert "mix" in repr(found)
+
+
+def test_a_mix_has_no_reference_topics_that_hardly_matter(rng):
+    reference = reference_topics(rng, 20)
+    mix = 0.5 * reference[1] + 0.45 * reference[7] + 0.03 * reference[4] + 0.02 * reference[9]
+    found = decompose([mix], reference)
+    assert set(found.names[0]) == {"1", "7"}
+    assert found.cosine[0] > 0.98
+
+
+def test_a_transposed_table_is_said_to_be_transposed(rng):
+    reference = pd.DataFrame(reference_topics(rng, 4)).rename(columns="f{}".format)
+    tumours = pd.DataFrame(rng.poisson(5.0, (6, 40)), columns=reference.columns)
+    tumours.index = [f"s{i}" for i in range(6)]
+    with pytest.raises(ValueError, match="X is transposed: its rows have the names"):
+        refit(tumours.T, reference)
+    model = NMF(2, tol=1e-2, random_state=0).fit(tumours)
+    with pytest.raises(ValueError, match="X is transposed: its rows have the names"):
+        model.transform(tumours.T)
 
 
 def test_a_decomposition_names_the_topics_of_a_model(rng):

@@ -16,11 +16,20 @@ explains them.
    import pandas as pd
    from isotopic import NMF, consensus, decompose, plot, read_counts, refit
 
-   catalogue = read_counts("tumours.SBS96.all")
+   # sample_table: what you know of the tumours, such as their type
+   catalogue = read_counts("tumours.SBS96.all", sample_table="clinical.csv")
 
-   # Extract: how many signatures are there, and which?
-   numbers = range(2, 26)
-   found = consensus(NMF(), catalogue, numbers, n_runs=20, random_state=0)
+   # Extract: how many signatures are there, and which? (some minutes)
+   found = consensus(
+       NMF(),
+       catalogue,
+       range(2, 26),
+       n_runs=20,
+       max_total=9600,  # so that hypermutated tumours do not decide alone
+       random_state=0,
+       checkpoint="runs.isotopic",  # keeps what is done, if you stop it
+       verbose=1,
+   )
    print(found.reason)
 
    # Compare with COSMIC, and name the signatures.
@@ -50,7 +59,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from isotopic import NMF, bootstrap, consensus, decompose, plot, refit
+from isotopic import (
+    NMF,
+    bootstrap,
+    consensus,
+    decompose,
+    evaluate,
+    plot,
+    refit,
+)
 
 types = [
     f"{left}[{change}]{right}"
@@ -85,10 +102,12 @@ catalogue.iloc[:3, :5]
 # How many signatures are there? ``consensus`` fits each number several times, to catalogues that are drawn again from the counts, and
 # keeps what the fits agree on. Use at least 20 runs for a paper, 100 are better. Let the range go well beyond the number that you expect: to
 # 10 for tumours of one type, to 30 for many types.
+#
+# Tumours of many types hold many signatures, of which only the common ones are found together. So extract from each type by itself, too, and collect
+# what is new with ``decompose``. A few hypermutated tumours can have most of the mutations. ``max_total`` is the number of mutations above
+# which a tumour counts as if it had so many; a hundred for each mutation type is usual.
 
-found = consensus(
-    NMF(tol=1e-3), catalogue, range(2, 7), n_runs=8, random_state=0
-)
+found = consensus(NMF(), catalogue, range(2, 7), n_runs=8, random_state=0)
 print(found.reason)
 ax = plot.selection(found)
 
@@ -112,8 +131,8 @@ decompose(model, folder / "known.tsv")
 # The weights of the extraction do not answer this. Most of them are above zero, and small ones may stand for other signatures. ``refit``
 # explains each tumour by a few known signatures. All other weights are exactly zero.
 #
-# Leave out signatures that cannot be there, such as artefacts and those of other tissues: ``known.drop(columns=["Known8"])``. Add the new
-# ones that you have found. A series with the mutation types as its index is aligned with the rows of the reference:
+# Leave out signatures that cannot be there: ``known.drop(columns=["Known8"])``. COSMIC's page of each signature says whether it may be an artefact of
+# sequencing, and in which tissues it was seen. Add the new ones that you have found. A series with the mutation types as its index is aligned with the rows of the reference:
 
 table = decompose(model, folder / "known.tsv").table
 reference = known.drop(columns=["Known8"])
@@ -134,11 +153,21 @@ pd.DataFrame(assigned.samples).head(3).round(3)
 ax = plot.exposures(assigned)
 
 # %%
+# ``refit`` keeps only what the counts of a tumour prove. A flat signature, such as SBS3 or SBS5, is proved later than one with sharp peaks.
+#
+# Do exposures differ between groups of tumours, such as types of cancer? Groups are matched with the tumours by name:
+
+groups = pd.Series(np.repeat(["left", "right"], 30), index=catalogue.index)
+pd.DataFrame(evaluate.compare_groups(assigned, groups, versus="left")).head(
+    3
+).round(2)
+
+# %%
 # How certain is it?
 # ------------------
 # The table above has an interval for each weight, given the signatures. ``bootstrap`` gives intervals for the signatures themselves: it draws the
 # catalogue again from the model, fits it again, and measures how far the result moves.
-# The topics of a consensus model are fixed. So fit once more from there, with topics that may move.
+# A consensus model keeps its signatures fixed, so they cannot move. ``init=model`` starts a fit from them in which they can:
 
 free = NMF(found.n_components, init=model).fit(catalogue)
 intervals = bootstrap(free, catalogue, n_resamples=30, random_state=0)
@@ -160,7 +189,7 @@ pd.DataFrame(
 #
 # .. code-block:: console
 #
-#    $ isotopic consensus tumours.SBS96.all -k 2:25 --runs 20 -o consensus
+#    $ isotopic consensus tumours.SBS96.all -k 2:25 --runs 20 --max-total 9600 -o consensus
 #    $ isotopic decompose consensus COSMIC.txt --label
 #    $ isotopic refit tumours.SBS96.all COSMIC.txt -o exposures.csv
 #

@@ -76,12 +76,26 @@ class NamedMatrix:
         self, expected: Array | None, *, what: str = "X", than: str | None = None
     ) -> Self:
         """Return the matrix with its columns in the order of the expected features."""
+        check_not_transposed(self, expected, what=what)
         order = order_by_name(self.feature_names, expected, what=what, than=than)
         if order is None:
             return self
         missing = None if self.missing is None else columns_of(self.missing, order)
         return replace(
             self, matrix=columns_of(self.matrix, order), feature_names=expected, missing=missing
+        )
+
+
+def check_not_transposed(named: NamedMatrix, expected: Array | None, *, what: str) -> None:
+    """Raise ValueError if the rows have the names that are expected of the columns."""
+    rows, columns = named.sample_names, named.feature_names
+    if expected is None or rows is None or columns is None:
+        return
+    features = set(expected.tolist())
+    if features <= set(rows.tolist()) and not features & set(columns.tolist()):
+        raise ValueError(
+            f"{what} is transposed: its rows have the names of the features, such as "
+            f"{expected[0]!r}. Pass {what}.T, with a row for each sample."
         )
 
 

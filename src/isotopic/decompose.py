@@ -5,11 +5,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy.optimize import nnls
 
 from isotopic.arrays import Array
+from isotopic.counts import CountMatrix
 from isotopic.match import cosine_similarity
 from isotopic.references import Reference, as_reference, read_named, read_reference
-from isotopic.refit import refit
+from isotopic.refit import refit_counts
 from isotopic.table import Table
 
 # A topic is compared as if it were estimated from this many counts: a reference topic is added to a
@@ -18,6 +20,9 @@ _COUNTS = 2000.0
 
 # A mix must have a cosine higher by this than the most similar reference topic alone.
 _GAIN = 0.05
+
+# A reference topic stays in a mix only if the cosine would fall by more than this without it.
+_LEAST_GAIN = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +91,7 @@ def decompose(
     threshold : float, default=0.9
         The cosine similarity from which on a topic is explained.
     max_topics : int, default=4
-        The most reference topics in a mix.
+        The most reference topics in a mix. Each of them raises the cosine by more than 0.01.
 
     Returns
     -------
@@ -103,7 +108,7 @@ def decompose(
     topic  names  shares       cosine  verdict
     0      0      1.00              1  known
     1      0 + 1  0.67 + 0.33       1  mix
-    2      0 + 1  0.90 + 0.10  0.5065  new
+    2      0      1.00          0.504  new
     """
     if not (isinstance(threshold, Real) and 0 < float(threshold) <= 1):
         raise ValueError(f"threshold must be above 0 and at most 1, not {threshold!r}.")
@@ -112,7 +117,7 @@ def decompose(
         raise ValueError(f"max_topics must be an integer of at least 1, not {max_topics!r}.")
     found = read_named(topics, "topics")
     ours = as_reference("topics", found)
-    known = read_reference(reference, found.feature_names, ours.topics.shape[1])
+    known = read_reference(reference, found)
     similar = cosine_similarity(ours.topics, known.topics)
     nearest = similar.argmax(axis=1)
     alone = similar[np.arange(len(similar)), nearest]
@@ -134,18 +139,34 @@ def _mixes(topics: Array, known: Reference, max_topics: int) -> Array:
     shares = np.zeros((len(topics), len(known.topics)))
     left = np.arange(len(topics))
     while len(left):
-        found = refit(
-            _COUNTS * topics[left], known.topics, penalty=penalty, certainty=0, dispersion=1
-        )
+        counts = CountMatrix.of(_COUNTS * topics[left], np.float64).as_sparse()
+        found = refit_counts(counts, known, left, penalty=penalty, certainty=0, dispersion=1)
         weights = found.weights
         shares[left] = weights / weights.sum(axis=1, keepdims=True)
         left = left[np.count_nonzero(weights, axis=1) > max_topics]
         penalty *= 1.5
+    pairs = zip(topics, shares, strict=True)
+    return np.array([_pruned(topic, mix, known.topics) for topic, mix in pairs])
+
+
+def _pruned(topic: Array, shares: Array, known: Array) -> Array:
+    """Return a mix without the reference topics that hardly raise its cosine."""
+    part, cosine = np.flatnonzero(shares), _row_cosines(topic, shares @ known)
+    while len(part) > 1:
+        smaller = [np.delete(part, k) for k in range(len(part))]
+        mixes = [nnls(known[some].T, topic)[0] for some in smaller]
+        rebuilt = [mix @ known[some] for mix, some in zip(mixes, smaller, strict=True)]
+        cosines = _row_cosines(topic, np.array(rebuilt))
+        best = int(np.argmax(cosines))
+        if cosine - cosines[best] > _LEAST_GAIN:
+            break
+        part, cosine, shares = smaller[best], cosines[best], np.zeros_like(shares)
+        shares[part] = mixes[best] / mixes[best].sum()
     return shares
 
 
 def _row_cosines(a: Array, b: Array) -> Array:
-    cosines = (a * b).sum(axis=1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
+    cosines = (a * b).sum(axis=-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
     return np.asarray(np.minimum(cosines, 1.0))
 
 

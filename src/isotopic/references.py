@@ -11,6 +11,7 @@ from isotopic.arrays import Array, as_numbers, first_not_finite
 from isotopic.containers import (
     NamedMatrix,
     as_dense,
+    check_not_transposed,
     is_frame,
     read_container,
     sparse_or_array,
@@ -48,9 +49,7 @@ def read_named(given: Any, what: str) -> NamedMatrix:
     return replace(named, matrix=sparse_or_array(named.matrix), sample_names=names)
 
 
-def read_reference(
-    reference: Any, feature_names: Array | None, n_features: int, opportunity: Any = None
-) -> Reference:
+def read_reference(reference: Any, data: NamedMatrix, opportunity: Any = None) -> Reference:
     """Return reference topics over the features of the data, in their order.
 
     Parameters
@@ -58,14 +57,15 @@ def read_reference(
     reference : fitted model, data frame, array or path
         Topics x features. A table is turned if only its rows have the names of the features, or
         only their number.
-    feature_names : ndarray of str or None
-        Those of the data.
-    n_features : int
+    data : NamedMatrix
+        Samples x features.
     opportunity : array-like of shape (n_features,) or None
         A factor for each feature of the data.
     """
-    table = _oriented(read_named(reference, "reference"), feature_names, n_features)
-    table = table.with_features(feature_names, what="reference", than="the data")
+    n_features = data.shape[1]
+    table = _oriented(read_named(reference, "reference"), data.feature_names, n_features)
+    check_not_transposed(data, table.feature_names, what="X")
+    table = table.with_features(data.feature_names, what="reference", than="the data")
     known = as_reference("reference", table)
     name, times = Counter(known.names.tolist()).most_common(1)[0]
     if times > 1:

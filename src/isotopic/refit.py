@@ -1,5 +1,6 @@
 """Find which reference topics each sample contains, and how much of each: refit."""
 
+import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -11,13 +12,20 @@ from isotopic._core import native
 from isotopic.arrays import Array, check_level
 from isotopic.containers import NamedMatrix
 from isotopic.counts import CountMatrix
-from isotopic.references import read_named, read_reference
+from isotopic.names import EmptySampleWarning, stacklevel_of_caller
+from isotopic.references import Reference, read_named, read_reference
 from isotopic.table import Table
 from isotopic.threads import current_threads, use_threads
+from isotopic.transformed import warn_if_transformed
 
 # The part of each reference topic that is uniform while topics are selected. A table of signatures
 # has zeros where few counts were seen; one stray count must not exclude a topic.
 _BACKGROUND = 1e-3
+
+_NOT_COUNTS = (
+    "refit compares what topics gain with the noise of counts, so the number of topics that it "
+    "finds depends on the scale of X. Pass the counts themselves."
+)
 
 # Samples whose reconstruction is computed at a time.
 _ROWS_AT_A_TIME = 1024
@@ -197,7 +205,37 @@ def refit(
     """
     data = read_named(X, "X")
     counts = CountMatrix.of(data.matrix, np.float64).as_sparse()
-    known = read_reference(reference, data.feature_names, counts.shape[1], opportunity)
+    known = read_reference(reference, data, opportunity)
+    warn_if_transformed(counts, _NOT_COUNTS)
+    _warn_of_empty_samples(counts)
+    names = data.sample_names
+    if names is None:
+        names = np.array([str(i) for i in range(counts.shape[0])], dtype=object)
+    with use_threads(n_jobs):
+        return refit_counts(
+            counts,
+            known,
+            names,
+            penalty=penalty,
+            certainty=certainty,
+            dispersion=dispersion,
+            max_total=max_total,
+            level=level,
+        )
+
+
+def refit_counts(
+    counts: CountMatrix,
+    known: Reference,
+    sample_names: Array,
+    *,
+    penalty: float | None,
+    certainty: float,
+    dispersion: float | str,
+    max_total: float | None = None,
+    level: float = 0.95,
+) -> Refit:
+    """Return what :func:`refit` finds in sparse counts over the features of the reference."""
     n_samples, n_topics = counts.shape[0], len(known.topics)
     fixed = None if dispersion == "estimate" else _number("dispersion", dispersion, 1.0)
     check_level(level)
@@ -211,33 +249,29 @@ def refit(
     penalties = _penalties(penalty, n_topics, scale * counts.sample_totals)
     weights, losses, margins, lower, upper = (np.empty((n_samples, n_topics)) for _ in range(5))
     found = np.empty(n_samples)
-    with use_threads(n_jobs):
-        native.select_topics(
-            counts.row_starts,
-            counts.features,
-            values,
-            np.ascontiguousarray(known.topics.T),
-            by * penalties,
-            _BACKGROUND,
-            by * float(stats.chi2.isf(1 - level, 1)) / 2,
-            by * least_margin,
-            fixed is None,
-            weights,
-            losses,
-            margins,
-            lower,
-            upper,
-            found,
-            current_threads(),
-        )
+    native.select_topics(
+        counts.row_starts,
+        counts.features,
+        values,
+        np.ascontiguousarray(known.topics.T),
+        by * penalties,
+        _BACKGROUND,
+        by * float(stats.chi2.isf(1 - level, 1)) / 2,
+        by * least_margin,
+        fixed is None,
+        weights,
+        losses,
+        margins,
+        lower,
+        upper,
+        found,
+        current_threads(),
+    )
     weights, lower, upper = (table / scale[:, np.newaxis] for table in (weights, lower, upper))
     found *= by
     p_values = np.where(weights > 0, _p_values(losses / found[:, np.newaxis]), 1.0)
     probabilities = np.where(weights > 0, special.expit(margins / by), 0.0)
     cosine, divergence = _reconstruction(counts, weights, known.topics)
-    names = data.sample_names
-    if names is None:
-        names = np.array([str(i) for i in range(n_samples)], dtype=object)
     return Refit(
         weights,
         lower,
@@ -249,9 +283,20 @@ def refit(
         divergence,
         known.topics,
         known.names,
-        names,
+        sample_names,
         float(level),
     )
+
+
+def _warn_of_empty_samples(counts: CountMatrix) -> None:
+    n_empty = np.count_nonzero(counts.sample_totals == 0)
+    if n_empty:
+        warnings.warn(
+            f"{n_empty:,} of {counts.shape[0]:,} samples have no counts: they contain no topic, "
+            "and their cosine is NaN.",
+            EmptySampleWarning,
+            stacklevel=stacklevel_of_caller(),
+        )
 
 
 def _penalties(given: Any, n_topics: int, totals: Array) -> Array:

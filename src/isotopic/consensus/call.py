@@ -20,11 +20,18 @@ from isotopic.consensus.plan import RESAMPLING, Plan, thinned
 from isotopic.consensus.result import Consensus
 from isotopic.consensus.runs import run_all, topics_of_runs
 from isotopic.containers import read_container, select_layer
+from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.random import Seed, generator
 from isotopic.table import Table
+from isotopic.transformed import warn_if_transformed
 
 _SPLITS = 5
+
+_NOT_COUNTS = (
+    "Runs see data with the noise of counts, and held-out scores need whole counts, so what is "
+    "stable depends on the scale of X. Pass the counts themselves."
+)
 
 # A few samples dominate if this part of them has more than this share of all counts.
 _DOMINANT_SAMPLES, _DOMINANT_SHARE = 0.05, 0.5
@@ -131,6 +138,7 @@ def consensus(
     given = read_container(X)
     counts = _read(given.matrix, numbers)
     _warn_of_few_samples(counts, numbers)
+    warn_if_transformed(CountMatrix.of(counts, np.float64), _NOT_COUNTS)
     seed = int(generator(random_state).integers(2**62))
     complete = counts
     if max_total is not None:
