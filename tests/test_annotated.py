@@ -5,7 +5,15 @@ import pytest
 from problems import random_counts
 from scipy import sparse
 
-from isotopic import LDA, NMF, CountsWarning, consensus, differential_anndata, fit_anndata
+from isotopic import (
+    LDA,
+    NMF,
+    CountsWarning,
+    GammaPoisson,
+    consensus,
+    differential_anndata,
+    fit_anndata,
+)
 
 anndata = pytest.importorskip("anndata")
 
@@ -139,3 +147,13 @@ def test_what_is_not_there_is_named(adata):
         fit_anndata(np.ones((3, 2)), NMF(3))
     with pytest.raises(ValueError, match="has no X"):
         fit_anndata(anndata.AnnData(layers={"counts": np.ones((3, 2))}), NMF(1))
+
+
+@pytest.mark.parametrize("model", [NMF, GammaPoisson])
+def test_logarithms_are_said_not_to_be_counts_by_every_model(rng, model):
+    counts = rng.poisson(2.0, (60, 20)).astype(np.float32)
+    scaled = counts / counts.sum(axis=1, keepdims=True) * 1e4
+    with pytest.warns(CountsWarning, match=r"log\(1 \+ count\)") as caught:
+        fit_anndata(anndata.AnnData(np.log1p(scaled)), model(2, tol=1e-2, random_state=0))
+    assert len(caught) == 1
+    fit_anndata(anndata.AnnData(counts), model(2, tol=1e-2, random_state=0))

@@ -7,11 +7,20 @@ import numpy as np
 
 from isotopic.blocks import is_blocks, open_blocks
 from isotopic.containers import NamedMatrix, counts_of_layer
+from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel
+from isotopic.estimators.count_hints import measures_counts
 from isotopic.evaluate import Differential, differential, prevalence
 from isotopic.names import as_feature_names, as_sample_names
+from isotopic.transformed import warn_if_transformed
 
 Model = TypeVar("Model", bound=BaseTopicModel)
+
+_ROWS_TO_CHECK = 1000
+_NOT_COUNTS = (
+    "Programs are fitted to raw counts: of logarithms or scaled values they are others, and weak "
+    "genes decide more. Pass the layer with the counts, or adata.raw.to_adata() if they are there."
+)
 
 
 def fit_anndata(
@@ -40,8 +49,8 @@ def fit_anndata(
     model : estimator
         It is fitted.
     layer : str or None, default=None
-        The layer with the counts; by default ``adata.X``. If that is not counts, but a layer is,
-        there is a :class:`~isotopic.CountsWarning`.
+        The layer with the counts; by default ``adata.X``. If that is not counts, there is a
+        :class:`~isotopic.CountsWarning`.
     key : str or None, default=None
         By default the name of the model's class in lower case: ``"nmf"``, ``"lda"``, ...
     overwrite : bool, default=False
@@ -73,7 +82,10 @@ def fit_anndata(
     key = type(model).__name__.lower() if key is None else key
     places = {"obsm": f"X_{key}", "varm": f"{key}_topics", "uns": key}
     _check_free(adata, list(places.items()), overwrite)
-    model.fit(_named_counts(adata, layer), **fit_params)
+    data = _named_counts(adata, layer)
+    model.fit(data, **fit_params)
+    if model._divergence.is_likelihood and not measures_counts(model) and not is_blocks(data):
+        warn_if_transformed(CountMatrix.of(data.matrix[:_ROWS_TO_CHECK], np.float64), _NOT_COUNTS)
     adata.obsm[places["obsm"]] = model.weights_.copy()
     adata.varm[places["varm"]] = np.ascontiguousarray(model.components_.T)
     settings = {  # as values that a file of annotated data can hold

@@ -7,15 +7,20 @@ from isotopic.counts import CountMatrix
 from isotopic.transformed import warn_if_transformed
 
 
+def measures_counts(model: Any) -> bool:
+    """Return whether a prior of the model is compared with the counts of a sample."""
+    if not model._divergence.is_likelihood:
+        return False
+    return any(prior.is_bayesian or prior.learns for prior in model._priors())
+
+
 def warn_unless_counts(model: Any, X: CountMatrix | BlockedCounts) -> None:
     """Warn if the data of a model with priors can be recognised as transformed counts.
 
     Priors are compared with the counts of a sample, so their strength depends on the unit of X.
     Point estimates do not: NMF and PLSA of such data are fits with other weights of the entries.
     """
-    if not model._divergence.is_likelihood:
-        return
-    if not any(prior.is_bayesian or prior.learns for prior in model._priors()):
+    if not measures_counts(model):
         return
     warn_if_transformed(
         X.head if isinstance(X, BlockedCounts) else X,
