@@ -953,7 +953,7 @@ def test_next_to_nothing(estimate):
     np.testing.assert_allclose(model.weights_, 1 / 3)
 
 
-@pytest.mark.filterwarnings("ignore::isotopic.estimators.count_hints.CountsWarning")
+@pytest.mark.filterwarnings("ignore::isotopic.CountsWarning")
 def test_counts_below_one_are_no_worse_than_smoothed():
     X, topics = planted(np.random.default_rng(5), [0.3] * 4, n_samples=800, total=100, eta=0.1)
     X /= X.sum(axis=1, keepdims=True)

@@ -417,6 +417,7 @@ def test_exposures_are_stacked_counts_of_the_largest_samples(rng, ax):
         np.testing.assert_allclose(row, frame.loc[frame.index[largest], name])
 
 
+@pytest.mark.filterwarnings("ignore::isotopic.EmptySampleWarning")
 def test_exposures_of_a_refit_have_the_names_of_the_reference(ax):
     reference = pd.DataFrame([[6, 3, 1, 0], [0, 0, 5, 5]], ["A", "B"], list("wxyz"))
     X = pd.DataFrame([[60, 30, 10, 0], [0, 0, 7, 9], [0, 0, 0, 0]], ["u", "v", "w"], list("wxyz"))

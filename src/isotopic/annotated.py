@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from isotopic.blocks import is_blocks, open_blocks
-from isotopic.containers import NamedMatrix, counts_of_layer
+from isotopic.containers import NamedMatrix, counts_of_layer, forgotten_layers
 from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.estimators.count_hints import measures_counts
@@ -84,7 +84,8 @@ def fit_anndata(
     _check_free(adata, list(places.items()), overwrite)
     data = _named_counts(adata, layer)
     model.fit(data, **fit_params)
-    if model._divergence.is_likelihood and not measures_counts(model) and not is_blocks(data):
+    is_warned = measures_counts(model) or (layer is None and forgotten_layers(adata))
+    if model._divergence.is_likelihood and not is_warned and not is_blocks(data):
         warn_if_transformed(CountMatrix.of(data.matrix[:_ROWS_TO_CHECK], np.float64), _NOT_COUNTS)
     adata.obsm[places["obsm"]] = model.weights_.copy()
     adata.varm[places["varm"]] = np.ascontiguousarray(model.components_.T)

@@ -300,11 +300,16 @@ def counts_of_layer(adata: Any, layer: str | None) -> Any:
     return adata.layers[layer]
 
 
+def forgotten_layers(adata: Any) -> list[str]:
+    """Return the layers of annotated data that hold counts, if its ``X`` does not."""
+    if _holds_counts(adata.X) is not False:
+        return []
+    return sorted(name for name, layer in adata.layers.items() if _holds_counts(layer))
+
+
 def warn_of_forgotten_layer(adata: Any) -> None:
     """Warn if ``X`` of annotated data is not counts but a layer is."""
-    if _holds_counts(adata.X) is not False:
-        return
-    layers = sorted(name for name, layer in adata.layers.items() if _holds_counts(layer))
+    layers = forgotten_layers(adata)
     if layers:
         choices = " or ".join(f"layer={name!r}" for name in layers)
         warnings.warn(

@@ -19,7 +19,7 @@ from isotopic.consensus.held_out import HeldOut, HiddenEntries
 from isotopic.consensus.plan import RESAMPLING, Plan, thinned
 from isotopic.consensus.result import Consensus
 from isotopic.consensus.runs import run_all, topics_of_runs
-from isotopic.containers import read_container, select_layer
+from isotopic.containers import forgotten_layers, is_anndata, read_container, select_layer
 from isotopic.counts import CountMatrix
 from isotopic.estimators.base import BaseTopicModel
 from isotopic.random import Seed, generator
@@ -138,7 +138,8 @@ def consensus(
     given = read_container(X)
     counts = _read(given.matrix, numbers)
     _warn_of_few_samples(counts, numbers)
-    warn_if_transformed(CountMatrix.of(counts, np.float64), _NOT_COUNTS)
+    if not (is_anndata(X) and forgotten_layers(X)):  # there is a warning already
+        warn_if_transformed(CountMatrix.of(counts, np.float64), _NOT_COUNTS)
     seed = int(generator(random_state).integers(2**62))
     complete = counts
     if max_total is not None:
