@@ -83,6 +83,6 @@ SECTION = Section(
     measure,
     (
         "Processor time of all threads, in one run or in several that go on from a checkpoint.",
-        f"A tumour with more than {MOST_MUTATIONS:,} mutations counts as if it had so many (max_total).",
+        f"Tumours with more than {MOST_MUTATIONS:,} mutations count as if they had so many.",
     ),
 )
