@@ -1,5 +1,6 @@
 """What the plots draw: the data, in the right place, under the right name."""
 
+import itertools
 import pathlib
 import re
 import sys
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from isotopic import LDA, NMF, TopicModel, datasets, evaluate, plot, refit
 from isotopic.consensus import cluster_components
@@ -566,6 +568,7 @@ def test_plots_make_a_figure_of_their_own(name, model, corpus):
 def test_text_is_drawn_as_it_stands():
     assert readable("a\n b\tc") == "a b c"
     assert readable("y" * 10_000) == "y" * 23 + "…"
+    assert readable("Lung-AdenoCA_SP10007", 12, cut="middle") == "Lung-A…10007"
     assert readable("$x$") == r"\$x\$"
     assert readable("漢") == "\ufffd"
     assert readable("naïve Ωμέγα שלום") == "naïve Ωμέγα שלום"
@@ -626,3 +629,101 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, model):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'isotopic\[plot\]'"):
         plot.structure(model)
+
+
+def boxes_of(artists):
+    """Return the boxes of texts and legends that have been drawn, without arrows."""
+    renderer = artists[0].figure.canvas.get_renderer()
+    kinds = [Text if isinstance(artist, Text) else type(artist) for artist in artists]
+    return [kind.get_window_extent(it, renderer) for kind, it in zip(kinds, artists, strict=True)]
+
+
+def paper_axes():
+    figure = Figure(figsize=(3.4, 2.6))
+    mpl.backends.backend_agg.FigureCanvasAgg(figure)
+    return figure.add_subplot()
+
+
+def test_names_of_very_many_groups_do_not_overlap():
+    rng = np.random.default_rng(0)
+    groups = [f"D{i % 137}+/CD45RA+/CD25- Naive T" for i in range(1200)]
+    ax = plot.structure(rng.dirichlet(np.ones(3), 1200), groups=groups)
+    ax.figure.draw_without_rendering()
+    labels = ax.get_xticklabels()
+    boxes = boxes_of(labels)
+    assert 30 < len(labels) < 80
+    assert all(a.x1 <= b.x0 for a, b in itertools.pairwise(boxes))
+    assert ax.get_xlabel() == "137 groups; the largest have a name"
+
+
+@pytest.mark.parametrize("draw", ["structure", "topic_map", "exposures"])
+def test_small_axes_hold_everything_that_is_drawn(model, draw):
+    ax = getattr(plot, draw)(model, ax=paper_axes())
+    ax.figure.draw_without_rendering()
+    drawn = [*ax.texts, ax.xaxis.label, ax.yaxis.label]
+    legend = ax.get_legend()
+    boxes = boxes_of(drawn if legend is None else [*drawn, legend])
+    width, height = ax.figure.bbox.size
+    for box in boxes:
+        assert (box.x0 > -1, box.y0 > -1, box.x1 < width + 1, box.y1 < height + 1) == (True,) * 4
+    for circle in (c for c in ax.collections if draw == "topic_map"):
+        radii = np.sqrt(circle.get_sizes() / np.pi) * ax.figure.dpi / 72
+        places = ax.transData.transform(circle.get_offsets())
+        assert np.all(places - radii[:, None] > 0)
+        assert np.all(places + radii[:, None] < [width, height])
+
+
+def test_a_figure_with_a_layout_or_several_axes_keeps_it(model):
+    both = Figure().subplots(1, 2)
+    plot.structure(model, ax=both[0])
+    assert both[0].figure.get_layout_engine() is None
+
+
+def test_names_of_samples_that_begin_alike_stay_different(ax):
+    names = [f"Lung-AdenoCA-long_SP{10_000 + i}" for i in range(38)]
+    plot.exposures(pd.DataFrame(np.ones((38, 2)), index=names), ax=ax)
+    assert len({label.get_text() for label in ax.get_xticklabels()}) == 38
+
+
+def test_the_name_of_a_spectrum_hides_no_bar(ax):
+    plot.spectra(np.eye(3, 8) + 0.01, names=["a", "b", "c"], ax=ax)
+    tops = [bar.get_y() + bar.get_height() for bar in ax.patches]
+    floors = sorted({bar.get_y() for bar in ax.patches})
+    for text in ax.texts:
+        floor = max(f for f in floors if f <= text.get_position()[1])
+        row = [top for top, bar in zip(tops, ax.patches, strict=True) if bar.get_y() == floor]
+        assert text.get_position()[1] > max(row)
+    assert ax.get_ylabel() == "share"
+
+
+@pytest.mark.parametrize(
+    ("lowest", "said"), [(0.5, "stable above this line"), (-0.5, "no number is stable")]
+)
+def test_the_plot_of_a_selection_shows_what_is_stable(ax, lowest, said):
+    table = {
+        "n_components": [2, 3],
+        "score": [-2.0, -1.9],
+        "stability": [0.9, 0.7],
+        "min_stability": [lowest, lowest],
+    }
+    right = plot.selection(table, ax=ax).figure.axes[-1]
+    assert texts(right) == [said]
+    assert any(set(line.get_ydata()) == {0.8} for line in right.lines)
+
+
+def test_labels_of_a_volcano_stay_inside_and_leave_points_free(corpus, model):
+    names = np.array([f"{name}_of_a_long_name" for name in corpus[1]])
+    found = evaluate.differential(model, corpus[0])
+    ax = plot.volcano(found, 0, feature_names=names)
+    ax.figure.draw_without_rendering()
+    inside = ax.get_window_extent()
+    boxes = boxes_of([text for text in ax.texts if text.get_text()])
+    assert len(boxes) == 10
+    for box in boxes:
+        assert inside.x0 - 5 < box.x0
+        assert box.x1 < inside.x1 + 5
+    shared = sum(
+        max(0, min(a.x1, b.x1) - max(a.x0, b.x0)) * max(0, min(a.y1, b.y1) - max(a.y0, b.y0))
+        for a, b in itertools.combinations(boxes, 2)
+    )
+    assert shared < 0.02 * sum(box.width * box.height for box in boxes)

@@ -147,6 +147,24 @@ def test_topics_over_time_by_group_and_filtered(folder, open_page):
     page.screenshot("groups")
 
 
+@needs_browser
+def test_long_names_of_groups_fit_and_the_heading_names_what_there_is(open_page, tmp_path):
+    kinds = ["D4+/CD45RA+/CD25- Naive T", "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW 1", "B"]
+    X = np.random.default_rng(0).poisson(3.0, (30, 6))
+    model = LDA(2, max_iter=5, tol=0, random_state=0).fit(X)
+    page = open_page(model.report(tmp_path / "x.html", X, metadata={"cell": kinds * 10}))
+    assert page.texts("#groups-heading") == ["Groups"]
+    for topic in ("#groups", "#topic-1"):  # stacked bars, and the bars of one topic
+        page.click(topic)
+        assert kinds[0] in page.texts("#groups-plot .group text:first-child")
+        left = page.run(
+            "return [...document.querySelectorAll('#groups-plot .group text:first-child')]"
+            ".map(text => text.getBBox().x)"
+        )
+        assert len(left) == 3
+        assert min(left) >= 0
+
+
 def test_anndata_brings_its_own_metadata():
     anndata = pytest.importorskip("anndata", reason="anndata is not installed")
     known = pd.DataFrame({"kind": list("aabbab")}, index=[f"cell{i}" for i in range(6)])

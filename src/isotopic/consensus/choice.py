@@ -43,7 +43,7 @@ def choose_number(
     """
     if len(numbers) == 1:
         return Choice(int(numbers[0]), f"{numbers[0]} is the only number that was tried.")
-    is_stable = _is_stable(mean_stability, min_stability)
+    is_stable = are_stable(mean_stability, min_stability)
     among = np.flatnonzero(is_stable)
     if not is_stable.any():
         among = np.flatnonzero(mean_stability >= mean_stability.max() - _NEARLY_AS_STABLE)
@@ -64,14 +64,15 @@ def choose_number(
     return _choice(numbers, at, reason, bool(is_stable.any()), best)
 
 
-def _is_stable(mean_stability: Array, min_stability: Array) -> Array:
+def are_stable(mean_stability: Array, min_stability: Array) -> Array:
+    """Return which numbers are stable, from the mean and the lowest stability of each."""
     return (mean_stability >= MEAN_STABILITY) & (min_stability >= MIN_STABILITY)
 
 
 def _reason(
     numbers: Array, at: int, best: int, stability: Array, min_stability: Array, means: Array
 ) -> str:
-    is_stable = _is_stable(stability, min_stability)
+    is_stable = are_stable(stability, min_stability)
     number = int(numbers[at])
     which = "stable numbers" if is_stable.any() else "most stable numbers (none is stable)"
     if at == best:

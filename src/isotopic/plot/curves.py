@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from isotopic.plot.style import FAINT, Axes, axes, palette, simplify_frame
+from isotopic.arrays import Array
+from isotopic.consensus.choice import MEAN_STABILITY, are_stable
+from isotopic.plot.style import FAINT, INK, Axes, axes, palette, simplify_frame
 from isotopic.plot.text import readable
 
 _AGAINST = {"passes": "passes over the data", "seconds": "seconds", "iteration": "iterations"}
@@ -89,11 +91,16 @@ def _history(model: Any) -> Any:
 def selection(table: Any, *, chosen: int | None = None, ax: Axes | None = None) -> Axes:
     """Draw the held-out score and the stability for numbers of components.
 
+    The bars are the standard errors of the scores. They say how well the scores themselves are
+    known. The same samples are held out for all numbers, so that their differences, by which a
+    consensus chooses, are known far better.
+
     Parameters
     ----------
     table : mapping or data frame, or an object with such a ``table``
         With the columns ``n_components`` and ``score`` (higher is better), and optionally
-        ``score_error`` and ``stability`` (1 if all fits find the same topics).
+        ``score_error``, ``stability`` (1 if all fits find the same topics) and ``min_stability``,
+        that of the least stable topic.
     chosen : int or None, default=None
         The number to mark. The default is the one that a consensus chose, else the one with the
         highest score.
@@ -116,7 +123,9 @@ def selection(table: Any, *, chosen: int | None = None, ax: Axes | None = None) 
     numbers, score = numbers[order], score[order]
     ax = axes(ax, 6, 3.8)
     blue, orange = palette(2)
-    ax.errorbar(numbers, score, error, color=blue, marker="o", markersize=5, capsize=2)
+    ax.plot(numbers, score, color=blue, marker="o", markersize=5)
+    if error is not None:
+        ax.errorbar(numbers, score, error, color=blue, linestyle="", alpha=0.3)
     simplify_frame(ax)
     ax.set_xlabel("components")
     ax.set_ylabel("held-out log-likelihood of a count", color=blue)
@@ -128,11 +137,31 @@ def selection(table: Any, *, chosen: int | None = None, ax: Axes | None = None) 
         stability = np.asarray(table["stability"])[order]
         right.plot(numbers, stability, color=orange, marker="s", markersize=4, linestyle="--")
         right.set_ylim(min(0, float(stability.min()) - 0.02), 1.02)
+        lowest = (
+            np.asarray(table["min_stability"])[order] if "min_stability" in table else stability
+        )
+        _draw_threshold(right, are_stable(stability, lowest), orange)
         right.set_ylabel("stability of the topics", color=orange)
         right.spines[["top", "left"]].set_visible(False)
         right.spines[["right", "bottom"]].set_color(FAINT)
         right.tick_params(color=FAINT)
     return ax
+
+
+def _draw_threshold(ax: Axes, stable: Array, colour: str) -> None:
+    """Draw the stability from which a number is stable; say it if none is."""
+    ax.axhline(MEAN_STABILITY, color=colour, linewidth=0.8, alpha=0.6)
+    found = "stable above this line" if stable.any() else "no number is stable"
+    place = {"xy": (0.99, MEAN_STABILITY), "xycoords": ax.get_yaxis_transform()}
+    ax.annotate(
+        found,
+        **place,
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="right",
+        color=INK,
+        fontsize="x-small",
+    )
 
 
 def sparsity_path(

@@ -17,6 +17,7 @@ from isotopic.plot.style import (
     Axes,
     axes,
     colours_for,
+    make_room,
     palette,
     simplify_frame,
 )
@@ -84,12 +85,15 @@ def exposures(
     simplify_frame(ax)
     ax.set(xlim=(-0.7, len(order) - 0.3), ylabel="share" if relative else "counts")
     if samples is not None and len(order) <= _MOST_NAMED:
-        ax.set_xticks(at, [readable(samples[i], 16) for i in order], rotation=90, fontsize=6)
+        ax.set_xticks(
+            at, [readable(samples[i], 20, cut="middle") for i in order], rotation=90, fontsize=6
+        )
     else:
         ax.set_xticks([])
         words = f"{len(order)} of {len(counts)} samples, the largest first"
         ax.set_xlabel(words, color=INK)
     ax.tick_params(axis="x", color=FAINT, length=0)
+    make_room(ax)
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
     return ax
 

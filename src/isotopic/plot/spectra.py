@@ -10,11 +10,11 @@ from isotopic.evaluate.topics import named_topics, topics_of
 from isotopic.fitted import Fitted
 from isotopic.mutation_types import Bar, arrange, strands_of
 from isotopic.plot.given import chosen_topics
-from isotopic.plot.style import FAINT, INK, PAPER, Axes, axes, palette, text_on
+from isotopic.plot.style import FAINT, INK, Axes, axes, palette, text_on
 from isotopic.plot.text import names_of_features, readable, topic_names
 from isotopic.references import read_named
 
-_GAP = 0.35  # between signatures, relative to the height of one
+_GAP = 0.42  # between signatures, relative to the height of one: with space for a name
 _MOST_LABELLED = 100
 _MOST_DRAWN = 100
 
@@ -73,19 +73,20 @@ def spectra(
         ax.hlines(floor, -0.7, n - 0.3, color=FAINT, linewidth=0.7)
         ax.text(
             n - 0.6,
-            floor + 0.97,
+            floor + 1.03,
             name[topic],
             ha="right",
-            va="top",
+            va="bottom",
             weight="bold",
+            fontsize="small",
             color=INK,
-            bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
         )
         ticks += [(floor, "0"), (floor + 1, f"{top:.1%}")]
     _draw_classes(ax, bars)
     bottom = -(len(chosen) - 1) * (1 + _GAP)
     has_groups = any(bar.group for bar in bars)
-    ax.set(xlim=(-0.8, n - 0.2), ylim=(bottom - 0.05, 1.7 if has_groups else 1.45))
+    ax.set(xlim=(-0.8, n - 0.2), ylim=(bottom - 0.05, 1.85 if has_groups else 1.6))
+    ax.set_ylabel("share of mutations" if bars[0].kind else "share", fontsize="small")
     ax.set_yticks(*map(list, zip(*ticks, strict=True)))
     shown = np.arange(n) if n <= _MOST_LABELLED else np.empty(0, int)
     ax.set_xticks(shown, [readable(bars[i].label, 14) for i in shown])
@@ -128,10 +129,10 @@ def _draw_classes(ax: Axes, bars: list[Bar]) -> None:
         if not kind:
             continue
         first = members[0]
-        ax.barh(1.28, width, 0.2, left, color=first.strip)
+        ax.barh(1.43, width, 0.2, left, color=first.strip)
         ax.text(
             left + width / 2,
-            1.275,
+            1.425,
             first.title,
             ha="center",
             va="center",
@@ -144,7 +145,7 @@ def _draw_classes(ax: Axes, bars: list[Bar]) -> None:
         size = len(list(several))
         if group:
             middle = at + (size - 1) / 2
-            ax.text(middle, 1.52, group, ha="center", va="center", fontsize="x-small", color=INK)
+            ax.text(middle, 1.67, group, ha="center", va="center", fontsize="x-small", color=INK)
         at += size
 
 

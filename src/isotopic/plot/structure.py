@@ -11,9 +11,16 @@ from isotopic.arrays import Array
 from isotopic.containers import align_table
 from isotopic.evaluate.topics import check_positive_integer
 from isotopic.plot.given import shares_of
-from isotopic.plot.style import FAINT, PAPER, Axes, axes, colours_for
+from isotopic.plot.style import FAINT, PAPER, Axes, axes, colours_for, make_room
 from isotopic.plot.text import readable, topic_names
 from isotopic.random import Seed, generator
+
+# Room in points for a letter, and for the name of a group if names stand upright or are aslant.
+_LETTER, _UPRIGHT, _ASLANT = 5.5, 10.0, 20.0
+_STYLES: dict[bool, dict[str, Any]] = {
+    True: {"rotation": 90, "fontsize": "x-small"},
+    False: {"rotation": 30, "rotation_mode": "anchor", "ha": "right", "fontsize": "small"},
+}
 
 # Optimal leaf ordering of this many samples takes a tenth of a second; its cost is cubic.
 _TREE = 400
@@ -41,7 +48,8 @@ def structure(
         A model, or weights on any scale.
     groups : array-like of shape (n_samples,) or None, default=None
         The group of each sample; a Series is aligned by name. Groups are drawn side by side, sorted
-        by name, or in the order of the categories of a pandas Categorical.
+        by name, or in the order of the categories of a pandas Categorical. Of very many only the
+        largest have a name.
     n : int, default=2000
         Maximum number of samples to draw, chosen at random.
     colours : list of str or None, default=None
@@ -67,8 +75,8 @@ def structure(
     shares, labels = shares[some], labels[some]
     kinds = [kind for kind in kinds if np.any(labels == kind)]
     parts = [np.flatnonzero(labels == kind) for kind in kinds]
-    parts = [part[sample_order(shares[part])] for part in parts]
     ax = axes(ax, 10, 3.2 if groups is None else 3.8)
+    parts = [part[sample_order(shares[part])] for part in parts]
     drawn = shares[np.concatenate(parts)]
     colour, name = colours_for(shares.shape[1], colours), topic_names(names, shares.shape[1])
     layers = np.argsort(-drawn.mean(axis=0), kind="stable")
@@ -120,6 +128,11 @@ def _read_groups(groups: Any, n: int) -> tuple[Array, list[str]]:
     return labels.astype(str), [str(kind) for kind in kinds]
 
 
+def _points_wide(ax: Axes) -> float:
+    """Return the width of axes in typographic points."""
+    return float(ax.get_window_extent().width * 72 / ax.figure.dpi)
+
+
 def _style_axes(ax: Axes, sizes: list[int], kinds: list[Any]) -> None:
     ends = np.cumsum(sizes)
     ax.set(xlim=(0, ends[-1]), ylim=(0, 1), ylabel="proportion", yticks=[0, 0.5, 1])
@@ -130,20 +143,35 @@ def _style_axes(ax: Axes, sizes: list[int], kinds: list[Any]) -> None:
         ax.set_xlabel(f"{ends[-1]:,} samples")
         return
     middles = ends - np.asarray(sizes) / 2
-    room = 110 * np.asarray(sizes) / ends[-1]  # about this many characters fit side by side
-    crowded = any(len(kind) > space for kind, space in zip(kinds, room, strict=True))
-    ax.set_xticks(middles, [readable(kind) for kind in kinds])
+    at = middles / ends[-1] * _points_wide(ax)
+    names, style = [readable(kind, 28, cut="middle") for kind in kinds], {}
+    room = _LETTER * np.array([len(name) for name in names])
+    if np.any(np.diff(at) < (room[1:] + room[:-1]) / 2):
+        is_upright = len(at) * _ASLANT > _points_wide(ax)
+        shown = _apart(at, np.asarray(sizes), _UPRIGHT if is_upright else _ASLANT)
+        middles, names = middles[shown], [names[i] for i in shown]
+        style = _STYLES[is_upright]
+    ax.set_xticks(middles, names, **style)
+    if len(names) < len(kinds):
+        ax.set_xlabel(f"{len(kinds)} groups; the largest have a name")
     ax.tick_params(axis="x", length=0)
-    if crowded:
-        for label in ax.get_xticklabels():
-            label.set(rotation=30, ha="right", rotation_mode="anchor", fontsize="small")
     ax.tick_params(axis="y", color=FAINT)
+
+
+def _apart(at: Array, sizes: Array, distance: float) -> Array:
+    """Return the places, large groups first, that keep a distance, in their order."""
+    kept: list[int] = []
+    for i in np.argsort(-sizes, kind="stable").tolist():
+        if all(abs(at[i] - at[j]) >= 0.95 * distance for j in kept):
+            kept.append(i)
+    return np.sort(kept)
 
 
 def _draw_legend(ax: Axes) -> None:
     """Draw the legend at the right, the topmost topic first."""
     handles, labels = ax.get_legend_handles_labels()
     columns = -(-len(handles) // 14)
+    make_room(ax)
     ax.legend(
         handles[::-1],
         labels[::-1],

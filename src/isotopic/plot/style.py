@@ -64,6 +64,17 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
     return ax
 
 
+def make_room(ax: Axes) -> None:
+    """Let the layout of a figure make room for what is drawn outside of its only axes.
+
+    Figures that have a layout, or several axes, are left as they are.
+    """
+    figure = ax.figure
+    is_whole = hasattr(figure, "set_layout_engine")  # not a part of another figure
+    if is_whole and figure.get_layout_engine() is None and figure.axes == [ax]:
+        figure.set_layout_engine("constrained")
+
+
 def remove_frame(ax: Axes) -> None:
     """Remove the frame and the ticks."""
     ax.set(xticks=[], yticks=[])

@@ -13,8 +13,10 @@ from isotopic.fitted import Fitted, fitted_of, read_feature_names
 _REPLACEMENTS = ("\N{REPLACEMENT CHARACTER}", "?")
 
 
-def readable(text: Any, width: int = 24) -> str:
+def readable(text: Any, width: int = 24, *, cut: str = "end") -> str:
     r"""Return a line of at most ``width`` characters that matplotlib draws literally.
+
+    A longer one is cut at its ``end`` or in the ``middle``, which keeps the number of a sample.
 
     Line breaks and tabs become spaces; control characters, such as those that change the
     direction of text, are removed; ``$`` does not begin a formula; and characters that no font of
@@ -29,7 +31,9 @@ def readable(text: Any, width: int = 24) -> str:
     line = " ".join(str(text).split())
     line = "".join(c for c in line if unicodedata.category(c) not in ("Cc", "Cf"))
     if len(line) > width:
-        line = line[: width - 1] + "\N{HORIZONTAL ELLIPSIS}"
+        left = width - 1 if cut == "end" else width // 2
+        rest = line[len(line) - (width - 1 - left) :]
+        line = f"{line[:left]}\N{HORIZONTAL ELLIPSIS}{rest}"
     fonts = _fonts()
     unknown = next((c for c in _REPLACEMENTS if _has(c, fonts)), "?")
     return "".join(c if _has(c, fonts) else unknown for c in line).replace("$", r"\$")

@@ -14,7 +14,11 @@ from isotopic.plot.labels import move_apart, place_labels
 from isotopic.plot.style import FAINT, Axes, axes, colours_for, text_on
 from isotopic.plot.text import names_of_features, readable, topic_names
 
-_LARGEST = 1500.0  # area of the most prevalent topic's circle, in square points
+# Area of the most prevalent topic's circle in square points, on axes of usual size and at least.
+_LARGEST, _LEAST = 1500.0, 250.0
+_USUAL_AXES = 480.0 * 380.0  # square points
+_HALF_LABEL, _LINE = 45.0, 9.0  # of a label, in points
+_TINY = np.finfo(float).tiny
 
 
 def topic_map(
@@ -52,12 +56,13 @@ def topic_map(
     places, kept = principal_coordinates(1 - hellinger_similarity(topics, topics))
     common = prevalence_of(model)
     sizes = np.full(len(topics), 1 / len(topics)) if common is None else common
-    areas = _LARGEST * sizes / max(sizes.max(), np.finfo(float).tiny)
     colour = colours_for(len(topics), colours)
     ax = axes(ax, 7.5, 6)
+    room = np.prod(_size_in_points(ax)) / _USUAL_AXES
+    areas = np.clip(_LARGEST * room, _LEAST, _LARGEST) * sizes / max(sizes.max(), _TINY)
     radii = np.sqrt(areas / np.pi)
     large_first = np.argsort(-areas, kind="stable")
-    _frame(ax, places, kept)
+    _frame(ax, places, kept, margin=radii.max())
     places = move_apart(ax, places, radii)
     ax.scatter(
         *places[large_first].T,
@@ -83,14 +88,23 @@ def topic_map(
     return ax
 
 
-def _frame(ax: Axes, places: Array, kept: Array) -> None:
+def _size_in_points(ax: Axes) -> Array:
+    """Return the width and height of axes in typographic points, in the layout of the figure."""
+    ax.figure.draw_without_rendering()
+    return np.array(ax.get_window_extent().size * 72 / ax.figure.dpi)
+
+
+def _frame(ax: Axes, places: Array, kept: Array, margin: float) -> None:
+    """Label the axes, and set limits that leave a margin around circles and their labels."""
     for axis, share in zip("xy", kept, strict=True):
         getattr(ax, f"set_{axis}label")(f"{share:.0%} of the distances", color=FAINT)
     ax.axhline(0, color="#DDDDDD", linewidth=0.8, zorder=0)
     ax.axvline(0, color="#DDDDDD", linewidth=0.8, zorder=0)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    reach = max(np.ptp(places), 1e-3)
-    margin = reach * np.array([0.2, 0.12])  # labels are wide
-    low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
+    size = _size_in_points(ax)
+    margins = np.minimum(np.array([margin + _HALF_LABEL, margin + 2 * _LINE]), 0.35 * size)
+    reach = np.maximum(np.ptp(places, axis=0), 1e-3)
+    around = reach * margins / (size - 2 * margins)
+    low, high = places.min(axis=0) - around, places.max(axis=0) + around
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))

@@ -26,7 +26,7 @@ def volcano(
     """Draw the log-fold change of each feature in a topic against its z-score.
 
     Log-fold changes are shrunken, so that features with few counts stay near zero. Features whose
-    local false sign rate is below 0.05 are darker.
+    local false sign rate is below 0.05 are blue, those with a name orange, and all others grey.
 
     Parameters
     ----------
@@ -64,9 +64,11 @@ def volcano(
     ax.set_ylim(bottom=0)
     ax.set_title(f"topic {chosen}", loc="left", fontsize="medium", color=INK)
     ax.margins(x=0.12, y=0.12)
-    lines = [readable(names[v], 20) for v in named]
+    lines = [readable(names[v], 20, cut="middle") for v in named]
     places = np.column_stack([lfc[named], z[named]])
-    place_labels(ax, places, lines, radii=np.full(len(named), 3.0), order=np.arange(len(named)))
+    radii, order = np.full(len(named), 3.0), np.argsort(-z[named], kind="stable")
+    others = np.column_stack([lfc, z])
+    place_labels(ax, places, lines, radii=radii, order=order, others=others)
     return ax
 
 

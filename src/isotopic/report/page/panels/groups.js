@@ -44,16 +44,31 @@ function linePlot(bins, topics, selected) {
   return makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "presentation" }, grid, ticks, band, lines, points);
 }
 
-/** A text of at most this many characters. */
-const cutTo = (text, most) => ([...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);
+/** The width in pixels that a label needs, and the space for the labels of bars. */
+const pen = document.createElement("canvas").getContext("2d");
+function labelWidth(text) {
+  pen.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(text).width;
+}
+const labelSpace = (rows, width) => Math.min(8 + Math.max(80, ...rows.map((bin) => labelWidth(bin.name))), 260, width / 3);
+/** A text that fits into a width, cut in its middle, so that names that begin alike stay different. */
+function cutTo(text, width) {
+  const letters = [...text];
+  let most = letters.length, cut = text;
+  while (most > 3 && labelWidth(cut) > width) {
+    most -= 1;
+    cut = `${letters.slice(0, Math.ceil((most - 1) / 2)).join("")}…${letters.slice(letters.length - Math.floor((most - 1) / 2)).join("")}`;
+  }
+  return cut;
+}
 
 /** A bar for each group, with its interval. */
 function barPlot(bins, k) {
-  const rows = bins.slice(0, MOST_BARS), step = 24, width = plotWidth(), left = Math.min(190, width / 3), height = rows.length * step + 8;
+  const rows = bins.slice(0, MOST_BARS), step = 24, width = plotWidth(), left = labelSpace(rows, width), height = rows.length * step + 8;
   const high = Math.max(...rows.map((bin) => bin.mean(k) + bin.half(k)), 1e-9);
   const x = (value) => left + (Math.max(0, value) / high) * (width - left - 70);
   return makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "presentation" }, rows.map((bin, i) => {
-    const middle = i * step + step / 2 + 4, short = cutTo(bin.name, left / 7);
+    const middle = i * step + step / 2 + 4, short = cutTo(bin.name, left - 8);
     return makeSvg("g", { class: "group", ...binOption(bin, k) },
     makeSvg("text", { class: "tick", x: left - 8, y: middle, dy: "0.35em", "text-anchor": "end" }, short),
     makeSvg("rect", { x: left, y: middle - 7, width: Math.max(0.5, x(bin.mean(k)) - left), height: 14, rx: 2, fill: colour(k) }),
@@ -64,13 +79,13 @@ function barPlot(bins, k) {
 
 /** A bar for each group, stacked by topic: all topics together. */
 function stackPlot(bins) {
-  const rows = bins.slice(0, MOST_BARS), step = 24, width = plotWidth(), left = Math.min(190, width / 3);
+  const rows = bins.slice(0, MOST_BARS), step = 24, width = plotWidth(), left = labelSpace(rows, width);
   return makeSvg("svg", { viewBox: `0 0 ${width} ${rows.length * step + 8}`, role: "presentation" }, rows.map((bin, i) => {
     const top = i * step + step / 2 - 3, sum = range(nTopics).reduce((total, k) => total + bin.mean(k), 0) || 1;
     let from = left;
     return makeSvg("g", { class: "group" },
       makeSvg("text", { class: "tick", x: left - 8, y: top + 7, dy: "0.35em", "text-anchor": "end",
-        ...plotOption(`bin-${bin.at}`, `${bin.name}: ${whole(bin.n)} ${words.samples}`, () => [said(bin.name, "term-name"), `${whole(bin.n)} ${words.samples}`], () => filterTo(bin.name)) }, cutTo(bin.name, left / 7)),
+        ...plotOption(`bin-${bin.at}`, `${bin.name}: ${whole(bin.n)} ${words.samples}`, () => [said(bin.name, "term-name"), `${whole(bin.n)} ${words.samples}`], () => filterTo(bin.name)) }, cutTo(bin.name, left - 8)),
       byShare.map((k) => {
         const size = (bin.mean(k) / sum) * (width - left - 8);
         from += size;
@@ -105,6 +120,10 @@ panels.push(() => {
   byId("groups").hidden = plotted.length === 0;
   byId("groups-link").hidden = plotted.length === 0;
   if (!plotted.length) return;
+  const has = (kind) => plotted.some((at) => columns[at].kind === kind);
+  const parts = [["date", "time"], ["number", "numbers"], ["group", "groups"]].filter(([kind]) => has(kind)).map(([, word]) => word);
+  const title = parts.join(", ").replace(/, (?=\w+$)/, " and ");
+  byId("groups-heading").textContent = title[0].toUpperCase() + title.slice(1);
   segmented(byId("column"), "column", plotted.map((at) => ({ value: at, label: columns[at].name })), state.column, (column) => choose({ column: Number(column) }));
   watch(["filter"], () => {
     byId("filters").replaceChildren(...plotted.map(filterField));
