@@ -8,8 +8,11 @@ import re
 import signal
 import subprocess
 import sys
+import tomllib
 import unicodedata
 import warnings
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,6 +25,7 @@ from scipy.io import mmwrite
 
 import isotopic
 from isotopic.cli import main
+from isotopic.cli.info import EXTRAS
 from isotopic.cli.output import printable, short
 from isotopic.verify import Claim, VerificationTable
 
@@ -639,6 +643,21 @@ def test_info(counts, fitted, capsys):
     assert re.search(r"^samples +30$", capsys.readouterr().out, flags=re.MULTILINE)
 
 
+def test_info_lists_the_optional_libraries_and_the_extras_that_install_them(capsys, monkeypatch):
+    path = Path(__file__).parents[1] / "pyproject.toml"
+    known = tomllib.loads(path.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for library, extra in EXTRAS.items():
+        assert any(re.match(rf"{library}\b", needed) for needed in known[extra])
+    assert set(run_json(capsys, "info")) >= set(EXTRAS)
+
+    def missing(library):
+        raise PackageNotFoundError(library)
+
+    monkeypatch.setattr("isotopic.cli.info.version", missing)
+    assert main(["info"]) == 0
+    assert "not installed (pip install 'isotopic[plot]')" in capsys.readouterr().out
+
+
 def test_demo(tmp_path, capsys):
     assert main(["demo", "-k", "4", "--seed", "3", "-o", str(tmp_path / "demo")]) == 0
     out, err = capsys.readouterr()
@@ -811,6 +830,7 @@ def test_wrong_usage_is_one_line(arguments, message, counts, tmp_path, capsys):
 
 WITHOUT_EXTRAS = """
 import sys
+import tomllib
 
 class Absent:
     names = {

@@ -96,11 +96,24 @@ for topic in range(8):
 # %%
 # Name
 # ----
-# Read the words and find names. A topic without a clear meaning needs none: ``model.label({1: "sacrifice"})`` names one. Tables, plots and
-# the report then use the names.
+# Read the words and find names. ``model.label({1: "sacrifice"})`` names topic 1. The numbers of topics may change with the data or the version,
+# so here each name goes to the topic in which a word of it has the largest share. A topic without a clear meaning needs no name. Tables,
+# plots and the report then use the names.
 
+words = {
+    "offering": "sacrifice",
+    "disciples": "gospel",
+    "saul": "Saul and David",
+    "babylon": "Babylon",
+    "tabernacle": "tabernacle",
+    "jacob": "patriarchs",
+}
+columns = {word: column for column, word in enumerate(data.feature_names)}
 model = model.label(
-    "judgement sacrifice gospel David tabernacle kings patriarchs Paul".split()
+    {
+        int(model.components_[:, columns[word]].argmax()): name
+        for word, name in words.items()
+    }
 )
 ax = plot.structure(model, groups=data.metadata["folder"])
 
@@ -112,9 +125,10 @@ table = pd.DataFrame(shares, index=data.sample_names)
 table.round(2).head(4)
 
 # %%
-# ``table.to_csv("topics.csv")`` saves it. Which chapters have most of topic 1?
+# ``table.to_csv("topics.csv")`` saves it. Which chapters have most of the sacrifices?
 
-main = np.argsort(-shares[:, 1])[:3]
+sacrifice = list(model.topic_names_).index("sacrifice")
+main = np.argsort(-shares[:, sacrifice])[:3]
 print(", ".join(data.sample_names[main]))
 
 # %%
@@ -141,7 +155,8 @@ print(path.stat().st_size // 1000, "kB")
 #
 # New texts
 # ---------
-# Save the model. Later, read new texts with its vocabulary and infer their topics.
+# Save the model. Later, read new texts with its vocabulary and infer their topics. ``weights_`` are those of the texts that were fitted, found
+# together with the topics. ``transform`` takes the topics as they are, so for the same texts it returns almost the same weights, not exactly.
 
 model.save(folder / "bible.isotopic")
 later = load(folder / "bible.isotopic")
@@ -194,7 +209,8 @@ print(evaluate.coherence(model, data).round(2))
 print(round(evaluate.completion_perplexity(model, data, random_state=0)))
 
 # %%
-# So it is as unsure as if it chose among so many equally likely words. Lower is better. All words of the vocabulary would be 3,026.
+# So it is as unsure as if it chose among so many equally likely words. Lower is better. All words of the vocabulary would be 3,026. The
+# topics have seen these texts. :func:`isotopic.consensus` scores texts that its topics have not seen, so its perplexity is higher.
 #
 # Where to go on: :doc:`/consensus` chooses the number of topics, :doc:`/report` explains the report, :doc:`/explore` merges and splits
 # topics in the browser, :doc:`/guide` fixes or seeds topics.

@@ -1,6 +1,7 @@
 """``isotopic info``."""
 
 from argparse import Namespace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,18 @@ from isotopic.cli.command import command
 from isotopic.cli.folder import describe_software, is_fit, read_folder
 from isotopic.cli.output import align_columns, as_json, printable, short
 from isotopic.io import CountData
+
+# Optional libraries, and the extra that installs each.
+EXTRAS = {
+    "matplotlib": "plot",
+    "anndata": "anndata",
+    "pyarrow": "parquet",
+    "h5py": "files",
+    "zarr": "files",
+    "stop-words": "text",
+    "formulaic": "covariates",
+    "dask": "dask",
+}
 
 # Names that are printed of each kind.
 _NAMES = 5
@@ -28,7 +41,7 @@ def info(given: Namespace) -> int:
     """Describe this installation, or DATA: a count file or the folder of a fit."""
     data: str | None = given.data
     if data is None:
-        facts: dict[str, Any] = dict(describe_software())
+        facts: dict[str, Any] = describe_software() | _describe_extras()
     elif is_fit(Path(data)):
         facts = _fit_facts(Path(data))
     else:
@@ -39,6 +52,17 @@ def info(given: Namespace) -> int:
         rows = [(name, _format(value)) for name, value in facts.items()]
         print("\n".join(align_columns(rows)))
     return 0
+
+
+def _describe_extras() -> dict[str, str]:
+    """Return the versions of the optional libraries, or how to install them."""
+    found = {}
+    for library, extra in EXTRAS.items():
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = f"not installed (pip install 'isotopic[{extra}]')"
+    return found
 
 
 def _fit_facts(folder: Path) -> dict[str, Any]:
