@@ -14,4 +14,4 @@ model = LDA(8, random_state=0).fit(corpus.data)
 ax = plot.over_time(
     model, np.arange(len(corpus.sample_names)), period=60, topics=[0, 1, 2, 3]
 )
-ax.set_xlabel("chapter")
+ax.figure.supxlabel("chapter", fontsize="medium")
