@@ -103,25 +103,94 @@ template <class T> struct Transpose<T, 0> {
     static inline void apply(vec<T>*) {}
 };
 
-// Copies the other side's factors of the sample's features, by component, and computes the
-// products.
-template <class T> void gather(const Descent<T>& d, const int32_t* features, const T* weights,
-                               const Sample<T>& s) {
+// Copies all of the other side's factors of the sample's features, by component.
+template <class T> void gather_all(const Descent<T>& d, const int32_t* features,
+                                   const Sample<T>& s) {
     constexpr int L = simd<T>::lanes;
-    for (int64_t j = 0; j < s.stride; j += L) {
-        vec<T> products = vec<T>{};
+    for (int64_t j = 0; j < s.stride; j += L)
         for (int64_t k = 0; k < d.padded; k += L) {
             vec<T> square[L];
             for (int i = 0; i < L; ++i)
                 square[i] =
                     j + i < s.n ? load<T>(d.others + features[j + i] * d.padded + k) : vec<T>{};
             Transpose<T, L / 2>::apply(square);
-            for (int i = 0; i < L; ++i) {
-                store<T>(s.others + (k + i) * s.stride + j, square[i]);
-                if (k + i < d.components) products += weights[k + i] * square[i];
-            }
+            for (int i = 0; i < L; ++i) store<T>(s.others + (k + i) * s.stride + j, square[i]);
         }
-        store<T>(s.products + j, products);
+}
+
+// Copies those of one component.
+template <class T> void gather_component(const Descent<T>& d, const int32_t* features,
+                                         const Sample<T>& s, int64_t k, T* to) {
+    const T* others = d.others + k;
+    for (int64_t j = 0; j < s.n; ++j) to[j] = others[features[j] * d.padded];
+    for (int64_t j = s.n; j < s.stride; ++j) to[j] = 0;
+}
+
+// The components whose factors were copied: most weights of a converged sample are zero and stay
+// zero, and nothing is copied for them.
+template <class T> struct Gathered {
+    const Descent<T>& d;
+    const int32_t* features;
+    const Sample<T>& s;
+    int32_t* places;  // by component: where its factors are; negative where they are not
+    int32_t* active;  // components, in their order
+    int64_t n = 0;    // that were copied
+
+    // Lists the components for which `is_active` is true, without a branch. Returns their number.
+    template <class Active> int64_t list(const Active& is_active) {
+        int64_t count = 0;
+        for (int64_t k = 0; k < d.components; ++k) {
+            active[count] = int32_t(k);
+            count += is_active(k);
+        }
+        return count;
+    }
+    // Copies the components with a positive weight, and computes the products.
+    void begin(const T* weights) {
+        for (int64_t j = 0; j < s.stride; j += simd<T>::lanes) store<T>(s.products + j, vec<T>{});
+        const int64_t positive = list([&](int64_t k) { return weights[k] > 0; });
+        const bool all = 4 * positive > d.components;
+        if (all) gather_all<T>(d, features, s);
+        n = all ? d.components : 0;
+        for (int64_t k = 0; k < d.components; ++k) places[k] = all ? int32_t(k) : -1;
+        for (int64_t i = 0; i < positive; ++i) add(weights[active[i]], of(active[i]));
+    }
+    const T* of(int64_t k) {
+        if (places[k] < 0) {
+            places[k] = int32_t(n++);
+            gather_component<T>(d, features, s, k, s.others + places[k] * s.stride);
+        }
+        return s.others + places[k] * s.stride;
+    }
+    // products += by * others
+    void add(T by, const T* others) {
+        for (int64_t j = 0; j < s.stride; j += simd<T>::lanes)
+            store<T>(s.products + j, load<T>(s.products + j) + by * load<T>(others + j));
+    }
+};
+
+// Computes the pull on each weight, also of components that were not copied.
+template <class T>
+void pull_all(const Descent<T>& d, const int32_t* features, const Sample<T>& s, T* ratios,
+              T* pulls) {
+    constexpr int L = simd<T>::lanes;
+    constexpr int most = 8;  // vectors of sums that stay in registers
+    for (int64_t j = 0; j < s.stride; j += L)
+        store<T>(ratios + j, load<T>(s.x + j) * reciprocal(load<T>(s.products + j)));
+    for (int64_t k = 0; k < d.padded; k += most * L) {
+        const int64_t vectors = (d.padded - k) / L < most ? (d.padded - k) / L : most;
+        vec<T> sums[most] = {};
+        const auto add = [&](auto n) {
+            for (int64_t j = 0; j < s.n; ++j) {
+                const T* others = d.others + features[j] * d.padded + k;
+                for (int64_t i = 0; i < n; ++i) sums[i] += ratios[j] * load<T>(others + i * L);
+            }
+        };
+        if (vectors == most)
+            add(std::integral_constant<int64_t, most>());
+        else
+            add(vectors);
+        for (int64_t i = 0; i < vectors; ++i) store<T>(pulls + k + i * L, sums[i]);
     }
 }
 
@@ -131,22 +200,28 @@ template <class T> inline bool explains(T product, T x) {
 
 // Makes every product positive. A count that the weights do not explain at all is given to the
 // component with the largest factor per slope. A count that no component can explain is left out.
-template <class T> void explain_all(const Descent<T>& d, const Sample<T>& s, T* weights) {
-    for (int64_t j = 0; j < s.n; ++j) {
+template <class T> void explain_all(Gathered<T>& gathered, T* weights) {
+    const Descent<T>& d = gathered.d;
+    const Sample<T>& s = gathered.s;
+    ints<T> lost = ints<T>{};
+    for (int64_t j = 0; j < s.stride; j += simd<T>::lanes) {
+        const vec<T> x = load<T>(s.x + j), most = T(4) * x;
+        const vec<T> least = T(simd<T>::smallest_normal) * (most > T(1) ? most : fill<T>(1));
+        lost |= ~(load<T>(s.products + j) >= least) & (x > T(0));
+    }
+    for (int64_t j = 0; any(lost) && j < s.n; ++j) {
         if (explains<T>(s.products[j], s.x[j])) continue;
+        const T* factors = d.others + gathered.features[j] * d.padded;
         int64_t best = 0;
         double share = 0;
         for (int64_t k = 0; k < d.components; ++k) {
-            const double here =
-                d.slopes[k] > 0 ? double(s.others[k * s.stride + j]) / d.slopes[k] : 0.0;
+            const double here = d.slopes[k] > 0 ? double(factors[k]) / d.slopes[k] : 0.0;
             if (here > share) best = k, share = here;
         }
-        const T* others = s.others + best * s.stride;
         const T by = share > 0 ? T(double(s.x[j]) / d.slopes[best]) : T(0);
-        if (explains<T>(by * others[j], s.x[j])) {
+        if (explains<T>(by * factors[best], s.x[j])) {
             weights[best] += by;
-            for (int64_t i = 0; i < s.stride; i += simd<T>::lanes)
-                store<T>(s.products + i, load<T>(s.products + i) + by * load<T>(others + i));
+            gathered.add(by, gathered.of(best));
         } else {
             s.x[j] = 0;
             s.products[j] = 1;
@@ -157,19 +232,26 @@ template <class T> void explain_all(const Descent<T>& d, const Sample<T>& s, T* 
 
 // Copies the counts, multiplied by the power of two that makes their total about one. Returns it.
 template <class T> double copy_scaled(const T* values, const Sample<T>& s) {
-    double total = 0;
-    for (int64_t j = 0; j < s.n; ++j) total += double(values[j]);
+    for (int64_t j = s.stride > 0 ? s.stride - simd<T>::lanes : 0; j < s.stride; ++j) s.x[j] = 0;
+    for (int64_t j = 0; j < s.n; ++j) s.x[j] = values[j];
+    vec<double> totals = vec<double>{};
+    for (int64_t j = 0; j < s.stride; j += simd<T>::lanes) add_wide(totals, load<T>(s.x + j));
+    const double total = sum<double>(totals);
     const double scale = total > 0 ? __builtin_ldexp(1.0, -__builtin_ilogb(total)) : 1.0;
-    for (int64_t j = 0; j < s.stride; ++j) s.x[j] = j < s.n ? T(double(values[j]) * scale) : T(0);
+    for (int64_t j = 0; j < s.stride; ++j) s.x[j] = T(double(s.x[j]) * scale);
     return scale;
 }
 
-// Most weights of a converged sample are zero. Every so many sweeps, and in the last one, all of
-// them are tried, so that each can leave zero; the sweeps between go over the others only.
+// Every so many sweeps, from the first on, weights that are zero are tried where the pull at the
+// beginning of the sweep is larger than the slope. The other sweeps go over positive weights only.
 constexpr int64_t full_sweep = 4;
 
 template <class T> void descend(const Descent<T>& d, int64_t begin, int64_t end, T* memory) {
     constexpr int L = simd<T>::lanes;
+    T* pulls = memory;
+    int32_t *places = reinterpret_cast<int32_t*>(memory + d.padded),
+            *active = reinterpret_cast<int32_t*>(memory + 2 * d.padded);
+    memory += 3 * d.padded;
     for (int64_t row = begin; row < end; ++row) {
         const int64_t first = d.row_starts[row], n = d.row_starts[row + 1] - first,
                       stride = (n + L - 1) / L * L;
@@ -177,28 +259,47 @@ template <class T> void descend(const Descent<T>& d, int64_t begin, int64_t end,
                           .stride = stride,
                           .x = memory,
                           .products = memory + stride,
-                          .others = memory + 2 * stride};
+                          .others = memory + 3 * stride};
+        T* ratios = memory + 2 * stride;
         const double scale = copy_scaled<T>(d.values + first, s),
                      repeat = d.repeats ? d.repeats[row] : 1.0;
         T* weights = d.to + row * d.components;
         for (int64_t k = 0; k < d.components; ++k)
             weights[k] = T(double(d.from[row * d.components + k]) * scale);
-        gather<T>(d, d.features + first, weights, s);
-        explain_all<T>(d, s, weights);
+        Gathered<T> gathered{
+            .d = d, .features = d.features + first, .s = s, .places = places, .active = active};
+        gathered.begin(weights);
+        explain_all<T>(gathered, weights);
         T by = 0;
         const T* previous = s.others;  // the factors of the component that changed last
-        for (int64_t i = 0; i < d.sweeps * d.components; ++i) {
-            const int64_t k = i % d.components, sweep = i / d.components;
-            const T now = weights[k];
-            if (now == 0 && sweep % full_sweep != 0 && sweep < d.sweeps - 1) continue;
-            const T* others = s.others + k * s.stride;
-            const Sums sums = by != 0 ? sweep_entries<T, true>(s, by, previous, others)
-                                      : sweep_entries<T, false>(s, by, previous, others);
-            weights[k] = T(updated_weight<T>(s, double(now), sums, d.slopes[k] * repeat, others));
-            by = weights[k] - now;
-            previous = others;
+        int64_t n_active = 0;
+        for (int64_t sweep = 0; sweep < d.sweeps; ++sweep) {
+            if (sweep % full_sweep == 0) {
+                n_active = gathered.list([&](int64_t k) { return weights[k] > 0; });
+                if (n_active < d.components) {
+                    if (by != 0) gathered.add(by, previous);
+                    by = 0;
+                    pull_all<T>(d, gathered.features, s, ratios, pulls);
+                    n_active = gathered.list([&](int64_t k) {
+                        return (weights[k] > 0) | (double(pulls[k]) > d.slopes[k] * repeat);
+                    });
+                }
+            }
+            for (int64_t i = 0; i < n_active; ++i) {
+                const int64_t k = active[i];
+                const T now = weights[k];
+                if (now == 0 && sweep % full_sweep != 0) continue;
+                const T* others = gathered.of(k);
+                const Sums sums = by != 0 ? sweep_entries<T, true>(s, by, previous, others)
+                                          : sweep_entries<T, false>(s, by, previous, others);
+                weights[k] =
+                    T(updated_weight<T>(s, double(now), sums, d.slopes[k] * repeat, others));
+                by = weights[k] - now;
+                previous = others;
+            }
         }
-        for (int64_t k = 0; k < d.components; ++k) weights[k] = T(double(weights[k]) / scale);
+        const double back = 1 / scale;  // a power of two
+        for (int64_t k = 0; k < d.components; ++k) weights[k] = T(double(weights[k]) * back);
     }
 }
 

@@ -298,11 +298,15 @@ def descend(
     _explain_all(x, products, weights, rows, others[features], slopes)
     costs = np.outer(np.ones(n_rows) if repeats is None else repeats, slopes)
     for sweep in range(sweeps):
-        tries_zeros = sweep % _FULL_SWEEP == 0 or sweep == sweeps - 1
+        tried = weights > 0
+        if sweep % _FULL_SWEEP == 0:
+            pulls = np.zeros_like(weights)
+            np.add.at(pulls, rows, (x / products)[:, np.newaxis] * others[features])
+            tried |= pulls > costs
         for k in range(n_components):
             a, now = others[features, k].astype(np.float64), weights[:, k].copy()
             new = _updated_weights(x, products, a, rows, now, costs[:, k])
-            weights[:, k] = np.where((now > 0) | tries_zeros, new, now)
+            weights[:, k] = np.where(tried[:, k], new, now)
             products += (weights[:, k] - now)[rows] * a
     to[:] = weights / scale[:, np.newaxis]
 

@@ -298,7 +298,8 @@ template <class T> struct Kernels {
     // to = latest * (latest / previous)^momentum, at least floor * total where latest is positive;
     // then each row is scaled to its total.
     void (*extrapolate)(const Extrapolation<T>&, int64_t begin, int64_t end);
-    // `memory`: (padded components + 2) times the entries of the longest row, in whole vectors.
+    // `memory`: (padded components + 3) times the entries of the longest row, in whole vectors, and
+    // three numbers for each padded component.
     void (*descend)(const Descent<T>&, int64_t begin, int64_t end, T* memory);
     void (*squared_shares)(const SquaredShares<T>&, int64_t begin, int64_t end);
     // `memory`: seven rows of doubles, of components rounded up to a multiple of eight; a vector

@@ -30,8 +30,8 @@ template <class T> struct LogLikelihood {
         if (++terms == most_terms) widen_terms();
     }
     void widen_terms() {
-        exponents += lower_half(some_exponents) + upper_half(some_exponents);
-        mantissas += lower_half(some_mantissas) + upper_half(some_mantissas);
+        add_wide(exponents, some_exponents);
+        add_wide(mantissas, some_mantissas);
         some_exponents = some_mantissas = vec<float>{};
         terms = 0;
     }

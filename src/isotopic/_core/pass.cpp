@@ -458,11 +458,12 @@ bool squared_shares(const SquaredShares<T>& shares, int64_t rows, const Executio
     });
 }
 
-// Returns the memory for the entries of a row: counts, products and gathered factors.
+// Returns the memory for the entries of a row: counts, products, ratios and gathered factors; and
+// two numbers for each component.
 template <class T> static size_t entries_bytes(int64_t entries, int64_t padded) {
     const int64_t lanes = kernels_of<T>(current_level()).lanes;
-    return size_t(ceil_div(std::max<int64_t>(1, entries), lanes) * lanes * (padded + 2)) *
-           sizeof(T);
+    const int64_t whole = ceil_div(std::max<int64_t>(1, entries), lanes) * lanes;
+    return size_t(whole * (padded + 3) + 3 * padded) * sizeof(T);
 }
 
 template <class T>

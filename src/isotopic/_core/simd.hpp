@@ -113,6 +113,9 @@ inline vec<double> upper_half(vec<float> v) {
     return widen(reinterpret_cast<const char*>(&v) + sizeof(half_vec));
 }
 
+inline void add_wide(vec<double>& sums, vec<double> v) { sums += v; }
+inline void add_wide(vec<double>& sums, vec<float> v) { sums += lower_half(v) + upper_half(v); }
+
 template <class T> inline T sum(vec<T> v) {
     T parts[simd<T>::lanes];
     __builtin_memcpy(parts, &v, sizeof v);

@@ -42,7 +42,8 @@ class CoordinateDescent(Solver[State]):
     ----------
     sweeps : int, default=1
         Over each side in an iteration, which takes as many passes for each and one to evaluate.
-        Entries that are zero are tried in every fourth sweep and in the last one.
+        In the first and every fourth one, entries that are zero are tried where the gradient at its
+        beginning says that they would grow. The others go over positive entries only.
 
     Notes
     -----
