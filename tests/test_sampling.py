@@ -13,8 +13,13 @@ from isotopic import LDA, NMF, CountsWarning
 from isotopic._core import in_numpy, native
 from isotopic.counts import CountMatrix
 from isotopic.evaluate import completion_perplexity
-from isotopic.init import STRATEGIES
+from isotopic.fitted.sampled import sampled_likelihood
+from isotopic.init import STRATEGIES, strategy_start
+from isotopic.init.start import random_start
+from isotopic.priors import CollapsedDirichlet
+from isotopic.problem import Problem
 from isotopic.sampling import Tokens, sample_sweeps
+from isotopic.solvers import choose_solver, solve
 from isotopic.threads import use_threads
 
 SAMPLERS = {"core": native, "NumPy": in_numpy}
@@ -166,21 +171,49 @@ def test_the_mean_of_samples_predicts_better_than_the_optimum(rng):
     assert next(perplexities) < 0.97 * next(perplexities)
 
 
-def test_a_fit_of_many_counts_or_of_exact_length_does_not_end_with_samples(rng, monkeypatch):
+def test_a_fit_of_exact_length_or_of_given_priors_does_not_end_with_samples(rng, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("sampled")
 
     counts = many_topics(rng, 60)
-    monkeypatch.setattr("isotopic.estimators.multistart.with_sampled_means", refuse)
-    with pytest.raises(AssertionError, match="sampled"):
-        LDA(30).fit(counts)
-    LDA(3).fit(counts)
+    monkeypatch.setattr("isotopic.estimators.multistart.with_samples", refuse)
+    for n_components in (3, 30):
+        with pytest.raises(AssertionError, match="sampled"):
+            LDA(n_components).fit(counts)
     LDA(30, tol=0, max_iter=70).fit(counts)
     with pytest.warns(ConvergenceWarning):
         LDA(30, tol=1e-9, max_iter=60).fit(counts)
     LDA(30, alpha=0.1).fit(counts)
     with pytest.warns(CountsWarning):
         LDA(30).fit(counts / 3)
+
+
+def test_starts_are_compared_by_how_likely_their_samples_are(rng, monkeypatch):
+    """Objectives under different learned priors say nothing about which start is better."""
+    counts, _ = planted(rng)
+    likelihoods = iter([-3.0, -1.0, -1.0, -2.0])  # of each, and of the best before it
+    monkeypatch.setattr(
+        "isotopic.estimators.multistart.sampled_likelihood", lambda *_: next(likelihoods)
+    )
+    LDA(4, n_init=3, random_state=0).fit(counts)
+    assert next(likelihoods, None) is None
+
+
+@pytest.mark.parametrize("length", [10, 60])
+def test_samples_of_a_good_solution_are_more_likely(rng, length):
+    counts, _ = planted(rng, length=length)
+    problem = Problem(
+        CollapsedDirichlet(0.2, learn="asymmetric"),
+        CollapsedDirichlet(0.1, learn="symmetric"),
+        CountMatrix(sparse.csr_array(counts.astype(float))),
+        4,
+    )
+    solver, start = choose_solver("auto", problem), strategy_start(problem, "auto", rng)
+    good, poor = (
+        sampled_likelihood(problem, solve(problem, solver, begin, max_iter=1), 0)
+        for begin in (start, random_start(problem, rng))
+    )
+    assert good > poor
 
 
 def test_sampled_means_share_out_all_counts_and_have_the_same_bits_for_any_threads(rng):

@@ -115,9 +115,11 @@ def assert_goes_on(model, fitted, init, X, **given):
     tolerance = 1e-3 if is_collapsed(model) else 1e-9
     assert_same_point(begins_at(model, init, X, **given), fitted, tolerance)
     again = clone(model).set_params(init=init, tol=1e-4, max_iter=500).fit(X, **given)
-    # What is minimised changes with a learned concentration that is not part of a bound.
+    # What is minimised changes with a learned concentration that is not part of a bound, and the
+    # samples at the end of a fit of few counts are others.
     changes = any(prior.needs_calibration for prior in model._priors())
-    tolerance = max(tolerance, 1e-5 if changes else 0)
+    is_sampled = is_collapsed(model) and changes
+    tolerance = max(tolerance, 5e-3 if is_sampled else 1e-5 if changes else 0)
     assert again.objective_ <= fitted.objective_ + tolerance * abs(fitted.objective_)
     if fitted.converged_:
         assert again.converged_

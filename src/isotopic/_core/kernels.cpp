@@ -8,6 +8,7 @@
 #include "likelihood.hpp"
 #include "tables.hpp"
 #include "occurrence.hpp"
+#include "walks.hpp"
 
 namespace isotopic {
 namespace ISOTOPIC_LEVEL {
@@ -352,6 +353,7 @@ const Level level = {
     .rises = rises_of,
     .stacked_pass = stacked_pass,
     .extrapolate_stack = extrapolate_stack,
+    .walk_samples = walk_samples,
 };
 
 }  // namespace ISOTOPIC_LEVEL

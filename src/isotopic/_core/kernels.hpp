@@ -250,6 +250,26 @@ struct StackExtrapolation {
     float* to = nullptr;              // rows x components x runs
 };
 
+// Some samples in one sweep of Gibbs sampling. "Padded" means whole vectors, the rest zero.
+struct SampleWalks {
+    int64_t first_sample = 0, last_sample = 0;
+    const int64_t* token_starts = nullptr;  // by sample
+    // By token. Behind the last one are the features of `walk_ahead` others.
+    const int32_t* token_features = nullptr;
+    const float* token_sizes = nullptr;  // null if all are one
+    int32_t* assignments = nullptr;
+    const float* copies = nullptr;  // by sample
+    int64_t components = 0, padded = 0;
+    const float* alpha = nullptr;  // padded
+    float eta = 0, eta_sum = 0;
+    uint64_t seed = 0, sweep = 0;
+    float* counts = nullptr;                      // features x padded
+    float *totals = nullptr, *inverse = nullptr;  // padded; 1 / (totals + eta_sum)
+    float* mean_weights = nullptr;                // samples x components, or null
+    float share = 0;                              // of this sweep in the mean
+    float* memory = nullptr;                      // eight rows of padded components
+};
+
 // Counts of some sizes and shares, and how many of each there are.
 struct Bins {
     int64_t n = 0;  // in whole vectors
@@ -319,6 +339,7 @@ struct Level {
     double (*rises)(const Bins&, double concentration, Occurs occurs);
     void (*stacked_pass)(const Stack&);
     void (*extrapolate_stack)(const StackExtrapolation&);
+    void (*walk_samples)(const SampleWalks&);
 };
 
 template <class T> const Kernels<T>& kernels_of(const Level& level);

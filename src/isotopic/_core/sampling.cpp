@@ -3,65 +3,32 @@
 #include <algorithm>
 #include <vector>
 
+#include "levels.hpp"
+#include "memory.hpp"
 #include "pool.hpp"
+#include "random.hpp"
 
 namespace isotopic {
 namespace {
 
 constexpr int64_t block = 16;               // topics that share a sum
-constexpr int64_t lanes = 4;                // that every machine has
-constexpr int64_t few_topics = 64;          // are all tried for each token: vectors are faster
+constexpr int64_t few_topics = 320;         // are all tried for each token: vectors are faster
 constexpr int64_t part_tokens = 250'000;    // fewer are not worth a copy of the topics' counts
 constexpr int64_t most_parts = 4;           // more mix more slowly
 constexpr int64_t most_copied = 1LL << 27;  // elements of all copies together
 constexpr int64_t chunk_features = 256;
-constexpr int64_t ahead = 4;        // entries whose topics are fetched before their turn
-constexpr int n_walks = 4;          // samples that take turns
-constexpr int tokens_between = 32;  // from one update of the totals' inverses to the next
+constexpr int64_t ahead = 4;  // entries whose topics are fetched before their turn
 
-uint64_t mixed(uint64_t bits) {  // splitmix64
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-    return bits ^ (bits >> 31);
-}
-
-// Random numbers of one sample in one sweep: they depend on nothing else.
-class Random {
-  public:
-    Random(uint64_t seed, uint64_t sweep, uint64_t sample)
-        : state_(mixed(seed ^ mixed(mixed(sweep + 1) + sample))) {}
-    float below(float end) {
-        state_ += 0x9e3779b97f4a7c15u;
-        return end * (float(mixed(state_) >> 40) * (1.0f / 16777216));
-    }
-
-  private:
-    uint64_t state_;
-};
-
-// Four numbers: narrow vectors, so that one that was just written can be read again at once.
-typedef float Four __attribute__((vector_size(lanes * sizeof(float))));
-
-Four load(const float* from) {
-    Four four;
-    __builtin_memcpy(&four, from, sizeof four);
-    return four;
-}
-void store(float* to, Four four) { __builtin_memcpy(to, &four, sizeof four); }
-
-constexpr Four at_lane[lanes] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
-
-// Changes one number of an array, which stays positive.
-void change(float* numbers, int32_t at, float by) {
-    float* four = numbers + at / lanes * lanes;
-    const Four changed = load(four) + by * at_lane[at % lanes];
-    store(four, changed > 0 ? changed : Four{});
+Uninitialized<float> zeros(int64_t n) {
+    Uninitialized<float> numbers{size_t(n)};
+    std::fill_n(numbers.data(), n, 0.0f);
+    return numbers;
 }
 
 // The counts of the topics as one part of the samples sees them.
 struct Topics {
-    std::vector<float> counts;           // features x padded components
-    std::vector<float> totals, inverse;  // of each component: counts, 1 / (counts + eta)
+    Uninitialized<float> counts;           // features x padded components
+    Uninitialized<float> totals, inverse;  // of each component: counts, 1 / (counts + eta)
 };
 
 class Sampler {
@@ -72,13 +39,15 @@ class Sampler {
           to_(sampled),
           tries_all_(sweeps.components <= few_topics),
           blocks_(tries_all_ ? 0 : (sweeps.components + block - 1) / block),
-          padded_(tries_all_ ? (sweeps.components + lanes - 1) / lanes * lanes : blocks_ * block),
+          padded_(
+              padded(sweeps.components, tries_all_ ? current_level().float_kernels.lanes : block)),
           eta_(float(sweeps.eta)),
           eta_sum_(float(sweeps.eta * double(tokens.n_features))),
-          alpha_(size_t(padded_)),
+          alpha_(zeros(padded_)),
           shared_{},
           sums_(size_t(tokens.n_features * blocks_)) {
-        std::copy(sweeps.alpha, sweeps.alpha + sweeps.components, alpha_.begin());
+        std::copy(sweeps.alpha, sweeps.alpha + sweeps.components, alpha_.data());
+        if (tries_all_) write_tokens();
         divide_samples();
         count_tokens();
     }
@@ -103,6 +72,23 @@ class Sampler {
     }
 
   private:
+    // Writes the feature of each token, and its size if they differ.
+    void write_tokens() {
+        const int64_t n_entries = x_.row_starts[x_.n_samples];
+        const bool sized =
+            std::any_of(x_.sizes, x_.sizes + n_entries, [](float size) { return size != 1; }) ||
+            std::any_of(x_.copies, x_.copies + x_.n_samples, [](float n) { return n != 1; });
+        for (int64_t e = 0; e < n_entries; ++e) {
+            token_features_.insert(token_features_.end(), size_t(x_.repeats[e]), x_.features[e]);
+            if (sized) token_sizes_.insert(token_sizes_.end(), size_t(x_.repeats[e]), x_.sizes[e]);
+        }
+        token_features_.insert(token_features_.end(), size_t(ahead), 0);
+    }
+
+    static int64_t padded(int64_t components, int64_t lanes) {
+        return (components + lanes - 1) / lanes * lanes;
+    }
+
     void divide_samples() {
         first_token_.reserve(size_t(x_.n_samples + 1));
         first_token_.push_back(0);
@@ -126,11 +112,12 @@ class Sampler {
 
     void count_tokens() {
         for (Topics& part : parts_) {
-            part.counts.resize(size_t(x_.n_features * padded_));
-            part.inverse.assign(size_t(padded_), 0.0f);
+            part.counts = zeros(x_.n_features * padded_);
+            part.inverse = zeros(padded_);
+            part.totals = zeros(padded_);
         }
-        if (parts_.size() > 1) shared_.counts.resize(parts_[0].counts.size());
-        shared_.totals.assign(size_t(padded_), 0.0f);
+        if (parts_.size() > 1) shared_.counts = zeros(x_.n_features * padded_);
+        shared_.totals = zeros(padded_);
         float* counts = whole_counts();
         const int32_t* assigned = to_.assignments;
         for (int64_t d = 0; d < x_.n_samples; ++d)
@@ -138,9 +125,9 @@ class Sampler {
                 for (int32_t i = 0; i < x_.repeats[e]; ++i, ++assigned) {
                     const float size = x_.sizes[e] * x_.copies[d];
                     counts[x_.features[e] * padded_ + *assigned] += size;
-                    shared_.totals[size_t(*assigned)] += size;
+                    shared_.totals.data()[*assigned] += size;
                 }
-        for (Topics& part : parts_) part.totals = shared_.totals;
+        for (Topics& part : parts_) std::copy_n(shared_.totals.data(), padded_, part.totals.data());
     }
 
     // The counts of the topics by all samples; a single part needs no copy of them.
@@ -150,21 +137,22 @@ class Sampler {
 
     // Adds the changes of all parts to the totals of the components.
     void merge_totals() {
-        const std::vector<float> before = shared_.totals;
-        for (const Topics& part : parts_)
-            for (size_t k = 0; k < before.size(); ++k)
-                shared_.totals[k] += part.totals[k] - before[k];
-        for (Topics& part : parts_) {
-            part.totals = shared_.totals;
-            for (int64_t k = 0; k < with_.components; ++k)
-                part.inverse[size_t(k)] = 1 / (part.totals[size_t(k)] + eta_sum_);
+        for (int64_t k = 0; k < with_.components; ++k) {
+            const float before = shared_.totals.data()[k];
+            float total = before;
+            for (const Topics& part : parts_) total += part.totals.data()[k] - before;
+            shared_.totals.data()[k] = total;
+            for (Topics& part : parts_) {
+                part.totals.data()[k] = total;
+                part.inverse.data()[k] = 1 / (total + eta_sum_);
+            }
         }
     }
 
     // Gives each part the counts of some features, and sums them over blocks of topics.
     void share(int64_t chunk) {
         const int64_t last = std::min(x_.n_features, (chunk + 1) * chunk_features);
-        const std::vector<float>& inverse = parts_[0].inverse;
+        const float* inverse = parts_[0].inverse.data();
         for (int64_t v = chunk * chunk_features; v < last; ++v) {
             const float* row = whole_counts() + v * padded_;
             if (parts_.size() > 1)
@@ -174,8 +162,8 @@ class Sampler {
             for (int64_t b = 0; b < blocks_; ++b) {
                 float terms[block], of_block = 0;
                 for (int64_t k = 0; k < block; ++k)
-                    terms[k] = alpha_[size_t(b * block + k)] * (row[b * block + k] + eta_) *
-                               inverse[size_t(b * block + k)];
+                    terms[k] = alpha_.data()[b * block + k] * (row[b * block + k] + eta_) *
+                               inverse[b * block + k];
                 for (float term : terms) of_block += term;
                 sum += of_block;
                 sums_[size_t(v * blocks_ + b)] = sum;
@@ -193,7 +181,7 @@ class Sampler {
                 const float before = row[k];
                 float change = 0;
                 for (const Topics& part : parts_)
-                    change += part.counts[size_t(v * padded_ + k)] - before;
+                    change += part.counts.data()[v * padded_ + k] - before;
                 row[k] = std::max(0.0f, before + change);
             }
             if (!is_averaged) continue;
@@ -240,7 +228,7 @@ class Sampler {
     };
 
     void sweep_part(int64_t part, int64_t sweep, bool is_averaged) {
-        if (tries_all_) return try_all_in_part(part, sweep, is_averaged);
+        if (tries_all_) return walk_part(part, sweep, is_averaged);
         Topics& topics = parts_[size_t(part)];
         Sample sample(with_.components);
         const float share = 1 / float(std::max<int64_t>(with_.averaged, 1));
@@ -271,9 +259,9 @@ class Sampler {
             const float size = x_.sizes[e];
             const auto count = [&](int32_t topic, float change) {
                 row[topic] = std::max(0.0f, row[topic] + change);
-                float& total = topics.totals[size_t(topic)];
+                float& total = topics.totals.data()[topic];
                 total = std::max(0.0f, total + change);
-                topics.inverse[size_t(topic)] = 1 / (total + eta_sum_);
+                topics.inverse.data()[topic] = 1 / (total + eta_sum_);
             };
             for (int32_t i = 0; i < x_.repeats[e]; ++i, ++assigned) {
                 count(*assigned, -size * copies);
@@ -291,10 +279,10 @@ class Sampler {
         float of_sample = 0;
         for (int32_t i = 0; i < sample.n; ++i) {
             const size_t k = size_t(sample.topics[size_t(i)]);
-            of_sample += sample.counts[size_t(i)] * (row[k] + eta_) * topics.inverse[k];
+            of_sample += sample.counts[size_t(i)] * (row[k] + eta_) * topics.inverse.data()[k];
             sample.sums[size_t(i)] = of_sample;
         }
-        float at = random.below(of_sample + sums[blocks_ - 1]);
+        float at = random.next() * (of_sample + sums[blocks_ - 1]);
         if (at < of_sample) {
             int32_t i = 0;
             while (i < sample.n - 1 && sample.sums[size_t(i)] <= at) ++i;
@@ -306,7 +294,7 @@ class Sampler {
         float terms[block], now = 0;
         for (int64_t k = 0; k < block; ++k) {
             const size_t topic = size_t(b * block + k);
-            terms[k] = alpha_[topic] * (row[topic] + eta_) * topics.inverse[topic];
+            terms[k] = alpha_.data()[topic] * (row[topic] + eta_) * topics.inverse.data()[topic];
             now += terms[k];
         }
         float rest = width > 0 ? (at - before) / width * now : 0.0f;
@@ -316,113 +304,32 @@ class Sampler {
         return int32_t(b * block + k);
     }
 
-    // A sample on its way through its tokens, with few topics: the chances of all are computed.
-    struct Walk {
-        int64_t sample = -1, entry = 0, last = 0;
-        int32_t token = 0;  // of the entry
-        int32_t* assigned = nullptr;
-        Random random{0, 0, 0};
-        std::vector<float> counts, sums;
-    };
-    // Some samples take turns: while the topic of one token is searched for, the processor can
-    // already compute the chances of the others'.
-    void try_all_in_part(int64_t part, int64_t sweep, bool is_averaged) {
+    // Computes the chances of all topics for each token.
+    void walk_part(int64_t part, int64_t sweep, bool is_averaged) {
         Topics& topics = parts_[size_t(part)];
-        int64_t next = first_sample_[size_t(part)];
-        Walk walks[n_walks];
-        for (Walk& walk : walks)
-            walk.counts.resize(size_t(padded_)), walk.sums.resize(size_t(padded_));
-        const auto goes_on = [&](Walk& walk) {
-            if (walk.entry < walk.last) return true;
-            if (is_averaged && walk.sample >= 0) add_to_mean(walk);
-            walk.sample = -1;
-            const int64_t end = first_sample_[size_t(part + 1)];
-            while (next < end && x_.row_starts[next] == x_.row_starts[next + 1]) ++next;
-            if (next == end) return false;
-            begin(walk, next++, sweep);
-            return true;
-        };
-        int until_update = 0;
-        for (bool any = true; any;) {
-            any = false;
-            for (Walk& walk : walks) {
-                if (!goes_on(walk)) continue;
-                any = true;
-                if (until_update-- == 0) invert_totals(topics), until_update = tokens_between;
-                step(walk, topics);
-            }
-        }
-    }
-
-    void begin(Walk& walk, int64_t sample, int64_t sweep) const {
-        walk.sample = sample;
-        walk.entry = x_.row_starts[sample], walk.last = x_.row_starts[sample + 1];
-        walk.assigned = to_.assignments + first_token_[size_t(sample)];
-        walk.random = Random(with_.seed, uint64_t(sweep), uint64_t(sample));
-        std::fill(walk.counts.begin(), walk.counts.end(), 0.0f);
-        const int32_t* assigned = walk.assigned;
-        for (int64_t e = walk.entry; e < walk.last; ++e)
-            for (int32_t i = 0; i < x_.repeats[e]; ++i)
-                walk.counts[size_t(*assigned++)] += x_.sizes[e];
-    }
-
-    void add_to_mean(const Walk& walk) const {
-        float* mean = to_.weights + walk.sample * with_.components;
-        for (int64_t k = 0; k < with_.components; ++k)
-            mean[k] += walk.counts[size_t(k)] / float(with_.averaged);
-    }
-
-    void invert_totals(Topics& topics) const {
-        for (int64_t k = 0; k < padded_; k += lanes) {
-            const Four totals = load(topics.totals.data() + k);
-            const Four positive = totals > 0 ? totals : Four{};
-            store(topics.inverse.data() + k, 1 / (positive + eta_sum_));
-        }
-    }
-
-    // Draws the topic of a sample's next token. The totals of all topics change by it, but their
-    // inverses only after some tokens: by then, they differ little.
-    void step(Walk& walk, Topics& topics) const {
-        const int64_t later = std::min(walk.entry + ahead, walk.last - 1);
-        __builtin_prefetch(topics.counts.data() + x_.features[later] * padded_);
-        const int64_t entry = walk.entry;
-        const float size = x_.sizes[entry], of_topic = size * x_.copies[walk.sample];
-        float *row = topics.counts.data() + x_.features[entry] * padded_,
-              *counts = walk.counts.data();
-        const int32_t old = *walk.assigned;
-        change(counts, old, -size);
-        change(row, old, -of_topic);
-        const Four sum = sum_chances(counts, row, topics.inverse.data(), walk.sums.data());
-        const int32_t drawn = draw_of_all(sum, walk.sums.data(), walk.random);
-        change(counts, drawn, size);
-        change(row, drawn, of_topic);
-        topics.totals[size_t(old)] -= of_topic;
-        topics.totals[size_t(drawn)] += of_topic;
-        *walk.assigned++ = drawn;
-        if (++walk.token == x_.repeats[entry]) walk.token = 0, ++walk.entry;
-    }
-
-    // Returns the sum of the chances in each lane; `sums` get those up to each topic.
-    Four sum_chances(const float* counts, const float* row, const float* inverse,
-                     float* sums) const {
-        Four sum{};
-        for (int64_t k = 0; k < padded_; k += lanes) {
-            const Four weights = load(counts + k) + load(alpha_.data() + k);
-            sum += weights * (load(row + k) + eta_) * load(inverse + k);
-            store(sums + k, sum);
-        }
-        return sum;
-    }
-
-    // Draws a lane, then a topic in it.
-    int32_t draw_of_all(Four sum, const float* sums, Random& random) const {
-        const float starts[lanes] = {0, sum[0], sum[0] + sum[1], sum[0] + sum[1] + sum[2]};
-        const float at = random.below(starts[3] + sum[3]);
-        const int64_t lane = (at >= starts[1]) + (at >= starts[2]) + (at >= starts[3]);
-        const float rest = at - starts[lane];
-        int64_t k = lane;
-        for (int64_t i = lane; i < padded_ - lanes; i += lanes) k += sums[i] <= rest ? lanes : 0;
-        return int32_t(std::min(k, with_.components - 1));
+        const Uninitialized<float> memory(size_t(8 * padded_));
+        current_level().walk_samples({
+            .first_sample = first_sample_[size_t(part)],
+            .last_sample = first_sample_[size_t(part + 1)],
+            .token_starts = first_token_.data(),
+            .token_features = token_features_.data(),
+            .token_sizes = token_sizes_.empty() ? nullptr : token_sizes_.data(),
+            .assignments = to_.assignments,
+            .copies = x_.copies,
+            .components = with_.components,
+            .padded = padded_,
+            .alpha = alpha_.data(),
+            .eta = eta_,
+            .eta_sum = eta_sum_,
+            .seed = with_.seed,
+            .sweep = uint64_t(sweep),
+            .counts = topics.counts.data(),
+            .totals = topics.totals.data(),
+            .inverse = topics.inverse.data(),
+            .mean_weights = is_averaged ? to_.weights : nullptr,
+            .share = 1 / float(std::max<int64_t>(with_.averaged, 1)),
+            .memory = memory.data(),
+        });
     }
 
     const Tokens x_;
@@ -431,9 +338,11 @@ class Sampler {
     const bool tries_all_;
     const int64_t blocks_, padded_;
     const float eta_, eta_sum_;
-    std::vector<float> alpha_;
-    Topics shared_;            // the counts of all parts, as they were after the last sweep
-    std::vector<float> sums_;  // features x blocks: cumulative, with alpha
+    const Uninitialized<float> alpha_;
+    std::vector<int32_t> token_features_;
+    std::vector<float> token_sizes_;  // none if all are one
+    Topics shared_;                   // the counts of all parts, as they were after the last sweep
+    std::vector<float> sums_;         // features x blocks: cumulative, with alpha
     std::vector<Topics> parts_;
     std::vector<int64_t> first_token_, first_sample_;
 };

@@ -36,7 +36,8 @@ min_gain : float, default=0.0
     ``X`` (in nats), averaged over the passes of the last ten iterations. With 0, only ``tol``
     decides.
 n_init : int, default=1
-    Fits from that many independent starts; the one with the lowest objective is kept.
+    Fits from that many independent starts; the one with the lowest objective is kept, or the
+    most likely one where the default of LDA samples.
 warm_start : bool, default=False
     Whether another ``fit`` continues from where the last one ended, with the hyperparameters
     that were learned.

@@ -21,11 +21,10 @@ from isotopic.fitted.calibration import calibrated
 from isotopic.fitted.fitting import Fit, SampleNames
 from isotopic.fitted.reordering import with_features
 from isotopic.fitted.sampled import (
-    SWEEPS,
     can_be_sampled,
-    has_few_counts,
-    with_sampled_concentration,
-    with_sampled_means,
+    choose_ending,
+    sampled_likelihood,
+    with_samples,
 )
 from isotopic.fitted.warm_start import problem_from_fitted, start_from_fitted
 from isotopic.init import Start, random_start, start_from_arrays, strategy_start
@@ -44,7 +43,9 @@ def best_solution(
     callbacks: list[Watcher],
     checkpoint: Any,
 ) -> Solution[State]:
-    """Solve from every start, and return the solution with the lowest objective.
+    """Solve from every start, and return the best solution.
+
+    It has the lowest objective, or is the most likely one if the fit ends with Gibbs sampling.
 
     An interruption ends the search; the solution says so.
     """
@@ -67,7 +68,11 @@ def best_solution(
         solver = solver.continued(init.passes)
     starts = make_starts(model, problem, init, rows, seeds)
     is_sampled = can_be_sampled(model, problem)
-    ends_with_samples = is_sampled and has_few_counts(problem)
+    is_better = _has_lower_objective
+    max_iter = model.max_iter
+    if is_sampled:
+        solver, max_iter = _until_sampled(problem, solver, max_iter)
+        is_better = partial(_is_more_likely, problem, int(seeds[0, 0]))
     try:
         for number, start in enumerate(starts[first:], first):
             if writer is not None:
@@ -76,13 +81,13 @@ def best_solution(
                 problem,
                 solver,
                 start() if resumed is None else resumed,  # and nothing else refers to its arrays
-                max_iter=SWEEPS.passes if ends_with_samples else model.max_iter,
+                max_iter=max_iter,
                 tol=model.tol,
                 min_gain=model.min_gain,
                 callbacks=callbacks,
                 keep_interrupted=True,
             )
-            if best is None or _comparable(solution) < _comparable(best):
+            if best is None or is_better(solution, best):
                 best = solution
             if writer is not None:
                 writer.check_continued(resumed, solution)
@@ -96,8 +101,7 @@ def best_solution(
         if not is_sampled:
             return calibrated(problem, best)
         rng = np.random.default_rng([*seeds[0], model.n_init])
-        sampled = with_sampled_means if ends_with_samples else with_sampled_concentration
-        return sampled(problem, best, rng)
+        return with_samples(problem, best, rng)
     except KeyboardInterrupt:  # between the iterations: the best start so far is complete
         if best is None:
             raise
@@ -234,7 +238,26 @@ def _why_not_finite(state: State, feature_totals: Array) -> str:
     )
 
 
-def _comparable(solution: Solution[State]) -> float:
-    """Return the objective; infinity for NaN, so that any other solution is better."""
-    objective = solution.state.objective
-    return np.inf if np.isnan(objective) else objective
+def _until_sampled(problem: Problem, solver: Any, max_iter: int) -> tuple[Any, int]:
+    """Return the solver and the number of iterations before a fit ends with samples."""
+    passes = choose_ending(problem).passes
+    if passes is None:
+        return solver, max_iter
+    return solver.continued(passes), min(max_iter, passes)  # its start is sampled: updates begin
+
+
+def _has_lower_objective(solution: Solution[State], other: Solution[State]) -> bool:
+    """Return whether the objective is lower; any is lower than NaN."""
+    objective, than = (
+        np.inf if np.isnan(found.state.objective) else found.state.objective
+        for found in (solution, other)
+    )
+    return bool(objective < than)
+
+
+def _is_more_likely(
+    problem: Problem, seed: int, solution: Solution[State], other: Solution[State]
+) -> bool:
+    """Return whether samples that begin at a solution are more likely than those of another."""
+    likelihood, than = (sampled_likelihood(problem, found, seed) for found in (solution, other))
+    return likelihood > than

@@ -1,8 +1,9 @@
-"""Gibbs sampling after CVB0: concentrations of the weights, and means where there are few counts.
+"""Gibbs sampling after CVB0: what a fit of LDA ends with.
 
-Where there are far fewer counts than numbers to learn, as with many topics or short samples, a
-single optimum fits the samples too closely, and the mean over samples from the posterior predicts
-new ones better. Where there are more, a fit ends at the optimum of CVB0, which is found sooner.
+The mean counts of samples from the posterior still have noise, and an optimum fits the samples too
+closely. These errors are almost independent, so the mean of both predicts new samples better than
+either. Concentrations are learned from the samples: the expected counts of an optimum are smoother
+than counts, above all where topics overlap, and a concentration learned from them is too large.
 """
 
 from dataclasses import replace
@@ -12,41 +13,55 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
-from isotopic.elementwise import normalized
+from isotopic.elementwise import gamma_functions, normalized
 from isotopic.init.allocation import smallest_count
 from isotopic.init.gibbs import Sampled, drawn_topics, sampled_counts, tokens_of
 from isotopic.priors import CollapsedDirichlet, Dirichlet
 from isotopic.problem import Problem
+from isotopic.sampling import sample_sweeps
 from isotopic.solvers import HyperparameterState, Solution
 
 # A fit of no more iterations is to be a short one, and ends where they end.
 _FEW_ITERATIONS = 60
 
+# With fewer counts for each number to learn, samples improve the optimum.
+_FEW_COUNTS = 2.0
 
-class Sweeps(NamedTuple):
-    """When a fit ends with samples, and how.
+# Samples of fewer counts on average are short.
+_SHORT = 32
+
+
+class Ending(NamedTuple):
+    """How a fit ends.
 
     Attributes
     ----------
-    counts : float
-        It does if there are fewer counts for each number to learn.
-    passes : int
-        Passes before the sampling.
-    total, averaged : int
+    passes : int or None
+        The most passes before the sampling, if there is a limit.
+    sweeps, averaged : int
         Sweeps over all tokens, and those at the end whose counts are averaged.
+    optimum : float
+        The part of the optimum in the counts that the fit ends with.
     """
 
-    counts: float
-    passes: int
-    total: int
+    passes: int | None
+    sweeps: int
     averaged: int
+    optimum: float
 
 
-# One pass: sampling goes on from the start. An optimum would be no better place to begin.
-SWEEPS = Sweeps(counts=0.5, passes=1, total=160, averaged=120)
+# With many counts: only the concentration is learned from samples.
+_AT_OPTIMUM = Ending(passes=None, sweeps=30, averaged=1, optimum=1.0)
 
-# Sweeps that learn the concentration of the weights after a fit that ended at an optimum.
-_LEARNING_SWEEPS = 30
+# More passes come nearer to the optimum, but its mean with samples does not get better.
+_BETWEEN = Ending(passes=30, sweeps=50, averaged=40, optimum=0.5)
+
+# Short samples have no optimum worth looking for: CVB0 leaves out an average self-contribution,
+# which is wrong for most of their entries.
+_WITH_SAMPLES = Ending(passes=1, sweeps=240, averaged=180, optimum=0.0)
+
+# Starts are compared by so many samples, after so many sweeps.
+_COMPARED, _SWEEPS_BEFORE = 5, 10
 
 
 def can_be_sampled(model: Any, problem: Problem) -> bool:
@@ -66,56 +81,45 @@ def can_be_sampled(model: Any, problem: Problem) -> bool:
     return bool(smallest_count(X) == 1)
 
 
-def has_few_counts(problem: Problem) -> bool:
-    """Return whether there are far fewer counts than numbers to learn.
+def choose_ending(problem: Problem) -> Ending:
+    """Return how a fit that can be sampled ends, by how many counts there are.
 
-    These are a weight and a topic's entry for each component. A fit with few counts ends with
-    samples, if it can be sampled.
+    The numbers to learn are a weight and a topic's entry for each component.
     """
     X: Any = problem.X
     n_samples = X.shape[0] if X.copies is None else X.copies.sum()
+    if X.total < _SHORT * n_samples:
+        return _WITH_SAMPLES
     n_unknown = problem.n_components * (n_samples + X.shape[1])
-    return bool(X.total < SWEEPS.counts * n_unknown)
+    return _BETWEEN if X.total < _FEW_COUNTS * n_unknown else _AT_OPTIMUM
 
 
-def with_sampled_concentration(
+def with_samples(
     problem: Problem, solution: Solution[Any], rng: np.random.Generator
 ) -> Solution[Any]:
-    """Return the solution with the concentration of the weights that Gibbs sampling learns.
-
-    The expected counts of an optimum are smoother than counts, above all where topics overlap, and
-    a concentration that is learned from them is too large. Topics and weights stay as they are.
-    """
-    state = solution.state
-    if solution.interrupted or not np.isfinite(state.objective):
-        return solution
-    found = _sampled_counts(problem, state, rng, total=_LEARNING_SWEEPS, averaged=1)
-    prior: Any = state.weights_prior
-    prior = prior.calibrated(np.divide(found.alpha.concentration, prior.concentration))
-    return replace(solution, state=replace(state, weights_prior=prior))
-
-
-def with_sampled_means(
-    problem: Problem, solution: Solution[Any], rng: np.random.Generator
-) -> Solution[Any]:
-    """Return the solution with the mean counts of Gibbs sampling, and the priors learned with it.
+    """Return the solution with what Gibbs sampling adds: learned priors, and mean counts.
 
     Sampling begins with topics that are drawn from the responsibilities of the solution.
     """
-    state = solution.state
+    state, ending = solution.state, choose_ending(problem)
     if solution.interrupted or not np.isfinite(state.objective):
         return solution
-    return replace(solution, state=_sampled(problem, state, rng), converged=True)
+    found = _sampled_counts(problem, state, rng, ending)
+    if ending.optimum == 1:
+        prior: Any = state.weights_prior
+        ratio = np.divide(found.alpha.concentration, prior.concentration)
+        return replace(solution, state=replace(state, weights_prior=prior.calibrated(ratio)))
+    state = _with_counts(problem, state, found, ending.optimum)
+    return replace(solution, state=state, converged=True)
 
 
-def _sampled(
-    problem: Problem, state: HyperparameterState, rng: np.random.Generator
+def _with_counts(
+    problem: Problem, state: HyperparameterState, found: Sampled, optimum: float
 ) -> HyperparameterState:
-    """Return the state at the mean counts of the sweeps, with the priors that go with them."""
+    """Return the state at the mean of its counts and the sampled ones, with the learned priors."""
     X: Any = problem.X
     weights: Any = state.weights_prior
     topics: Any = state.topics_prior
-    found = _sampled_counts(problem, state, rng, total=SWEEPS.total, averaged=SWEEPS.averaged)
     problem = replace(
         problem,
         weights=replace(weights, concentration=found.alpha.concentration),
@@ -124,8 +128,11 @@ def _sampled(
     # In single precision they do not sum to the totals.
     weight_counts = _shared(X.sample_totals, found.counts.weights)
     topic_counts = _shared(X.feature_totals, found.counts.topics.T).T
-    new_topics = problem.absorb_topics(topic_counts, state.topics, state.weights)
-    new_weights = problem.absorb_weights(weight_counts, new_topics)
+    weight_counts += optimum * (state.counts.weights - weight_counts)
+    topic_counts += optimum * (state.counts.topics - topic_counts)
+    dtype = state.counts.weights.dtype
+    new_topics = problem.absorb_topics(topic_counts.astype(dtype), state.topics, state.weights)
+    new_weights = problem.absorb_weights(weight_counts.astype(dtype), new_topics)
     return replace(
         state,
         inner=problem.evaluate(new_weights, new_topics, state.passes),
@@ -134,13 +141,47 @@ def _sampled(
     )
 
 
+def sampled_likelihood(problem: Problem, solution: Solution[Any], seed: int) -> float:
+    """Return the log-likelihood of the counts and of topics that are sampled from the solution.
+
+    Starts with learned priors can be compared by it: it contains both factors' evidence under the
+    priors of each. Their objectives cannot, because each is relative to its priors.
+    """
+    state: HyperparameterState = solution.state
+    if not np.isfinite(state.objective):
+        return -np.inf
+    X: Any = problem.X
+    rng = np.random.default_rng(seed)
+    priors: Any = state.weights_prior, state.topics_prior
+    alpha, eta = (np.ravel(prior.concentration).astype(np.float64) for prior in priors)
+    alpha = np.broadcast_to(alpha, problem.n_components)
+    tokens = tokens_of(X)
+    assignments = drawn_topics(tokens, state.weights.effective, state.topics.effective, rng)
+    values = []
+    for sweeps in (_SWEEPS_BEFORE, *(1,) * (_COMPARED - 1)):
+        settings = {"sweeps": sweeps, "averaged": 1, "seed": int(rng.integers(2**63))}
+        counts = sample_sweeps(tokens, assignments, alpha, float(eta[0]), **settings)
+        by_sample = _log_marginals(counts.weights, alpha)
+        by_topic = _log_marginals(counts.topics, np.broadcast_to(eta, X.shape[1]))
+        values.append(float(tokens.copies @ by_sample) + float(by_topic.sum()))
+    return float(np.mean(values))
+
+
+def _log_marginals(counts: Array, concentration: Array) -> Array:
+    """Return the log-likelihood of the draws of each row, whose chances are Dirichlet."""
+
+    def log_gamma(values: Array) -> Array:
+        return gamma_functions(np.ascontiguousarray(values, np.float64))[1]
+
+    whole = concentration.sum(keepdims=True)
+    entries = (log_gamma(counts + concentration) - log_gamma(concentration)).sum(axis=1)
+    totals = counts.sum(axis=1, dtype=np.float64)
+    result: Array = entries + log_gamma(whole) - log_gamma(totals + whole)
+    return result
+
+
 def _sampled_counts(
-    problem: Problem,
-    state: HyperparameterState,
-    rng: np.random.Generator,
-    *,
-    total: int,
-    averaged: int,
+    problem: Problem, state: HyperparameterState, rng: np.random.Generator, ending: Ending
 ) -> Sampled:
     """Return what sweeps find that begin with topics drawn from the responsibilities."""
     priors: Any = state.weights_prior, state.topics_prior
@@ -150,7 +191,13 @@ def _sampled_counts(
     assignments = drawn_topics(tokens, state.weights.effective, state.topics.effective, rng)
     n_components = problem.n_components
     return sampled_counts(
-        tokens, assignments, (alpha, eta), n_components, rng, sweeps=total, averaged=averaged
+        tokens,
+        assignments,
+        (alpha, eta),
+        n_components,
+        rng,
+        sweeps=ending.sweeps,
+        averaged=ending.averaged,
     )
 
 

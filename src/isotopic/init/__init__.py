@@ -76,7 +76,7 @@ def strategy_start(
         Its state changes. The same state gives the same start, with any number of threads.
     number : int, default=0
         The number of the start, if there are several. Under ``"auto"`` all but the first are
-        random: a decomposition would find the same again.
+        random, unless they are sampled: a decomposition would find the same again.
 
     Returns
     -------
@@ -84,7 +84,10 @@ def strategy_start(
     """
     chosen = name
     if name == "auto":
-        chosen = _informed(problem) if number == 0 else "random"
+        chosen = _informed(problem)
+        in_memory = isinstance(problem.X, CountMatrix)
+        is_sampled = chosen == "pooled" and in_memory and _can_be_sampled(problem)
+        chosen = chosen if number == 0 or is_sampled else "random"
     if chosen not in STRATEGIES:
         names = ", ".join(["auto", *STRATEGIES])
         raise ValueError(f"init must be one of {names}, not {name!r}.")

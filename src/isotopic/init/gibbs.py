@@ -13,20 +13,18 @@ from isotopic.init.start import random_counts
 from isotopic.priors import Dirichlet, Evidence
 from isotopic.sampling import SampledCounts, Tokens, sample_sweeps
 
-# Up to so many components, sampling begins with pooled topics: they include rare ones, and take
-# fewer sweeps. Finding them takes longer the more there are, and with more it begins at random.
-MOST_POOLED = 128
+# Up to so many components, sampling begins with pooled topics, which include rare ones. Finding
+# them takes longer the more there are, and with more it begins at random.
+MOST_POOLED = 16
 
-# Sampling begins with large concentrations of the topics, one after the other. They make topics
+# Sampling begins with a large concentration of the topics, in so many sweeps. It makes topics
 # smooth, so tokens move between them easily. Under the small concentration that is learned in the
-# end, the topics of the start hardly change any more.
-_SMOOTH_TOPICS = 0.2, 0.1
-
-# Sweeps with each, at least and at most: one for each topic, as more topics mix more slowly.
-_SMOOTH_SWEEPS = 20, 40
+# end, the topics of the start hardly change any more. Pooled topics need fewer sweeps, and rare
+# ones are lost in many.
+_SMOOTH_TOPICS, _SMOOTH_SWEEPS, _POOLED_SWEEPS = 0.1, 100, 30
 
 # Sweeps after that, which learn the concentrations, and the last of them, which are averaged.
-_SWEEPS, _AVERAGED = 30, 10
+_SWEEPS, _AVERAGED = 15, 5
 
 # Sweeps from one update of the concentrations to the next.
 _INTERVAL = 5
@@ -58,21 +56,22 @@ def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[
         return X.equal_shares(n_components), np.zeros((n_components, X.shape[1]))
     tokens = tokens_of(X)
     alpha = min(_WEIGHT, _WEIGHTS_SUM / n_components)
+    smooth_sweeps = _SMOOTH_SWEEPS
     if n_components <= MOST_POOLED:
+        smooth_sweeps = _POOLED_SWEEPS
         weights, topics = (normalized(counts) for counts in pooled(X, n_components, rng))
         assignments = drawn_topics(tokens, weights, topics, rng)
     else:
         assignments = rng.integers(n_components, size=int(tokens.repeats.sum()), dtype=np.int32)
-    for eta in _SMOOTH_TOPICS:
-        sample_sweeps(
-            tokens,
-            assignments,
-            np.full(n_components, _WEIGHT),
-            eta,
-            sweeps=int(np.clip(n_components, *_SMOOTH_SWEEPS)),
-            averaged=0,
-            seed=int(rng.integers(2**63)),
-        )
+    sample_sweeps(
+        tokens,
+        assignments,
+        np.full(n_components, _WEIGHT),
+        _SMOOTH_TOPICS,
+        sweeps=smooth_sweeps,
+        averaged=0,
+        seed=int(rng.integers(2**63)),
+    )
     priors = Dirichlet(alpha, learn="asymmetric"), Dirichlet(_TOPICS, learn="symmetric")
     counts = sampled_counts(
         tokens, assignments, priors, n_components, rng, sweeps=_SWEEPS, averaged=_AVERAGED
