@@ -323,6 +323,8 @@ def test_covariates_of_a_folder_of_texts_ask_for_a_sample_table(tmp_path, capsys
     assert main(fit) == 2
     message = capsys.readouterr().err
     assert "--sample-table FILE" in message
+    with pytest.raises(ValueError, match="sample_table="):
+        LDA(2).fit(read_counts(texts), covariates=["year"])
     assert "--m" not in message
     assert main([*fit, "--sample-table", str(file), "--no-report"]) == 0
     transform = ["transform", str(tmp_path / "out"), str(texts), "-o", str(tmp_path / "new.csv")]

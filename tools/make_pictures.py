@@ -48,12 +48,13 @@ def corpus() -> None:
 
 
 def numbers() -> None:
-    """Draw how a number of components is chosen."""
+    """Draw how a number of components is chosen, of counts that have six."""
     from isotopic import consensus  # noqa: PLC0415
 
-    kjv = datasets.load_kjv()
-    to_try = [2, 4, 6, 8, 12, 16, 24, 32]
-    tried = consensus(LDA(tol=1e-2), kjv.data, to_try, random_state=0)
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(40, 0.2), size=6)
+    X = rng.poisson(rng.gamma(0.5, 100, size=(150, 6)) @ topics)
+    tried = consensus(NMF(), X, range(2, 11), random_state=0)
     save(plot.selection(tried), "selection")
 
 
@@ -87,7 +88,8 @@ def cells() -> None:
     model = NMF(6, tol=1e-3, random_state=1).fit(X)
     save(plot.structure(model, groups=groups), "structure")
     symbols = [gene.split("|")[-1] for gene in genes[: X.shape[1]]]
-    save(plot.volcano(evaluate.differential(model, X), 5, feature_names=symbols), "volcano")
+    killers = int(model.components_[:, symbols.index("NKG7")].argmax())
+    save(plot.volcano(evaluate.differential(model, X), killers, feature_names=symbols), "volcano")
 
 
 def tumours() -> None:

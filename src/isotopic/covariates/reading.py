@@ -140,6 +140,11 @@ def metadata_of(X: Any) -> dict[str, Array]:
     if isinstance(metadata, Mapping):
         numbers = {name: numbers_in_texts(column) for name, column in metadata.items()}
         return {n: metadata[n] if found is None else found for n, found in numbers.items()}
+    if hasattr(X, "metadata"):
+        raise ValueError(
+            "covariates are columns of the metadata of X, but it has none. Join a table with a row "
+            "for each sample: read_counts(path, sample_table=...)."
+        )
     raise ValueError(
         "covariates must be a data frame, a dict of columns or an array with a row for each "
         f"sample. Names of columns and a formula alone need X with metadata, not {type(X).__name__}"

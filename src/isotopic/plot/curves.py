@@ -7,7 +7,7 @@ import numpy as np
 
 from isotopic.arrays import Array
 from isotopic.consensus.choice import MEAN_STABILITY, are_stable
-from isotopic.plot.style import FAINT, INK, Axes, axes, palette, simplify_frame
+from isotopic.plot.style import FAINT, INK, PAPER, Axes, axes, palette, simplify_frame
 from isotopic.plot.text import readable
 
 _AGAINST = {"passes": "passes over the data", "seconds": "seconds", "iteration": "iterations"}
@@ -156,11 +156,12 @@ def _draw_threshold(ax: Axes, stable: Array, colour: str) -> None:
     ax.annotate(
         found,
         **place,
-        xytext=(0, 2),
+        xytext=(0, 3),
         textcoords="offset points",
         ha="right",
         color=INK,
         fontsize="x-small",
+        bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
     )
 
 
