@@ -392,8 +392,9 @@ def test_the_tree_and_the_matrix_of_topics(fitted, open_page):
     expected = np.corrcoef(shares.T)
     a, b = page.texts("#pairs .pair:first-child .swatch")
     np.fill_diagonal(expected, -1)
-    assert {int(a), int(b)} == set(np.unravel_index(expected.argmax(), expected.shape))
-    assert page.texts("#pairs .pair:first-child .amount") == [f"{expected.max():.2f}"]
+    found = expected[int(a), int(b)]
+    assert found > expected.max() - 2 / 250  # which is stored in steps, so others may be as large
+    assert page.texts("#pairs .pair:first-child .amount") == [f"{found:.2f}"]
     page.run(
         "document.querySelector('#tree .leaf[data-topic=\"5\"]').dispatchEvent(new Event('click'))"
     )
