@@ -113,7 +113,7 @@ pd.DataFrame(adata.uns["nmf_differential"]["names"]).head(5)
 # If ``var_names`` are Ensembl's identifiers, name a column of symbols where genes are shown, as in
 # ``plot.top_terms(model, feature_names=adata.var["gene_symbol"])``. The report finds such a column by itself.
 #
-# One program as a picture. Genes whose difference is certain are darker:
+# One program as a picture. Genes whose difference is certain are in colour, those that are named in orange:
 
 cycle = int(np.argmax(adata.varm["nmf_topics"][genes.index("MKI67")]))
 ax = plot.volcano(found, cycle, feature_names=genes)

@@ -158,8 +158,7 @@ topic_info.measure : {"npmi", "umass"}, default="npmi"
 document_info.X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
     Other samples, whose weights are inferred; by default the fitted samples.
 document_info.sample_names : array-like of shape (n_samples,) or None, default=None
-    By default those of ``X``, or the numbers of the fitted samples, since a model keeps no names of
-    samples: pass ``data.sample_names``.
+    By default those of ``X``, or of the fitted samples.
 distinctive_terms.X : array-like or sparse matrix of shape (n_samples, n_features)
     The counts that were fitted.
 distinctive_terms.versus : {"nearest", "mean"} or int, default="nearest"
