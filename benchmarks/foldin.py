@@ -14,6 +14,7 @@ from isotopic import LDA, NMF, GammaPoisson
 
 N_FEATURES = 5_000
 FITTED = 2_000
+BATCH = 50
 LATENCIES = {20: 1.0, 100: 3.0}  # milliseconds for one sample, by components
 PEERS = {
     LDA: lambda k: LatentDirichletAllocation(k, max_iter=2, n_jobs=1),
@@ -31,6 +32,7 @@ def measure(settings: Settings) -> Iterator[Row]:
                 model.fit(X[:FITTED])
                 yield _one_by_one(model, X[:300])
                 yield _all_at_once(model, X, settings.repetitions(3))
+        yield _small_batches(X)
         for estimator, peer in PEERS.items():
             yield _against_peer(estimator(20, n_jobs=1, max_iter=50, tol=1e-3), peer(20), X)
 
@@ -52,6 +54,25 @@ def _one_by_one(model, X) -> Row:
 def _all_at_once(model, X, repetitions: int) -> Row:
     seconds = min(_seconds(model, X) for _ in range(repetitions))
     return Row(f"{X.shape[0]:,} samples, {_name(model)}", X.shape[0] / seconds, unit="/s")
+
+
+def _small_batches(X) -> Row:
+    """Time partial_fit of batches that follow a few others."""
+    model = LDA(20, n_jobs=1, random_state=0)
+    milliseconds = []
+    for first in range(0, 90 * BATCH, BATCH):
+        rows = X[first : first + BATCH]
+        began = time.process_time()
+        model.partial_fit(rows)
+        milliseconds.append(1e3 * (time.process_time() - began))
+    low, middle, high = np.quantile(milliseconds[30:], (0.25, 0.5, 0.75))
+    return Row(
+        f"partial_fit of {BATCH} samples, {_name(model)}",
+        middle,
+        unit=" ms",
+        spread=(low, high),
+        target=Target(3.0, at_least=False),
+    )
 
 
 def _against_peer(model, peer, X) -> Row:

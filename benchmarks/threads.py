@@ -1,16 +1,20 @@
 """Two threads against one."""
 
 import time
+import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from benchmarks import data
 from benchmarks.table import Row, Section, Settings, Target
-from benchmarks.timing import Ratio, interleaved
-from isotopic import CountMatrix
+from benchmarks.timing import Ratio, Samples, interleaved
+from isotopic import LDA, NMF, CountMatrix
 from isotopic.kernels import one_pass
 from isotopic.threads import available_cores, use_threads
+
+_ITERATIONS = 20
 
 
 def measure(settings: Settings) -> Iterator[Row]:
@@ -19,6 +23,8 @@ def measure(settings: Settings) -> Iterator[Row]:
         return
     counts = data.lda_like()
     X = CountMatrix(counts)
+    for model in (NMF, LDA):
+        yield _iterations(model, counts, settings.repetitions(5))
     for components in (20, 100):
         weights, topics = data.start_for(counts, components)
         topics = np.asfortranarray(topics)
@@ -44,9 +50,41 @@ def measure(settings: Settings) -> Iterator[Row]:
         )
 
 
+def _iterations(model: Any, counts: Any, repetitions: int) -> Row:
+    """Compare the iterations of a default fit, whose start is not counted."""
+    seconds = np.array(
+        [[_iteration_seconds(model, counts, n) for n in (1, 2)] for _ in range(repetitions)]
+    )
+    one, two = (Samples(float(each.min()), each) for each in seconds.T)
+    ratio = Ratio.of(one, two)
+    what = f"iteration of {model.__name__}, K=100, float64"
+    spread = ratio.low, ratio.high
+    return Row(what, ratio.value, "x", spread, Target(1.8), f"{one.ms} and {two.ms}")
+
+
+def _iteration_seconds(model: Any, counts: Any, threads: int) -> float:
+    ends: list[float] = []
+    fit = model(
+        100,
+        init="random",
+        n_jobs=threads,
+        max_iter=_ITERATIONS + 1,
+        tol=0,
+        random_state=0,
+        callbacks=lambda _: ends.append(time.perf_counter()),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is not to converge
+        fit.fit(counts)
+    return (ends[-1] - ends[0]) / _ITERATIONS
+
+
 SECTION = Section(
     "threads",
     "two threads against one",
     measure,
-    ("The bare pass over the same counts. Other work on the machine lowers this first.",),
+    (
+        "Iterations of a fit, and the bare pass, over the same counts. Other work on the machine",
+        "lowers this first.",
+    ),
 )
