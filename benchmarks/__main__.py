@@ -89,7 +89,6 @@ SCALE = {
         outofcore,
         cluster,
         online,
-        completion,
         many_topics,
         fasttopics,
         consensus,
@@ -102,7 +101,7 @@ SCALE = {
         covariate_peers,
     )
 }
-SCALE[covariates.SIZE.name] = covariates.SIZE
+SCALE |= {section.name: section for section in (covariates.SIZE, *completion.SECTIONS)}
 SOLUTION = "solution"
 NAMES = (*ENGINE, *SCALE, SOLUTION)
 # Words that stand for sections, by the results that are kept; the races are asked for by name.

@@ -30,6 +30,9 @@ _FEW_COUNTS = 2.0
 # Samples of fewer counts on average are short.
 _SHORT = 32
 
+# With more topics a pass takes longer than a sweep, which visits those of a sample only.
+_MOST_FOR_PASSES = 128
+
 
 class Ending(NamedTuple):
     """How a fit ends.
@@ -59,6 +62,7 @@ _BETWEEN = Ending(passes=30, sweeps=50, averaged=40, optimum=0.5)
 # Short samples have no optimum worth looking for: CVB0 leaves out an average self-contribution,
 # which is wrong for most of their entries.
 _WITH_SAMPLES = Ending(passes=1, sweeps=240, averaged=180, optimum=0.0)
+_WITH_MANY_TOPICS = _WITH_SAMPLES._replace(sweeps=160, averaged=120)
 
 # Starts are compared by so many samples, after so many sweeps.
 _COMPARED, _SWEEPS_BEFORE = 5, 10
@@ -91,7 +95,9 @@ def choose_ending(problem: Problem) -> Ending:
     if X.total < _SHORT * n_samples:
         return _WITH_SAMPLES
     n_unknown = problem.n_components * (n_samples + X.shape[1])
-    return _BETWEEN if X.total < _FEW_COUNTS * n_unknown else _AT_OPTIMUM
+    if X.total >= _FEW_COUNTS * n_unknown:
+        return _AT_OPTIMUM
+    return _BETWEEN if problem.n_components <= _MOST_FOR_PASSES else _WITH_MANY_TOPICS
 
 
 def with_samples(
