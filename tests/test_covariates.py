@@ -332,6 +332,11 @@ def test_frames_are_aligned_by_name_and_anndata_has_its_own():
     cells = anndata.AnnData(sparse.csr_matrix(X.astype(np.float32)), obs=frame.loc[names])
     found = LDA(K, **settings).fit(cells, covariates=["party", "year"])
     assert np.allclose(found.coefficients_, plain.coefficients_, atol=1e-3)
+    given = found.transform(cells[:5], covariates=cells.obs[:5])
+    assert np.array_equal(found.transform(cells[:5]), given)
+    without = anndata.AnnData(cells.X, obs=frame.loc[names][["party"]], var=cells.var)
+    with pytest.raises(ValueError, match="Pass the covariates"):
+        found.transform(without)
 
 
 def test_a_series_in_a_dict_is_aligned_by_name():

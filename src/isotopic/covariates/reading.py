@@ -42,7 +42,7 @@ def read_covariates(
     if isinstance(given, Covariates):
         _check_length("covariates", len(given), n_samples)
         return given
-    if given is None and formula is None:
+    if given is None and formula is None and not _brings_columns(X, known):
         return None
     if known is not None and formula is not None:
         raise ValueError("The formula is that of the fit. Pass only the covariates.")
@@ -60,6 +60,12 @@ def read_covariates(
     table = {name: _checked(name, table[name]) for name in wanted if name in table}
     design = Design.of(table, formula, copies) if known is None else known
     return Covariates(design, table, design.matrix(table))
+
+
+def _brings_columns(X: Any, known: Design | None) -> bool:
+    """Return whether the metadata of ``X`` have all columns that a model was fitted with."""
+    has_metadata = is_anndata(X) or isinstance(getattr(X, "metadata", None), Mapping)
+    return known is not None and has_metadata and set(known.table) <= set(metadata_of(X))
 
 
 def read_table(

@@ -120,7 +120,7 @@ covariates : data frame, dict of columns, array-like, names of columns, or None,
     concentration of its weights is log-linear in them. Names are those of columns of the metadata
     of ``X`` (AnnData's ``obs``, or what :func:`~isotopic.read_counts` has read). Rows with labels
     are aligned with the samples. A model that was fitted with covariates needs them for new
-    samples, too.
+    samples, too; it finds them in the metadata of ``X`` itself.
 formula : str or None, default=None
     How covariates become columns of numbers, such as ``"~ party + spline(year, 5)"``; with the
     library formulaic (``pip install 'isotopic[covariates]'``).
