@@ -634,3 +634,29 @@ def test_a_pasted_text_is_that_of_a_typical_sample():
     expected = MODEL.transform(row, covariates=typical)[0]
     for topic, share in told["topics"]:
         assert share == pytest.approx(expected[topic])
+
+
+def test_a_product_with_a_number_does_not_depend_on_where_the_number_begins():
+    """Years since 0 and since 2005 are the same years: so are the trends of the groups."""
+    pytest.importorskip("formulaic")
+    rng = np.random.default_rng(3)
+    party, year = rng.choice(["left", "right"], 300), rng.integers(1990, 2021, 300).astype(float)
+    trend = np.where(party == "left", 0.9, -0.9) * (year - 2005) / 10
+    weights = rng.standard_gamma(np.exp(np.column_stack([trend, 0 * trend, 0 * trend])))
+    weights /= weights.sum(axis=1, keepdims=True)
+    counts = np.array([rng.multinomial(60, row @ TOPICS) for row in weights])
+    models = [
+        LDA(K, fixed_topics=TOPICS, random_state=0).fit(
+            counts, covariates={"party": party, "year": year - start}, formula="~ party * year"
+        )
+        for start in (0, 2005)
+    ]
+    slopes = [model.coefficients_[-1] for model in models]  # party[T.right]:year
+    np.testing.assert_allclose(slopes[0], slopes[1], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(slopes[0][0] - slopes[0][1:].mean(), -0.18, atol=0.05)
+    np.testing.assert_allclose(models[0].weights_, models[1].weights_, rtol=1e-4, atol=1e-6)
+
+
+def test_comparing_groups_that_the_model_knows_warns():
+    with pytest.warns(UserWarning, match=r"fitted with covariates \(party, year\)"):
+        isotopic.evaluate.compare_groups(MODEL, TABLE["party"])

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from isotopic.arrays import Array, check_numbers
-from isotopic.covariates.formula import formula_columns
+from isotopic.covariates.formula import FormulaColumns, formula_columns
 from isotopic.names import stacklevel_of_caller
 from isotopic.registry import register
 
@@ -30,22 +30,23 @@ class Design:
     zeros and ones for each of its values but the first, which is the reference. A formula says
     something else. From all columns but the first the mean is subtracted, and numbers are divided
     by their standard deviation, so that one prior suits all coefficients. Zeros and ones are not: a
-    rare group is as likely as others to differ by a factor.
+    rare group is as likely as others to differ by a factor. From a product, such as that of a group
+    and a year, what its parts explain is subtracted first: the product of a group and 2010 is
+    almost the group itself, and the prior would hold both back.
 
     Attributes
     ----------
     names : ndarray of str
         Of the columns of numbers.
-    means, scales : ndarray
-        Of these columns over the fitted samples; 0 and 1 for the first.
+    transform : ndarray of shape (columns, columns)
+        The columns times this are the standardised columns.
     table : dict of ndarrays
         The covariates of the fitted samples by name: floats, or texts.
     formula : str or None
     """
 
     names: Array
-    means: Array
-    scales: Array
+    transform: Array
     table: dict[str, Array]
     formula: str | None = None
 
@@ -58,9 +59,9 @@ class Design:
         if formula is None:
             _check_several_groups(table)
         _warn_of_small_groups(table)
-        names, columns = _columns(table, table, formula)
+        made = _columns(table, table, formula)
+        names, columns = made.names, made.values
         _check_names(names)
-        made = np.array([INTERCEPT, *names], dtype=object)
         used = columns if copies is None else columns[copies > 0]
         shares = None if copies is None else copies[copies > 0]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -68,33 +69,34 @@ class Design:
             scales = np.sqrt(np.average((used - means) ** 2, axis=0, weights=shares))
         _check_varying(names, means, scales)
         _check_independent(names, (used - means) / scales)
-        scales[((columns == 0) | (columns == 1)).all(axis=0)] = 1.0
-        return cls(made, np.append(0.0, means), np.append(1.0, scales), table, formula)
+        is_number = ((columns != 0) & (columns != 1)).any(axis=0)
+        transform = _standardising(means, np.where(is_number, scales, 1.0))
+        for column, parts in enumerate(made.parts):
+            if parts and is_number[column]:
+                _subtract_parts(transform, used, shares, column, parts)
+        names = [INTERCEPT, *names]
+        return cls(np.array(names, dtype=object), transform, table, formula)
 
     def matrix(self, table: dict[str, Array]) -> Array:
         """Return the standardised numbers of samples, of shape (samples, columns)."""
-        _, columns = _columns(table, self.table, self.formula)
-        ones = np.ones((len(columns), 1))
-        return np.hstack([ones, (columns - self.means[1:]) / self.scales[1:]])
+        columns = _columns(table, self.table, self.formula).values
+        return np.asarray(_with_ones(columns) @ self.transform)
 
     def in_units(self, coefficients: Array) -> Array:
         """Return coefficients of the columns themselves, from those of standardised columns."""
-        own = coefficients / self.scales[:, np.newaxis]
-        own[0] -= self.means[1:] @ own[1:]
-        return np.asarray(own)
+        return np.asarray(self.transform @ coefficients)
 
     @property
-    def unit_matrix(self) -> Array:
-        """The matrix by which :meth:`in_units` multiplies coefficients."""
-        return self.in_units(np.eye(len(self.names)))
+    def scales(self) -> Array:
+        """What one unit of each standardised column is in units of the column itself."""
+        return np.asarray(1 / np.diag(self.transform))
 
     @classmethod
     def __from_archive__(cls, content: dict[str, Any]) -> Self:
         made = cls(**content)
-        for name in ("means", "scales"):
-            check_numbers(name, getattr(made, name), -np.inf)
-            if np.shape(getattr(made, name)) != np.shape(made.names):
-                raise ValueError(f"{name} must have a number for each column.")
+        check_numbers("transform", made.transform, -np.inf)
+        if np.shape(made.transform) != (len(made.names), len(made.names)):
+            raise ValueError("transform must have a row and a column for each column.")
         return made
 
 
@@ -140,10 +142,35 @@ def levels_of(column: Array) -> list[str]:
     return sorted(set(column.tolist()))
 
 
+def _standardising(means: Array, scales: Array) -> Array:
+    """Return the transform that subtracts means and divides by scales, with a column of ones."""
+    transform = np.diag(np.append(1.0, 1 / scales))
+    transform[0, 1:] = -means / scales
+    return transform
+
+
+def _subtract_parts(
+    transform: Array, columns: Array, copies: Array | None, column: int, parts: list[int]
+) -> None:
+    """Subtract from a product, in the transform, what its parts explain; rescale the rest."""
+    at, parts = column + 1, [part + 1 for part in parts]
+    standard = _with_ones(columns) @ transform
+    weights = np.ones(len(columns)) if copies is None else np.sqrt(copies)
+    weighted = standard * weights[:, np.newaxis]
+    share = np.linalg.lstsq(weighted[:, parts], weighted[:, at])[0]
+    rest = weighted[:, at] - weighted[:, parts] @ share
+    scale = np.sqrt((rest**2).sum() / (weights**2).sum())
+    transform[:, at] = (transform[:, at] - transform[:, parts] @ share) / scale
+
+
+def _with_ones(columns: Array) -> Array:
+    return np.hstack([np.ones((len(columns), 1)), columns])
+
+
 def _columns(
     table: dict[str, Array], fitted: dict[str, Array], formula: str | None
-) -> tuple[list[str], Array]:
-    """Return the names of the columns of numbers, and the columns, without the intercept."""
+) -> FormulaColumns:
+    """Return the columns of numbers, without the intercept."""
     _check_known(table, fitted)
     if formula is not None:
         return formula_columns(formula, table, fitted)
@@ -157,7 +184,8 @@ def _columns(
         for level in levels_of(of_fitted)[1:]:
             names.append(f"{name}[{level}]")
             columns.append((column == level).astype(np.float64))
-    return names, np.column_stack(columns) if columns else np.empty((_length(table), 0))
+    values = np.column_stack(columns) if columns else np.empty((_length(table), 0))
+    return FormulaColumns(names, values, [[] for _ in names])
 
 
 def _length(table: dict[str, Array]) -> int:

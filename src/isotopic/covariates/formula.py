@@ -1,7 +1,7 @@
 """Columns of numbers by a formula, with the library formulaic."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,10 +11,26 @@ from isotopic.arrays import Array
 _COLUMN = re.compile(r"\b[^\W\d]\w*\b(?!\s*\()")
 
 
+class FormulaColumns(NamedTuple):
+    """Columns of numbers, without the intercept.
+
+    Attributes
+    ----------
+    names : list of str
+    values : ndarray of shape (samples, columns)
+    parts : list of lists of int
+        Of a product, the columns of its factors and of their smaller products; else empty.
+    """
+
+    names: list[str]
+    values: Array
+    parts: list[list[int]]
+
+
 def formula_columns(
     formula: str, table: dict[str, Array], fitted: dict[str, Array]
-) -> tuple[list[str], Array]:
-    """Return the names and values of the columns that a formula makes, without the intercept.
+) -> FormulaColumns:
+    """Return the columns that a formula makes.
 
     What a formula learns from data, such as the knots of a spline or the mean that is subtracted,
     is learned from the ``fitted`` samples.
@@ -27,8 +43,9 @@ def formula_columns(
             f"formula={formula!r} leaves the intercept out, but the model needs one: it is the "
             "concentration of a typical sample. Remove '0 +' or '- 1'."
         )
+    spec = made.model_spec
     if table is not fitted:
-        made = _apply(made.model_spec.get_model_matrix, frame(table), **known)
+        made = _apply(spec.get_model_matrix, frame(table), **known)
     made = made.drop(columns="Intercept")
     values = made.to_numpy(np.float64)
     bad = ~np.isfinite(values)
@@ -38,7 +55,21 @@ def formula_columns(
             f"formula={formula!r} makes {values[row, column]} of sample {row} in the column "
             f"{made.columns[column]!r}."
         )
-    return [str(name) for name in made.columns], values
+    return FormulaColumns([str(name) for name in made.columns], values, _parts(spec))
+
+
+def _parts(spec: Any) -> list[list[int]]:
+    """Return the columns that the product in each column is made of, by number."""
+    terms = [
+        (frozenset(map(str, term.factors)), range(columns.start - 1, columns.stop - 1))
+        for term, columns in spec.term_slices.items()
+        if term.degree > 0
+    ]
+    parts: list[list[int]] = []
+    for factors, columns in terms:
+        smaller = [column for others, own in terms if others < factors for column in own]
+        parts += [smaller for _ in columns]
+    return parts
 
 
 def formula_variables(formula: Any) -> list[str]:

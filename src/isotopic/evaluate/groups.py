@@ -1,5 +1,6 @@
 """Differences of the weights of topics between groups of samples."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ from scipy import stats
 from isotopic.arrays import Array, check_level, is_missing
 from isotopic.containers import align_table
 from isotopic.evaluate.shares import Shares, read_shares
+from isotopic.fitted import Fitted
+from isotopic.names import stacklevel_of_caller
 from isotopic.table import Table
 
 # As many samples the variance within both groups stands for, next to those of a group itself.
@@ -46,7 +49,8 @@ def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: floa
     Notes
     -----
     The weights are taken as known; their own uncertainty is part of their variance between samples.
-    The p-values are not corrected for the number of comparisons.
+    The p-values are not corrected for the number of comparisons. A model with covariates knows its
+    groups already, so there is a warning.
 
     A few samples may all be zero by chance, and then have no variance. So the variance of a group
     of :math:`n` samples is
@@ -66,6 +70,7 @@ def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: floa
     check_level(level)
     shares = read_shares(weights)
     labels = _read_labels(groups, shares)
+    _warn_of_covariates(weights)
     found = list(dict.fromkeys(labels.tolist()))
     if len(found) < 2:
         raise ValueError(
@@ -83,6 +88,20 @@ def compare_groups(weights: Any, groups: Any, *, versus: Any = None, level: floa
         name = "others" if versus is None else versus
         parts.append(_comparison(shares, own, others, (group, name), level))
     return Table({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+
+
+def _warn_of_covariates(weights: Any) -> None:
+    """Warn if the weights are those of a model that was told of groups."""
+    fitted = getattr(weights, "fitted_", weights)
+    covariates = fitted.offsets.covariates if isinstance(fitted, Fitted) else None
+    if covariates is not None:
+        names = ", ".join(covariates.table)
+        warnings.warn(
+            f"The model was fitted with covariates ({names}), so its weights are drawn towards "
+            "what is typical of them, and groups of these differ too easily. Compare groups with "
+            "model.effects, or fit without covariates.",
+            stacklevel=stacklevel_of_caller(),
+        )
 
 
 def _read_labels(groups: Any, shares: Shares) -> Array:

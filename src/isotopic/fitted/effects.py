@@ -192,7 +192,7 @@ def _coefficient_table(fitted: Fitted, level: float) -> Table:
     """Return coefficients with intervals, and by how much each column changes the proportions."""
     design = covariates_of(fitted).design
     values, n_components = coefficients(fitted), fitted.n_components
-    to_units = np.kron(design.unit_matrix, np.eye(n_components))
+    to_units = np.kron(design.transform, np.eye(n_components))
     spread = covariance(fitted)
     errors = _errors(to_units, spread).reshape(values.shape)
     quantile = stats.norm.ppf((1 + level) / 2)
@@ -216,7 +216,7 @@ def _marginal_effects(fitted: Fitted, spread: Array | None) -> tuple[Array, Arra
 
     The intercept, which is no covariate, has the average proportions themselves.
     """
-    prior, scales = _prior(fitted), covariates_of(fitted).design.scales
+    prior, transform = _prior(fitted), covariates_of(fitted).design.transform
     matrix, beta = prior.covariates, prior.coefficients
     n_columns, n_components = beta.shape
     means, gradient = mean_proportions(matrix, beta)
@@ -226,10 +226,9 @@ def _marginal_effects(fitted: Fitted, spread: Array | None) -> tuple[Array, Arra
         step = 1e-3  # of a standard deviation, to both sides
         sides = []
         for sign in (1, -1):
-            moved = matrix.copy()
-            moved[:, column] += sign * step
+            moved = matrix + sign * step * transform[column] / transform[column, column]
             sides.append(mean_proportions(moved, beta))
-        by = 2 * step * scales[column]
+        by = 2 * step / transform[column, column]
         changes[column] = (sides[0][0] - sides[1][0]) / by
         errors[column] = _errors((sides[0][1] - sides[1][1]) / by, spread)
     return changes, errors
