@@ -15,10 +15,10 @@ solver : {"auto", "accelerated", "joint", "alternating", "coordinate", "online",
     single precision. ``"online"`` and ``"incremental"`` update the topics after each mini-batch.
 init : {"auto", "random", "nndsvd", "spectral", "kmeans", "pooled", "gibbs"}, pair, or fitted model
     Where the fit starts. ``"auto"`` is ``"gibbs"`` for LDA (``"pooled"`` for data that is no
-    counts, and for other estimates than CVB0), ``"nndsvd"`` for other models of counts, and
-    ``"random"`` for other divergences, for point estimates with fixed, seeded or forbidden topics
-    and for several ``"online"`` mini-batches. On a Bayesian side some passes with posterior means
-    follow, which keep variational updates from getting stuck. ``"spectral"`` looks for anchor
+    counts, with covariates, and for other estimates than CVB0), ``"nndsvd"`` for other models of
+    counts, and ``"random"`` for other divergences, for point estimates with fixed, seeded or
+    forbidden topics and for several ``"online"`` mini-batches. On a Bayesian side some passes with
+    posterior means follow, which keep variational updates from getting stuck. ``"spectral"`` looks for anchor
     words; ``"pooled"`` merges the topics of ``"nndsvd"`` and ``"spectral"``; ``"gibbs"`` takes the
     mean counts of collapsed Gibbs sampling, from pooled topics up to 128 components. For row blocks
     these strategies see as many samples as fit into memory. A pair ``(weights, topics)`` is taken
