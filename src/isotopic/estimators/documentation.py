@@ -18,9 +18,10 @@ init : {"auto", "random", "nndsvd", "spectral", "kmeans", "pooled", "gibbs"}, pa
     counts, with covariates, and for other estimates than CVB0), ``"nndsvd"`` for other models of
     counts, and ``"random"`` for other divergences, for point estimates with fixed, seeded or
     forbidden topics and for several ``"online"`` mini-batches. On a Bayesian side some passes with
-    posterior means follow, which keep variational updates from getting stuck. ``"spectral"`` looks for anchor
-    words; ``"pooled"`` merges the topics of ``"nndsvd"`` and ``"spectral"``; ``"gibbs"`` takes the
-    mean counts of collapsed Gibbs sampling, from pooled topics up to 128 components. For row blocks
+    posterior means follow, which keep variational updates from getting stuck. ``"spectral"``
+    looks for anchor words; ``"pooled"`` merges the topics of ``"nndsvd"`` and ``"spectral"``;
+    ``"gibbs"`` takes the mean counts of collapsed Gibbs sampling, from pooled topics up to 128
+    components. For row blocks
     these strategies see as many samples as fit into memory. A pair ``(weights, topics)`` is taken
     as the factors, or for a Bayesian side as the parameters of the posterior. A fitted model (or
     its ``fitted_``) with priors of the same kinds is continued exactly: its factors, posteriors and
