@@ -613,6 +613,39 @@ def test_a_column_is_the_same_as_a_covariate_and_in_the_report():
     assert found["day"][:3] == pytest.approx([2001.5, np.nan, 2000], abs=0.01, nan_ok=True)
 
 
+def test_texts_that_are_all_numbers_are_numbers_wherever_they_come_from(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rows = [f"{name} word{i % 3} word{i % 5},{2001 + i % 7}" for i, name in enumerate("ab" * 30)]
+    (tmp_path / "texts.csv").write_text("\n".join(["text,year", *rows]))
+    data = isotopic.read_counts(tmp_path / "texts.csv", min_df=1, token_pattern=r"\w+")
+    years = data.metadata["year"]
+    as_numbers = years.astype(float)
+    for given in (["year"], dict(data.metadata), pandas.DataFrame(data.metadata), {"year": years}):
+        model = LDA(2, random_state=0, max_iter=3, tol=0).fit(data, covariates=given)
+        assert list(model.covariate_names_) == ["Intercept", "year"], type(given)
+        np.testing.assert_array_equal(model.fitted_.offsets.covariates.table["year"], as_numbers)
+
+
+@pytest.mark.parametrize("dtype", [int, str])
+def test_a_categorical_column_of_numbers_stays_groups(dtype):
+    pandas = pytest.importorskip("pandas")
+    numbers = np.tile(np.array([1, 2, 3]), 100).astype(dtype)
+    frame = pandas.DataFrame({"site": pandas.Categorical(numbers)})
+    model = LDA(K, fixed_topics=TOPICS, random_state=0).fit(X, covariates=frame)
+    assert list(model.covariate_names_) == ["Intercept", "site[2]", "site[3]"]
+    expected = model.transform(X, covariates=frame)
+    texts = {"site": numbers.astype(str)}  # of new samples are read as the fit read them
+    np.testing.assert_array_equal(model.transform(X, covariates=texts), expected)
+
+
+def test_one_value_that_is_no_number_is_named_before_numbers_become_groups():
+    years = np.tile(np.arange(2001, 2011).astype(str), 30).astype(object)
+    years[5] = "c. 2006"
+    with pytest.warns(UserWarning, match="'year' becomes groups.*299 of its 300.*'c. 2006' of sam"):
+        model = LDA(K, fixed_topics=TOPICS, random_state=0).fit(X, covariates={"year": years})
+    assert len(model.covariate_names_) == 11
+
+
 def test_a_model_holds_its_covariates_once(tmp_path):
     pieces = MODEL.fitted_.offsets.covariates
     assert pieces.matrix is MODEL.fitted_.weights_prior.covariates

@@ -5,8 +5,9 @@ From text files to a report
 This tutorial is for people with a folder of texts. In ten minutes you have topics, names for them, and a report that you can send to
 others. Here a sample is a document, a feature is a word, and a component is a topic.
 
-You need isotopic with its plots (:doc:`/install`) and a folder with one ``.txt`` file for each document. A CSV file with a column of
-texts works, too: give its path instead (:doc:`/formats`).
+You need isotopic with its plots (``pip install '.[plot]' pandas``, see :doc:`/install`) and a folder with one ``.txt`` file for each document.
+A CSV file with a column of texts works, too: give its path instead, and ``name_column="package"`` if the texts have their names in a column
+*package*. A column *id*, *name* or *title* is found, and without names texts are numbered (:doc:`/formats`).
 
 With your own folder, these lines are enough for a report. The rest of the page explains them, and what else you can do.
 

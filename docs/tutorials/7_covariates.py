@@ -14,10 +14,11 @@ With your own table, start with these lines:
 
    from isotopic import LDA, plot, read_counts
 
-   data = read_counts("press.csv")
+   # max_df=0.3: without words of more than 30 % of the texts. name_column: the names of the texts
+   data = read_counts("press.csv", name_column="headline", max_df=0.3, keep_text=True)
    model = LDA(8, random_state=0).fit(data, formula="~ party + year")
    ax = plot.effects(model, "year")
-   model.report("press.html", data, documents=data.documents)
+   model.report("press.html", data)
 
 The data of this page is drawn, so that we know what the model should find: 800 speeches about five subjects. The left speaks more of
 schools, the right more of taxes, and the climate comes up over the years.
@@ -99,12 +100,10 @@ print(data.counts.shape, list(data.metadata))
 # Fit
 # ---
 # A formula names the covariates. The concentration of each topic in a document then depends on them. Numbers stay numbers, and texts become
-# groups; the first in alphabetical order, here the left, is what the others are compared with.
+# groups; the first in alphabetical order, here the left, is what the others are compared with. ``label`` names each topic by its strongest word.
 
 model = LDA(5, random_state=0).fit(data, formula="~ party + year")
-model = model.label(
-    [terms.split(", ")[0] for terms in model.topic_info(n=3)["terms"]]
-)
+model = model.label(lambda terms, documents: terms[0])
 ax = plot.top_terms(model, 5)
 
 # %%
@@ -134,7 +133,7 @@ ax = plot.effects(model, "year")
 # it: ``spline(year, 4)`` is a smooth curve with four coefficients.
 
 bent = LDA(5, random_state=0).fit(data, formula="~ party + spline(year, 4)")
-bent = bent.label(list(model.topic_names_))
+bent = bent.label(lambda terms, documents: terms[0])
 ax = plot.effects(bent, "year", topics=[0, 2])
 
 # %%

@@ -1,16 +1,17 @@
 """Read covariates from data frames, dicts, arrays, AnnData and files."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from isotopic.arrays import Array, as_numbers
+from isotopic.arrays import Array, as_numbers, is_missing
 from isotopic.containers import is_anndata, is_frame
 from isotopic.covariates.columns import as_column, numbers_in_texts
-from isotopic.covariates.design import Covariates, Design
+from isotopic.covariates.design import Covariates, Design, is_categorical
 from isotopic.covariates.formula import formula_variables
-from isotopic.names import as_sample_names, names_of_vector, order_by_name
+from isotopic.names import as_sample_names, names_of_vector, order_by_name, stacklevel_of_caller
 
 
 def read_covariates(
@@ -46,7 +47,7 @@ def read_covariates(
         return None
     if known is not None and formula is not None:
         raise ValueError("The formula is that of the fit. Pass only the covariates.")
-    table = read_table(given, X, n_samples=n_samples, sample_names=sample_names)
+    table = _read_columns(given, X, n_samples, sample_names)
     if known is not None:
         wanted = list(known.table)
     else:
@@ -57,7 +58,11 @@ def read_covariates(
             f"formula={formula!r} needs {absent[0]!r}, which is not among the covariates "
             f"{list(table)}."
         )
-    table = {name: _checked(name, table[name]) for name in wanted if name in table}
+    groups = [] if known is None else [n for n, c in known.table.items() if is_categorical(c)]
+    chosen = {name: table[name] for name in wanted if name in table}
+    if known is None:
+        _warn_of_hardly_numbers(chosen, sample_names())
+    table = {name: _checked(name, _as_values(c, name in groups)) for name, c in chosen.items()}
     design = Design.of(table, formula, copies) if known is None else known
     return Covariates(design, table, design.matrix(table))
 
@@ -73,8 +78,17 @@ def read_table(
 ) -> dict[str, Array]:
     """Return columns by name, each with a value for each sample of ``X``, in its order.
 
-    A column holds floats or texts, as :func:`as_column` makes them.
+    A column holds floats or texts, as :func:`as_column` makes them. Texts that are all numbers are
+    numbers, wherever they come from; a categorical column of a data frame is texts.
     """
+    columns = _read_columns(given, X, n_samples, sample_names)
+    return {name: _as_values(column) for name, column in columns.items()}
+
+
+def _read_columns(
+    given: Any, X: Any, n_samples: int, sample_names: Callable[[], Array | None]
+) -> dict[str, Any]:
+    """Return columns by name, as they were given, in the order of the samples."""
     names = [given] if isinstance(given, str) else given
     if names is None or _are_texts(names):
         table = metadata_of(X)
@@ -93,10 +107,9 @@ def read_table(
         index = as_sample_names(getattr(given, "index", None))
         samples = None if index is None else sample_names()
         order = order_by_name(index, samples, what="covariates", than="X", kind="sample")
-        rows: Any = slice(None) if order is None else order
-        table = {str(name): np.asarray(given[name])[rows] for name in _keys(given)}
+        table = {str(name): _in_order(given[name], order) for name in _keys(given)}
     elif hasattr(given, "iloc") and np.ndim(given) == 1:  # a Series
-        return read_table(given.to_frame(), X, n_samples=n_samples, sample_names=sample_names)
+        return _read_columns(given.to_frame(), X, n_samples, sample_names)
     else:
         array = as_numbers("covariates", given)
         if array.ndim not in (1, 2):
@@ -114,15 +127,57 @@ def read_table(
             raise TypeError(
                 f"covariates: column {name!r} holds {dtype}. Pass numbers, dates or texts."
             )
-    return {name: as_column(column) for name, column in table.items()}
+    return table
 
 
-def _in_order_of_samples(column: Any, sample_names: Callable[[], Array | None]) -> Array:
+def _as_values(column: Any, are_groups: bool = False) -> Array:
+    """Return a column as floats or texts; ``are_groups``: texts stay texts, even of numbers."""
+    if _is_categorical_dtype(column):
+        texts = ["" if is_missing(value) else str(value) for value in column]
+        return np.array(texts, dtype=object)
+    values = as_column(column)
+    numbers = numbers_in_texts(values) if values.dtype.kind == "O" and not are_groups else None
+    return values if numbers is None else numbers
+
+
+def _is_categorical_dtype(column: Any) -> bool:
+    """Return whether a column of pandas or polars says that its values are groups."""
+    return str(getattr(column, "dtype", "")).lower().startswith(("categor", "enum"))
+
+
+def _warn_of_hardly_numbers(columns: dict[str, Any], samples: Array | None) -> None:
+    """Warn of a column of texts that would be numbers without a few of its values."""
+    for name, column in columns.items():
+        values = _as_values(column)
+        if _is_categorical_dtype(column) or values.dtype.kind != "O":
+            continue
+        is_other = np.array([v != "" and numbers_in_texts([v]) is None for v in values.tolist()])
+        n_known = np.count_nonzero(values != "")
+        n_numbers = n_known - np.count_nonzero(is_other)
+        if 2 * n_numbers > n_known:
+            row = int(np.argmax(is_other))
+            sample = row if samples is None else repr(str(samples[row]))
+            warnings.warn(
+                f"covariates: column {name!r} becomes groups, although {n_numbers} of its "
+                f"{n_known} values are numbers; the first that is not is {values[row]!r} of sample "
+                f"{sample}. Correct it, or if the column names groups, make it categorical: "
+                f"frame[{name!r}].astype('category').",
+                stacklevel=stacklevel_of_caller(),
+            )
+
+
+def _in_order_of_samples(column: Any, sample_names: Callable[[], Array | None]) -> Any:
     """Return a column; a pandas Series is aligned with the samples by its labels."""
     names = names_of_vector(column)
     samples = None if names is None else sample_names()
     order = order_by_name(names, samples, what="covariates", than="X", kind="sample")
-    return np.asarray(column) if order is None else np.asarray(column)[order]
+    return _in_order(column, order)
+
+
+def _in_order(column: Any, order: Array | None) -> Any:
+    if order is None:
+        return column
+    return column.iloc[order] if hasattr(column, "iloc") else np.asarray(column)[order]
 
 
 def _are_texts(given: Any) -> bool:
@@ -138,14 +193,13 @@ def _keys(given: Any) -> list[Any]:
     return names
 
 
-def metadata_of(X: Any) -> dict[str, Array]:
+def metadata_of(X: Any) -> dict[str, Any]:
     """Return what AnnData, or counts that were read from a file, know of their samples."""
     if is_anndata(X):
-        return {str(name): np.asarray(X.obs[name]) for name in X.obs.columns}
+        return {str(name): X.obs[name] for name in X.obs.columns}
     metadata = getattr(X, "metadata", None)
     if isinstance(metadata, Mapping):
-        numbers = {name: numbers_in_texts(column) for name, column in metadata.items()}
-        return {n: metadata[n] if found is None else found for n, found in numbers.items()}
+        return dict(metadata)
     if hasattr(X, "metadata"):
         raise ValueError(
             "covariates are columns of the metadata of X, but it has none. Join a table with a row "

@@ -207,9 +207,10 @@ drop_features.X : array-like, sparse matrix or data frame of shape (n_samples, n
     The data that the model was fitted to, with all its features.
 label.names : dict, list of str, path, Decomposition or callable
     The name of each topic: a dict such as ``{3: "trade"}``, a list with a name (or ``None``) for
-    every topic, the path of a JSON file with either, such as the ``labels.json`` that the report
-    saves, what :func:`isotopic.decompose` has found, or a function that gets the strongest terms of
-    a topic and its main documents, and returns a name.
+    every topic in the order of ``components_``, the path of a JSON file with either, such as the
+    ``labels.json`` that the report saves, what :func:`isotopic.decompose` has found, or a function
+    that gets the strongest terms of a topic and its main documents, and returns a name. The rows of
+    ``topic_info`` have another order: name them with ``dict(zip(info["topic"], names))``.
 label.describe : keyword arguments
     What such a function gets: ``feature_names``, ``documents`` (the texts of the fitted samples),
     ``n_terms`` (default: 10) and ``n_documents`` (default: 3).
