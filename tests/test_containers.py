@@ -341,3 +341,12 @@ def test_a_clone_of_every_parameter_fits_alike(kind):
     other = clone(model).fit(counts())
     np.testing.assert_array_equal(other.components_, model.components_)
     np.testing.assert_array_equal(other.weights_, model.weights_)
+
+
+@pytest.mark.parametrize("kind", ["series", "array"])
+def test_a_column_of_texts_is_told_what_counts_words(kind):
+    texts = ["a very long document " * 1000, "another"]
+    X = pd.Series(texts) if kind == "series" else np.array(texts)
+    with pytest.raises(TypeError, match=r"not text\. Count the words.*read_counts") as caught:
+        LDA(2).fit(X)
+    assert len(str(caught.value)) < 200

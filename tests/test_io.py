@@ -436,6 +436,17 @@ def test_a_file_of_lines_is_read_in_the_first_encoding_that_fits(tmp_path):
     assert data.feature_names.tolist() == ["caf\u00e9"]
 
 
+def test_documents_without_a_word_are_named(tmp_path):
+    (tmp_path / "x.csv").write_text("title,text\na,the sea\nb,\nc,sea sea\nd,of the\n")
+    data = read_counts(tmp_path / "x.csv", min_df=1)
+    assert data.notes[0].startswith("documents without a counted word, 2 of 4: b, d;")
+    assert data.notes[0] in repr(data)
+    new = read_counts(tmp_path / "x.csv", vocabulary=["the"], stop_words=None)
+    assert "1 of 4" not in new.notes[0]
+    (tmp_path / "y.csv").write_text("title,text\na,sea\nb,sun\n")
+    assert not read_counts(tmp_path / "y.csv", min_df=1, text_column="text").notes
+
+
 # Compression
 
 

@@ -158,12 +158,11 @@ def _read_counts(
         raise ValueError(
             f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
         )
-    if (
-        isinstance(X, np.ndarray)
-        and X.dtype.kind == "O"
-        and any(isinstance(value, (str, bytes)) for value in X.flat)
-    ):
-        raise TypeError("X must contain numbers, not text.")
+    if _has_texts(X):
+        raise TypeError(
+            "X must contain numbers, not text. Count the words of texts first, with "
+            "isotopic.read_counts or scikit-learn's CountVectorizer."
+        )
     given = read_container(X)
     # A mask has the order of X, whether it has names or not.
     mask = align_table(
@@ -179,6 +178,14 @@ def _read_counts(
         missing = _mask_with_nan(matrix, missing)
     counts = CountMatrix(NamedMatrix(matrix, given.feature_names, missing=missing))
     return counts, lambda: given.sample_names
+
+
+def _has_texts(X: Any) -> bool:
+    """Return whether ``X`` is a column of texts, or an array of objects with texts."""
+    if hasattr(X, "to_numpy") and not hasattr(X, "columns"):  # a Series
+        X = X.to_numpy()
+    is_array = isinstance(X, np.ndarray) and (X.dtype.kind == "O" or X.ndim == 1)
+    return is_array and any(isinstance(value, (str, bytes)) for value in X.flat)
 
 
 def _validate(estimator: Any, X: Any) -> Any:

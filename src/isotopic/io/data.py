@@ -46,6 +46,9 @@ class DeferredNames:
         data.__dict__[self.kept] = names
 
 
+# How many names of documents a note has.
+_MOST_NAMES = 5
+
 # The end of a document that was cut.
 CUT = "\u2026"
 
@@ -73,8 +76,8 @@ class CountData:
         table of documents, ``obs`` of AnnData, the folder of each document, or the columns of a
         table of counts that ``metadata`` names.
     notes : tuple of str
-        How the documents were read, where it is not obvious: files in another encoding, and
-        documents in which there was HTML.
+        How the documents were read, where it is not obvious: files in another encoding, documents
+        in which there was HTML, and documents without a word that is counted.
     """
 
     counts: Any
@@ -106,6 +109,19 @@ class CountData:
             f"{self.counts.nnz:,} nonzeros, format={self.format!r})"
         )
         return "\n".join([line, *self.notes])
+
+
+def _note_of_empty(counts: Any, names: Array | None) -> tuple[str, ...]:
+    """Return a note of the documents without a counted word, whose shares say nothing."""
+    rows = np.flatnonzero(np.diff(counts.indptr) == 0)
+    if not len(rows):
+        return ()
+    shown = ", ".join(str(row if names is None else names[row]) for row in rows[:_MOST_NAMES])
+    more = f" and {len(rows) - _MOST_NAMES:,} more" if len(rows) > _MOST_NAMES else ""
+    return (
+        f"documents without a counted word, {len(rows):,} of {counts.shape[0]:,}: {shown}{more}; "
+        "their shares of topics are only the model's expectation",
+    )
 
 
 def as_count_data(source: Source, format: str, columns: Sequence[str] | None = None) -> CountData:
@@ -145,6 +161,8 @@ def as_count_data(source: Source, format: str, columns: Sequence[str] | None = N
     if isinstance(source, LoadedSource):
         documents, n_terms, notes = source.documents, source.n_terms, source.notes
     samples, features = stored_names(source, 0), stored_names(source, 1)
+    if n_terms is not None:  # documents
+        notes += _note_of_empty(counts, samples)
     metadata = _chosen(source.stored_metadata(), columns)
     return CountData(counts, samples, features, format, documents, n_terms, metadata, notes)
 
