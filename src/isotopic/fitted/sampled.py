@@ -57,7 +57,7 @@ class Ending(NamedTuple):
 _AT_OPTIMUM = Ending(passes=None, sweeps=30, averaged=1, optimum=1.0)
 
 # More passes come nearer to the optimum, but its mean with samples does not get better.
-_BETWEEN = Ending(passes=30, sweeps=50, averaged=40, optimum=0.5)
+_BETWEEN = Ending(passes=30, sweeps=75, averaged=65, optimum=0.5)
 
 # Short samples have no optimum worth looking for: CVB0 leaves out an average self-contribution,
 # which is wrong for most of their entries.
