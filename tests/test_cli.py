@@ -313,8 +313,8 @@ def test_fit_and_transform_within_a_memory_limit(counts, tmp_path, capsys, form)
     assert data["source"] == str(file)
     assert data["total"] == X.sum()
     model = isotopic.load(out / "model.isotopic")
-    whole = isotopic.NMF(3, tol=1e-3, random_state=0).fit(X)
-    np.testing.assert_allclose(model.components_, whole.components_, rtol=1e-5, atol=1e-6)
+    whole = isotopic.NMF(3, tol=1e-3, random_state=0).fit(X).components_
+    np.testing.assert_allclose(model.components_, whole, rtol=1e-5, atol=1e-6)
     for table in (pd.read_parquet(out / "weights.parquet"), pd.read_csv(out / "weights.csv")):
         assert table.iloc[:, 0].tolist() == names
         np.testing.assert_allclose(table.iloc[:, 1:], model.weights_, rtol=1e-5)
@@ -324,8 +324,8 @@ def test_fit_and_transform_within_a_memory_limit(counts, tmp_path, capsys, form)
     assert (shape["samples"], shape["counts_left_out"]) == (1200, 0)
     table = pd.read_csv(new)
     assert table["sample"].tolist() == names
-    np.testing.assert_allclose(table.iloc[:, 1:], model.transform(X), rtol=1e-4, atol=1e-6)
-    assert run_json(capsys, "info", out)["samples"] == 1200
+    new_frame = pd.DataFrame(X, columns=features)
+    np.testing.assert_allclose(table.iloc[:, 1:], model.transform(new_frame), rtol=1e-4, atol=1e-6)
     assert "--memory-limit" in error_of(capsys, "report", out)
     assert sorted(os.listdir(out)) == sorted(found["files"])
 
@@ -474,9 +474,8 @@ def test_transform_finds_features_by_name(fitted, counts, tmp_path, capsys):
     assert found["counts_left_out"] == 35
     table = pd.read_parquet(out)
     assert table["sample"].tolist() == [f"s{i}" for i in range(5)]
-    np.testing.assert_allclose(
-        table.iloc[:, 1:].to_numpy(), model.transform(sparse.csr_array(COUNTS[:5])), rtol=1e-6
-    )
+    expected = model.transform(pd.DataFrame(COUNTS[:5], columns=model.feature_names_in_))
+    np.testing.assert_allclose(table.iloc[:, 1:].to_numpy(), expected, rtol=1e-6)
     sparse.save_npz(tmp_path / "nameless.npz", sparse.csr_array(COUNTS[:5]))
     assert main(["transform", str(fitted), str(tmp_path / "nameless.npz"), "-o", f"{out}.csv"]) == 0
     capsys.readouterr()
@@ -1074,3 +1073,25 @@ def test_a_terminal_without_unicode_is_no_error(hostile, tmp_path, encoding):
     assert process.returncode == 0, said
     assert "Traceback" not in said
     assert seen.read_text() == f"{(tmp_path / 'ö' / 'report.html').as_uri()}\n"
+
+
+def test_topics_of_a_fit_are_matched_with_a_reference_by_name(tmp_path, capsys, rng):
+    """The reference has the features in another order; a folder of a fit means its topics."""
+    topics = rng.dirichlet(np.full(12, 0.2), 3)
+    names = [f"f{i}" for i in range(12)]
+    X = pd.DataFrame(rng.poisson(300 * rng.dirichlet(np.ones(3), 40) @ topics), columns=names)
+    X.to_csv(tmp_path / "counts.csv")
+    known = pd.DataFrame(topics, index=["A", "B", "C"], columns=names)
+    known[names[::-1]].to_csv(tmp_path / "known.csv")
+    out = tmp_path / "out"
+    run_json(capsys, "fit", tmp_path / "counts.csv", "-k", "3", "-o", out)
+    model = isotopic.load(out / "model.isotopic")
+    assert model.feature_names_in_.tolist() == names
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", isotopic.FeatureOrderWarning)
+        found = run_json(capsys, "decompose", out, tmp_path / "known.csv")["table"]
+    assert set(found["verdict"]) == {"known"}
+    same = run_json(capsys, "decompose", out, out)["table"]
+    assert same["names"] == ["0", "1", "2"]
+    assigned = run_json(capsys, "refit", tmp_path / "counts.csv", out)["table"]
+    assert set(assigned["topic"]) <= {"0", "1", "2"}

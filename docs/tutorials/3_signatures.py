@@ -155,7 +155,8 @@ ax = plot.exposures(assigned)
 # %%
 # ``refit`` keeps only what the counts of a tumour prove. A flat signature, such as SBS3 or SBS5, is proved later than one with sharp peaks.
 #
-# Do exposures differ between groups of tumours, such as types of cancer? Groups are matched with the tumours by name:
+# Do exposures differ between groups of tumours, such as types of cancer? A series with the names of the tumours as its index is matched by name. What
+# ``sample_table`` has joined is in their order: ``catalogue.metadata["cancer_type"]``.
 
 groups = pd.Series(np.repeat(["left", "right"], 30), index=catalogue.index)
 pd.DataFrame(evaluate.compare_groups(assigned, groups, versus="left")).head(
@@ -167,7 +168,9 @@ pd.DataFrame(evaluate.compare_groups(assigned, groups, versus="left")).head(
 # ------------------
 # The table above has an interval for each weight, given the signatures. ``bootstrap`` gives intervals for the signatures themselves: it draws the
 # catalogue again from the model, fits it again, and measures how far the result moves.
-# A consensus model keeps its signatures fixed, so they cannot move. ``init=model`` starts a fit from them in which they can:
+# A consensus model keeps its signatures fixed, so they cannot move. ``init=model`` starts a fit from them in which they can.
+# If you gave ``max_total``, give the tumours the weight that they had: ``fit(catalogue, sample_weight=np.minimum(1, 9600 / totals))``, with
+# the number of mutations of each tumour as ``totals``.
 
 free = NMF(found.n_components, init=model).fit(catalogue)
 intervals = bootstrap(free, catalogue, n_resamples=30, random_state=0)

@@ -114,7 +114,13 @@ def consensus(given: Namespace) -> int:
         if output is not None:
             facts = {
                 "data": {"source": reading.absolute(given.data), "reading": settings},
-                "consensus": {"runs": given.runs, "reason": found.reason},
+                "consensus": {
+                    "runs": given.runs,
+                    "resampling": given.resampling,
+                    "max_total": given.max_total,
+                    "seed": given.seed,
+                    "reason": found.reason,
+                },
             }
             fit = StoredFit(found.model, data, facts)
             written = [output / name for name in write_fit(output, fit, consensus=found)["files"]]

@@ -6,7 +6,7 @@ from pathlib import Path
 from isotopic.atomic import atomic_file
 from isotopic.cli import options
 from isotopic.cli.command import Option, command
-from isotopic.cli.folder import LABELS, check_free, claimed_fit, read_folder
+from isotopic.cli.folder import LABELS, check_free, claimed_fit, read_folder, read_reference
 from isotopic.cli.output import (
     as_json,
     library_errors_as_messages,
@@ -49,7 +49,7 @@ def decompose(given: Namespace) -> int:
     check_free(files, given.force)
     fit = read_folder(given.folder)
     with library_errors_as_messages(), warnings_as_messages():
-        found = decompose_topics(fit.model, given.reference)
+        found = decompose_topics(fit.model, read_reference(given.reference))
         if output is not None:
             write_tables([dict(found.table)], output)
         if given.label:

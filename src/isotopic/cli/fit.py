@@ -174,7 +174,7 @@ def _fit_model(
             stopped = f"time limit of {limit:g} s"
         return stopped is not None
 
-    total = None if isinstance(X, Blocks) else float(X.sum())
+    total = None if isinstance(X, Blocks) else float(X.counts.sum())
     signals: list[int] = []
     try:
         with (

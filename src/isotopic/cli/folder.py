@@ -223,7 +223,7 @@ def write_fit_report(
     with library_errors_as_messages(), waiting("writing the report"):
         write_report(
             fit.model,
-            data if hasattr(fit.model, "feature_names_in_") else data.counts,
+            named_counts(fit.model, data),
             path,
             feature_names=data.feature_names,
             sample_names=data.sample_names,
@@ -234,6 +234,16 @@ def write_fit_report(
             title=title,
             overwrite=overwrite,
         )
+
+
+def read_reference(path: str) -> Any:
+    """Return the fit that is in a folder, as known topics; of any other path, the path itself."""
+    return read_folder(Path(path)).model if is_fit(Path(path)) else path
+
+
+def named_counts(model: Any, data: CountData) -> Any:
+    """Return data with its names, if the model has names, too."""
+    return data if hasattr(model, "feature_names_in_") else data.counts
 
 
 def counts_of_fit(fit: StoredFit) -> CountData:

@@ -158,7 +158,7 @@ OPTIONAL_DATA = replace(DATA, is_required=False)
 FOLDER = Option("folder", "Folder of a fit.", parse=parse_folder, is_required=True)
 REFERENCE = Option(
     "reference",
-    "File with known topics, such as a table of COSMIC signatures.",
+    "Known topics: a table, such as that of COSMIC signatures, or the folder of a fit.",
     parse=parse_existing,
     is_required=True,
 )

@@ -4,7 +4,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -130,14 +130,14 @@ def open_data(
     limit: str | None,
     scratch_parent: Path,
 ) -> Iterator[tuple[Any, CountData | LargeData]]:
-    """Yield the counts, in row blocks if the memory is limited, with their names and facts.
+    """Yield data to fit, in row blocks if the memory is limited, with their names and facts.
 
     The settings are those of :func:`load_data`. Row blocks may need a scratch folder, which exists
     as long as they are used.
     """
     if limit is None:
         data = load_data(path, settings, of_documents)
-        yield data.counts, data
+        yield data, data
         return
     if settings["sample_table"] is not None:
         raise InputError(
@@ -157,8 +157,6 @@ def open_data(
             if 0 in source.shape:
                 raise InputError(f"{name_of(path)} has no counts: it is {source.shape}.")
             blocks = open_blocks(source, memory_limit=limit, scratch=scratch)
-            # As for data in memory, names are in the files of the fit, not in the model.
-            blocks = replace(blocks, feature_names=None)
         shape = {"samples": source.shape[0], "features": source.shape[1]}
         facts = shape | {"nonzeros": source.entries, "format": format}
         _print_notes(getattr(source, "notes", ()))

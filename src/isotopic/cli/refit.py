@@ -5,7 +5,7 @@ from pathlib import Path
 
 from isotopic.cli import options, reading
 from isotopic.cli.command import Option, command
-from isotopic.cli.folder import check_free
+from isotopic.cli.folder import check_free, read_reference
 from isotopic.cli.output import (
     as_json,
     library_errors_as_messages,
@@ -53,7 +53,7 @@ def refit(given: Namespace) -> int:
     with library_errors_as_messages(), warnings_as_messages():
         found = refit_samples(
             data,
-            given.reference,
+            read_reference(given.reference),
             certainty=given.certainty,
             max_total=given.max_total,
             n_jobs=given.threads,

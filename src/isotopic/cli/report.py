@@ -12,6 +12,7 @@ from isotopic.cli.folder import (
     check_free,
     claimed_fit,
     counts_of_fit,
+    named_counts,
     read_folder,
     write_fit_report,
 )
@@ -88,7 +89,7 @@ def _compare(given: Namespace) -> int:
         data = counts_of_fit(fit)
         names = data.feature_names, data.sample_names, data.documents
         name = _name_of(folder) if len(set(map(_name_of, folders))) == 2 else str(folder)
-        fits.append(ComparedFit(fit.model, data.counts, name, *names))
+        fits.append(ComparedFit(fit.model, named_counts(fit.model, data), name, *names))
     with library_errors_as_messages(), waiting("comparing the fits"):
         write_comparison(fits[0], fits[1], path, title=given.title, overwrite=given.force)
     facts = {"comparison": str(path), "bytes": path.stat().st_size}

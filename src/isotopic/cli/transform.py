@@ -23,6 +23,7 @@ from isotopic.cli.output import (
     warnings_as_messages,
 )
 from isotopic.cli.tables import Columns, check_table_file, topic_table, write_tables
+from isotopic.containers import NamedMatrix
 from isotopic.io import CountData
 from isotopic.names import find_by_name
 
@@ -126,15 +127,16 @@ def _weight_tables(
     """Yield the weights of each block of samples, and add up its coverage."""
     model, known, start = fit.model, fit.data.feature_names, 0
     table = covariates_of_new(model, new)
-    for block in X.blocks if isinstance(X, Blocks) else [X]:
-        counts = sparse.csr_array(load_raw(block)) if isinstance(X, Blocks) else block
+    names = getattr(model, "feature_names_in_", None)
+    for block in X.blocks if isinstance(X, Blocks) else [None]:
+        counts = X.counts if block is None else sparse.csr_array(load_raw(block))
         aligned, left_out = select_known_features(counts, new.feature_names, known)
         coverage.add(aligned, left_out)
         stop = start + counts.shape[0]
         try:
-            weights = model.transform(aligned, covariates=table)
+            weights = model.transform(NamedMatrix(aligned, names), covariates=table)
         except ValueError as error:
-            if isinstance(X, Blocks):
+            if block is not None:
                 raise BlockError(f"The block {block.name} cannot be used: {error}") from error
             raise
         yield topic_table("sample", new.sample_names[start:stop], weights)
