@@ -511,13 +511,53 @@ def test_long_names_of_groups_do_not_overlap():
     names = [f"a rather long name {i}" for i in range(4)]
     X, group = rng.poisson(2.0, (40, 8)), np.resize(names, 40)
     model = LDA(2, tol=0.1, random_state=0).fit(X, covariates={"group": group})
-    ax = plot.effects(model, "group")
-    ax.figure.canvas.draw()
-    assert [label.get_rotation() for label in ax.get_xticklabels()] == [45] * 4
+
+    def rotations(model):
+        ax = plot.effects(model, "group", topics=0)
+        ax.figure.canvas.draw()
+        return [label.get_rotation() for label in ax.get_xticklabels()]
+
+    assert rotations(model) == [45] * 4
     short = LDA(2, tol=0.1, random_state=0).fit(X, covariates={"group": np.resize(list("ab"), 40)})
-    assert [label.get_rotation() for label in plot.effects(short, "group").get_xticklabels()] == [
-        0
-    ] * 2
+    assert rotations(short) == [0] * 2
+
+
+def test_groups_have_a_panel_for_each_topic_that_holds_all_intervals():
+    rng = np.random.default_rng(0)
+    X, group = rng.poisson(2.0, (40, 8)), np.resize(list("abc"), 40)
+    model = LDA(3, tol=0.1, random_state=0).fit(X, covariates={"group": group})
+    panels = plot.effects(model, "group").figure.axes
+    assert [ax.get_title(loc="left") for ax in panels] == [f"topic {k}" for k in range(3)]
+    assert [label.get_text() for label in panels[0].get_yticklabels()] == ["a", "b", "c"]
+    for ax in panels:
+        assert ax.get_xlim()[0] == 0
+        assert ax.get_xlim()[1] >= model.effects("group")["upper"].max()
+        assert ax.get_ylim() == (2.5, -0.5)  # the first group is at the top
+
+
+def test_axes_over_numbers_hold_all_intervals():
+    weights = np.random.default_rng(0).dirichlet(np.full(6, 0.1), 40)
+    weights[:, 0] = 1e-3  # the first panel has the smallest intervals
+    time = np.repeat([2010, 2015, 2020, 2021], 10)
+    upper = evaluate.over_time(weights, time)["upper"].max()
+    for ax in plot.over_time(weights, time).figure.axes:
+        assert ax.get_ylim()[0] == 0
+        assert ax.get_ylim()[1] >= upper
+    one = plot.over_time(weights, time, topics=0)
+    plot.over_time(weights, time, ax=one)  # draws all topics on the same axes
+    assert one.get_ylim()[1] >= upper
+
+
+@pytest.mark.parametrize(("period", "least"), [(5, 3), (1, 2)])
+def test_whole_years_have_few_labels_that_are_whole(period, least):
+    time = np.resize(np.arange(2010, 2023), 130)
+    weights = np.random.default_rng(0).dirichlet(np.ones(3), 130)
+    ax = plot.over_time(weights, time, period=period)
+    ax.figure.canvas.draw()
+    ticks = [tick for tick in ax.figure.axes[0].get_xticks() if 2010 <= tick <= 2022]
+    assert least <= len(ticks) <= 5
+    labels = [label.get_text() for label in ax.figure.axes[0].get_xticklabels()]
+    assert all(label.isdigit() for label in labels if label)
 
 
 def test_distinctive_terms_leave_out_what_is_frequent_everywhere():
@@ -709,6 +749,22 @@ def test_the_plot_of_a_selection_shows_what_is_stable(ax, lowest, said):
     right = plot.selection(table, ax=ax).figure.axes[-1]
     assert texts(right) == [said]
     assert any(set(line.get_ydata()) == {0.8} for line in right.lines)
+
+
+@pytest.mark.parametrize("ends", [(0.6, 0.79), (0.81, 0.6), (0.79, 0.8)])
+def test_words_at_the_line_of_stability_leave_points_free(ends):
+    table = {
+        "n_components": [2, 3, 4, 5],
+        "score": [-2.0, -1.9, -1.89, -1.88],
+        "stability": np.linspace(*ends, 4),
+        "min_stability": [0.3] * 4,
+    }
+    right = plot.selection(table).figure.axes[-1]
+    right.figure.draw_without_rendering()
+    (box,) = boxes_of([text for text in right.texts if text.get_text()])
+    for ax in right.figure.axes:
+        points = ax.transData.transform(ax.lines[0].get_xydata())
+        assert not any(box.contains(*point) for point in points)
 
 
 def test_labels_of_a_volcano_stay_inside_and_leave_points_free(corpus, model):

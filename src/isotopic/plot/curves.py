@@ -152,17 +152,40 @@ def _draw_threshold(ax: Axes, stable: Array, colour: str) -> None:
     """Draw the stability from which a number is stable; say it if none is."""
     ax.axhline(MEAN_STABILITY, color=colour, linewidth=0.8, alpha=0.6)
     found = "stable above this line" if stable.any() else "no number is stable"
-    place = {"xy": (0.99, MEAN_STABILITY), "xycoords": ax.get_yaxis_transform()}
+    at, is_above = _free_place(ax, MEAN_STABILITY)
     ax.annotate(
         found,
-        **place,
-        xytext=(0, 3),
+        xy=(at, MEAN_STABILITY),
+        xycoords=ax.get_yaxis_transform(),
+        xytext=(0, 3 if is_above else -3),
         textcoords="offset points",
-        ha="right",
+        ha="left" if at < 0.5 else "right",
+        va="bottom" if is_above else "top",
         color=INK,
         fontsize="x-small",
         bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
     )
+
+
+def _free_place(ax: Axes, height: float) -> tuple[float, bool]:
+    """Return where along the axes, and whether above, words at a height are farthest from lines."""
+    to_axes = ax.transAxes.inverted()
+    curves = [
+        to_axes.transform(line.get_transform().transform(line.get_xydata()))
+        for panel in ax.figure.axes
+        for line in panel.lines
+        if line.get_marker() != "None" and panel.bbox.bounds == ax.bbox.bounds
+    ]
+    level = to_axes.transform(ax.transData.transform((0, height)))[1]
+
+    def clearance(place: tuple[float, bool]) -> float:
+        at, is_above = place
+        under = np.linspace(at, 0.35 if at < 0.5 else 0.65, 20)
+        middle = level + (0.03 if is_above else -0.03)
+        return min(float(np.abs(np.interp(under, *curve.T) - middle).min()) for curve in curves)
+
+    places = [(0.99, True), (0.01, True), (0.99, False), (0.01, False)]
+    return max(places, key=clearance)
 
 
 def sparsity_path(

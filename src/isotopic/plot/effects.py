@@ -19,6 +19,9 @@ _MOST_LETTERS = 50
 # How many topics are drawn by default: more bands cannot be told apart.
 _MOST_TOPICS = 8
 
+# How many labels the axis of a number has, alone and in a panel.
+_MOST_TICKS, _MOST_TICKS_OF_PANEL = 8, 4
+
 
 def effects(
     model: Any,
@@ -36,8 +39,8 @@ def effects(
 ) -> Axes:
     """Draw the expected proportions of topics at values of a covariate, with intervals.
 
-    Over a number or time they are curves with bands, each in a panel of its own; between groups,
-    points with bars.
+    Each topic has a panel of its own: over a number or time, a curve with a band; between groups,
+    a point with a bar for each.
 
     Parameters
     ----------
@@ -142,22 +145,29 @@ class _Curves:
     def draw(self, ax: Axes | None, *, columns: int, legend: bool) -> Axes:
         """Draw points of groups, or curves: in panels, or all on the given axes."""
         is_group = self.places.dtype.kind == "O"
-        if ax is None and not is_group and len(self.topics) > 1:
-            return self._draw_panels(check_positive_integer(columns))
+        if ax is None and len(self.topics) > 1:
+            panels = self._draw_group_panels if is_group else self._draw_panels
+            return panels(check_positive_integer(columns))
         ax = axes(ax, 7, 3.8)
         for number, topic in enumerate(self.topics):
             if is_group:
-                self._draw_groups(ax, topic, (number + 0.5) / len(self.topics) - 0.5)
+                shift = (number + 0.5) / len(self.topics) - 0.5
+                means, reach = self._interval(topic)
+                where = np.arange(len(self.places)) + 0.6 * shift
+                ax.errorbar(where, means, reach, label=self.names[topic], **self._points(topic))
             else:
                 self._draw_curve(ax, topic)
         if is_group:
             labels = [readable(value) for value in self.places]
             ax.set_xticks(np.arange(len(labels)), labels)
+            ax.set_xlim(-0.5, len(labels) - 0.5)
             if sum(map(len, labels)) > _MOST_LETTERS:
                 for label in ax.get_xticklabels():
                     label.set(rotation=45, ha="right", rotation_mode="anchor")
+        else:
+            self._set_ticks(ax, _MOST_TICKS)
         ax.set(xlabel=readable(self.over), ylabel="proportion")
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(bottom=0, auto=None)  # what is drawn later widens the limits again
         simplify_frame(ax)
         if legend:
             at = {"loc": "center left", "bbox_to_anchor": (1.005, 0.5)}
@@ -166,24 +176,59 @@ class _Curves:
 
     def _draw_panels(self, columns: int) -> Axes:
         """Draw each topic in a panel with the same axes, before faint lines of the others."""
-        columns = min(columns, len(self.topics))
-        rows = -(-len(self.topics) // columns)
-        figure = axes(None, 2.4 * columns, 1.8 * rows + 0.4).figure
-        figure.clear()
-        panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+        panels = self._make_panels(columns, height=1.8)
         for panel, topic in zip(panels, self.topics, strict=False):
             others = self.topics[self.topics != topic]
             panel.plot(self.places, self.means[:, others], color=FAINT, alpha=0.35, linewidth=0.7)
             self._draw_curve(panel, topic)
-            panel.set_title(self.names[topic], fontsize="small", loc="left")
-            panel.set_ylim(bottom=0)
-            panel.tick_params(labelsize="small")
-            simplify_frame(panel)
-        for panel in panels[len(self.topics) :]:
-            panel.remove()
-        figure.supxlabel(readable(self.over), fontsize="medium")
-        figure.supylabel("proportion", fontsize="medium")
+        panels[0].set_ylim(bottom=0)  # shared, so only once all intervals are drawn
+        self._set_ticks(panels[0], _MOST_TICKS_OF_PANEL)
+        panels[0].figure.supxlabel(readable(self.over), fontsize="medium")
+        panels[0].figure.supylabel("proportion", fontsize="medium")
         return panels[0]
+
+    def _draw_group_panels(self, columns: int) -> Axes:
+        """Draw each topic in a panel with the same axes and a row for each group."""
+        rows = np.arange(len(self.places))
+        panels = self._make_panels(columns, height=0.24 * len(rows) + 0.6, grid="x")
+        for panel, topic in zip(panels, self.topics, strict=False):
+            means, reach = self._interval(topic)
+            panel.errorbar(means, rows, xerr=reach, **self._points(topic))
+        panels[0].set_xlim(left=0)
+        panels[0].set_ylim(len(rows) - 0.5, -0.5)
+        panels[0].set_yticks(rows, [readable(value) for value in self.places])
+        panels[0].figure.supxlabel("proportion", fontsize="medium")
+        panels[0].figure.supylabel(readable(self.over), fontsize="medium")
+        return panels[0]
+
+    def _make_panels(self, columns: int, *, height: float, grid: str = "y") -> list[Axes]:
+        """Return axes of a new figure, one for each topic, with its name."""
+        n = len(self.topics)
+        columns = min(columns, n)
+        rows = -(-n // columns)
+        figure = axes(None, 2.4 * columns, height * rows + 0.4).figure
+        figure.clear()
+        panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+        for panel, topic in zip(panels, self.topics, strict=False):
+            panel.set_title(self.names[topic], fontsize="small", loc="left")
+            panel.tick_params(labelsize="small")
+            simplify_frame(panel, grid=grid)
+        for panel in panels[n:]:
+            panel.remove()
+        return list(panels[:n])
+
+    def _set_ticks(self, ax: Axes, most: int) -> None:
+        """Label few places of the axis of numbers, and whole ones unless all are close together."""
+        if self.places.dtype.kind == "M":
+            return
+        from matplotlib.ticker import FixedLocator, MaxNLocator  # noqa: PLC0415 - an extra
+
+        are_whole = bool(np.all(self.places == np.rint(self.places)))
+        if are_whole and len(self.places) <= most:
+            ax.xaxis.set_major_locator(FixedLocator(self.places.tolist()))
+        else:
+            is_whole = are_whole or np.ptp(self.places) > most
+            ax.xaxis.set_major_locator(MaxNLocator(most, integer=bool(is_whole)))
 
     def _draw_curve(self, ax: Axes, topic: int) -> None:
         colour, places = self.colours[topic], self.places
@@ -193,12 +238,13 @@ class _Curves:
         ends = self.lower[:, topic], self.upper[:, topic]
         ax.fill_between(places, *ends, color=colour, alpha=0.18, linewidth=0)
 
-    def _draw_groups(self, ax: Axes, topic: int, shift: float) -> None:
+    def _interval(self, topic: int) -> tuple[Array, Array]:
+        """Return the means of a topic, and how far its intervals reach below and above them."""
         means = self.means[:, topic]
-        reach = np.abs([means - self.lower[:, topic], self.upper[:, topic] - means])
-        at = np.arange(len(self.places)) + 0.6 * shift
-        line = {"color": self.colours[topic], "label": self.names[topic]}
-        ax.errorbar(at, means, reach, fmt="o", markersize=5, capsize=2, **line)
+        return means, np.abs([means - self.lower[:, topic], self.upper[:, topic] - means])
+
+    def _points(self, topic: int) -> dict[str, Any]:
+        return {"color": self.colours[topic], "fmt": "o", "markersize": 5, "capsize": 2}
 
 
 def _most_varying(means: Array) -> Array:
