@@ -1,15 +1,19 @@
 """Metadata in the report: topics over time and by group, and filters."""
 
 import json
+import re
+from pathlib import Path
 
 import browsing
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
-from isotopic import LDA, load, read_counts
+from isotopic import LDA, load, read_counts, report
 from isotopic.cli import main
 from isotopic.names import SampleOrderWarning
+from isotopic.report import effects
 from isotopic.report.limits import Limits
 from isotopic.report.metadata import describe_metadata, read_metadata
 from isotopic.report.payload import ReportData
@@ -54,6 +58,13 @@ def test_columns_are_dates_numbers_groups_or_texts(values, kind):
         assert list(found["values"]).count(0) == 1  # the one that is missing
     frame = pd.DataFrame({"x": values})
     assert describe_metadata(read_metadata(frame, None, 4), ALL)[0]["kind"] == kind
+
+
+def test_all_intervals_of_the_page_have_one_level():
+    script = (Path(report.__file__).parent / "page" / "groups.js").read_text()
+    found = re.search(r"INTERVAL = \{ level: ([\d.]+), reach: ([\d.]+) \}", script)
+    assert float(found[1]) == effects._LEVEL
+    assert float(found[2]) == pytest.approx(stats.norm.ppf((1 + effects._LEVEL) / 2), abs=1e-3)
 
 
 def test_years_are_dates():

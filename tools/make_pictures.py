@@ -47,6 +47,27 @@ def corpus() -> None:
     save(plot.convergence(fits), "convergence")
 
 
+def covariates() -> None:
+    """Draw the effects of a year, and below those of a group, of documents that depend on both."""
+    rng = np.random.default_rng(0)
+    group, year = rng.choice(list("abc"), 900), rng.integers(1995, 2016, 900)
+    logs = np.log(np.full((900, 4), 0.4))
+    logs[:, 1] += (year - 2005) / 12
+    logs[:, 2] += np.where(group == "c", 0.7, -0.3)
+    shares = rng.standard_gamma(np.exp(logs)) + 1e-9
+    topics = rng.dirichlet(np.full(40, 0.1), size=4)
+    shares /= shares.sum(axis=1, keepdims=True)
+    X = np.array([rng.multinomial(60, row) for row in shares @ topics])
+    model = LDA(4, random_state=0).fit(X, covariates={"group": group, "year": year})
+    drawn = []
+    for name in ("year", "group"):
+        buffer = io.BytesIO()
+        plot.effects(model, name).figure.savefig(buffer, dpi=100)
+        drawn.append(np.asarray(Image.open(buffer).convert("RGB")))
+    both = Image.fromarray(np.concatenate(drawn))
+    both.quantize(48).save(OUT / "effects.png", optimize=True)
+
+
 def numbers() -> None:
     """Draw how a number of components is chosen, of counts that have six."""
     from isotopic import consensus  # noqa: PLC0415
@@ -106,6 +127,7 @@ def tumours() -> None:
 if __name__ == "__main__":
     OUT.mkdir(exist_ok=True)
     corpus()
+    covariates()
     numbers()
     penalties()
     digits()

@@ -228,7 +228,9 @@ class _Curves:
             ax.xaxis.set_major_locator(FixedLocator(self.places.tolist()))
         else:
             is_whole = are_whole or np.ptp(self.places) > most
-            ax.xaxis.set_major_locator(MaxNLocator(most, integer=bool(is_whole)))
+            ax.xaxis.set_major_locator(
+                MaxNLocator(most, steps=[1, 2, 5, 10], integer=bool(is_whole))
+            )
 
     def _draw_curve(self, ax: Axes, topic: int) -> None:
         colour, places = self.colours[topic], self.places

@@ -52,7 +52,10 @@ function shownMeans(column) {
   return column.means.bins;
 }
 
-/** The mean share of each topic in each bin, and the half width of its interval of 95 %. */
+/** The level of intervals, as of those of the effects, and their half width in standard errors. */
+const INTERVAL = { level: 0.9, reach: 1.645 };
+
+/** The mean share of each topic in each bin, and the half width of its interval. */
 function binMeans(column) {
   const { of, names } = binsOf(column), n = new Float64Array(names.length);
   const sums = names.map(() => new Float64Array(nTopics)), squares = names.map(() => new Float64Array(nTopics));
@@ -70,7 +73,7 @@ function binMeans(column) {
   return names.map((name, bin) => ({
     name, at: bin, n: n[bin],
     mean: (k) => (n[bin] ? sums[bin][k] / n[bin] : 0),
-    half: (k) => (n[bin] > 1 ? 1.96 * Math.sqrt(Math.max(0, squares[bin][k] / n[bin] - (sums[bin][k] / n[bin]) ** 2) / (n[bin] - 1)) : 0),
+    half: (k) => (n[bin] > 1 ? INTERVAL.reach * Math.sqrt(Math.max(0, squares[bin][k] / n[bin] - (sums[bin][k] / n[bin]) ** 2) / (n[bin] - 1)) : 0),
   })).filter((bin) => bin.n > 0);
 }
 

@@ -145,8 +145,8 @@ panels.push(() => {
       : [swatch(k), `Mean share of ${words.topic} ${k}${givenName(k) ? ": " : ""}`, givenName(k) ? said(givenName(k)) : "", " by "]), said(column.name));
     const first = bins.length > MOST_BARS ? ` The ${MOST_BARS} ${k === null ? "largest groups" : "groups with the largest share"} are drawn.` : "";
     byId("groups-note").textContent = k === null ? `Click a ${isOrdered ? "line" : "part of a bar"}, or use the arrow keys and Enter, to select its ${words.topic}.${isOrdered ? "" : first}`
-      : isOrdered ? `With an interval of 95% of the mean. Thin lines: the ${listed.length - 1} largest other ${words.topics}. Click a point, or use the arrow keys and Enter, to filter.`
-        : `With an interval of 95% of the mean. Click a bar, or use the arrow keys and Enter, to filter.${first}`;
+      : isOrdered ? `With a ${percent(INTERVAL.level)} interval of the mean. Thin lines: the ${listed.length - 1} largest other ${words.topics}. Click a point, or use the arrow keys and Enter, to filter.`
+        : `With a ${percent(INTERVAL.level)} interval of the mean. Click a bar, or use the arrow keys and Enter, to filter.${first}`;
   };
   watch(["column", "topic", "shown", "names"], draw);
   optionKeys(byId("groups-plot"));
