@@ -638,6 +638,14 @@ def test_a_categorical_column_of_numbers_stays_groups(dtype):
     np.testing.assert_array_equal(model.transform(X, covariates=texts), expected)
 
 
+def test_the_spline_of_stm_is_told_its_name_here():
+    pytest.importorskip("formulaic")
+    with pytest.raises(ValueError, match=r"needs 's'.*spline\(year, df\)"):
+        LDA(K).fit(X, covariates=TABLE, formula="~ party + s(year)")
+    with pytest.raises(ValueError, match=r"needs 's', which is not among[^.]*\.$"):
+        LDA(K).fit(X, covariates=TABLE, formula="~ party + s")
+
+
 def test_one_value_that_is_no_number_is_named_before_numbers_become_groups():
     years = np.tile(np.arange(2001, 2011).astype(str), 30).astype(object)
     years[5] = "c. 2006"

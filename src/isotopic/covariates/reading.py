@@ -1,5 +1,6 @@
 """Read covariates from data frames, dicts, arrays, AnnData and files."""
 
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -54,9 +55,10 @@ def read_covariates(
         wanted = list(table) if formula is None else formula_variables(formula)
     absent = [name for name in wanted if name not in table]
     if absent and known is None:
+        is_spline = absent[0] == "s" and re.search(r"\bs\(", str(formula))  # as R's stm calls it
         raise ValueError(
             f"formula={formula!r} needs {absent[0]!r}, which is not among the covariates "
-            f"{list(table)}."
+            f"{list(table)}." + (" A spline is spline(year, df)." if is_spline else "")
         )
     groups = [] if known is None else [n for n, c in known.table.items() if is_categorical(c)]
     chosen = {name: table[name] for name in wanted if name in table}
