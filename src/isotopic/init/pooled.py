@@ -56,13 +56,13 @@ def pooled(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple
     if n_components == 1 or not X.total > 0:
         return nndsvd(X, n_components, rng)
     unit = max(smallest_count(X), _LEAST_UNIT * X.total)
+    # First, because how much the starts draw depends on the number of samples.
+    noise = _NOISE * rng.random((2 * n_components, X.shape[1]))
     found = [
         completed_topics(X, topics_of(X, n_components, rng), n_components, rng)
         for topics_of in (singular_topics, anchored_topics)
     ]
-    topics = np.vstack(found)
-    topics *= 1 + _NOISE * rng.random(topics.shape)
-    weights, topics = _improved(X, topics, unit)
+    weights, topics = _improved(X, np.vstack(found) * (1 + noise), unit)
     pool = _Pool(weights, topics, np.full(len(topics), _WEIGHTS_SUM / len(topics)))
     rows = _some_rows(X, rng)
     with one_blas_thread:
