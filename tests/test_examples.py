@@ -68,7 +68,8 @@ def _write_texts(folder, rng):
     (folder / "news.txt").write_text("\n".join(texts))
     pd.DataFrame({"body": texts}).to_csv(folder / "news.csv", index=False)
     known = pd.DataFrame({"party": list("ab") * 20, "year": 1980 + np.arange(40)})
-    known.assign(text=texts).to_csv(folder / "press.csv", index=False)
+    names = [f"headline {d}" for d in range(40)]
+    known.assign(text=texts, headline=names).to_csv(folder / "press.csv", index=False)
     files = pd.Index([f"{d}.txt" for d in range(40)], name="file")
     table = known.rename(columns={"party": "author"}).set_axis(files)
     table.to_csv(folder / "authors.csv")
@@ -95,6 +96,8 @@ def _write_counts(folder, rng):
     table = pd.DataFrame(rng.poisson(20, (96, 12)), index=pd.Index(types, name="MutationType"))
     table.columns = [f"T{i}" for i in range(12)]
     table.to_csv(folder / "tumours.SBS96.all", sep="\t")
+    of_tumours = pd.DataFrame({"sample": table.columns, "cancer_type": list("ab") * 6})
+    of_tumours.to_csv(folder / "clinical.csv", index=False)
     known = rng.dirichlet(np.full(96, 0.3), size=3).T
     pd.DataFrame(known, table.index, ["SBS1", "SBS2", "SBS3"]).to_csv(
         folder / "COSMIC.txt", sep="\t"
