@@ -40,9 +40,10 @@ def report(tmp_path_factory):
     for i in range(72):
         year, place = divmod(i, 12)
         first = 0 if place < 1 + 2 * year else 2 - place % 2
+        most = rng.integers(12, 23)  # documents with the same mixture could share one topic
         words = [
-            *rng.choice(subjects[first], 16),
-            *rng.choice(subjects[(first + 1) % 3], 6),
+            *rng.choice(subjects[first], most),
+            *rng.choice(subjects[(first + 1) % 3], 24 - most),
         ]
         document = {"text": " ".join(words), "year": YEARS[year], "paper": "AB"[i % 2]}
         lines.append(json.dumps(document | {"id": f"n{i}"}))

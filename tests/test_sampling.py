@@ -188,6 +188,20 @@ def test_a_fit_of_exact_length_or_of_given_priors_does_not_end_with_samples(rng,
         LDA(30).fit(counts / 3)
 
 
+def test_short_samples_of_few_topics_are_not_taken_for_pure(rng):
+    """Samples of 24 counts that mix two topics each: sampling alone took each for one topic."""
+    subjects = np.kron(np.eye(3), np.full(6, 1 / 6))
+    counts = []
+    for i in range(72):
+        most = rng.integers(12, 23)
+        counts.append(rng.multinomial(most, subjects[i % 3]))
+        counts[-1] += rng.multinomial(24 - most, subjects[(i + 1) % 3])
+    for seed in range(3):
+        model = LDA(3, random_state=seed).fit(np.array(counts))
+        assert model.components_.reshape(3, 3, 6).sum(axis=2).max(axis=1).min() > 0.95
+        assert model.alpha_.sum() > 0.3
+
+
 def test_starts_are_compared_by_how_likely_their_samples_are(rng, monkeypatch):
     """Objectives under different learned priors say nothing about which start is better."""
     counts, _ = planted(rng)
@@ -199,7 +213,7 @@ def test_starts_are_compared_by_how_likely_their_samples_are(rng, monkeypatch):
     assert next(likelihoods, None) is None
 
 
-@pytest.mark.parametrize("length", [10, 60])
+@pytest.mark.parametrize("length", [25, 60])
 def test_samples_of_a_good_solution_are_more_likely(rng, length):
     counts, _ = planted(rng, length=length)
     problem = Problem(

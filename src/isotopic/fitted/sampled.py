@@ -59,7 +59,7 @@ _AT_OPTIMUM = Ending(passes=None, sweeps=30, averaged=1, optimum=1.0)
 # More passes come nearer to the optimum, but its mean with samples does not get better.
 _BETWEEN = Ending(passes=30, sweeps=75, averaged=65, optimum=0.5)
 
-# Short samples have no optimum worth looking for: CVB0 leaves out an average self-contribution,
+# Few short samples have no optimum worth looking for: CVB0 leaves out an average self-contribution,
 # which is wrong for most of their entries.
 _WITH_SAMPLES = Ending(passes=1, sweeps=240, averaged=180, optimum=0.0)
 _WITH_MANY_TOPICS = _WITH_SAMPLES._replace(sweeps=160, averaged=120)
@@ -92,11 +92,11 @@ def choose_ending(problem: Problem) -> Ending:
     """
     X: Any = problem.X
     n_samples = X.shape[0] if X.copies is None else X.copies.sum()
-    if X.total < _SHORT * n_samples:
-        return _WITH_SAMPLES
     n_unknown = problem.n_components * (n_samples + X.shape[1])
     if X.total >= _FEW_COUNTS * n_unknown:
         return _AT_OPTIMUM
+    if X.total < _SHORT * n_samples:
+        return _WITH_SAMPLES
     return _BETWEEN if problem.n_components <= _MOST_FOR_PASSES else _WITH_MANY_TOPICS
 
 
