@@ -86,8 +86,13 @@ def test_words_are_coloured_by_topic_and_tell_their_probabilities(stories, open_
     element = page.find("#text .word.hit")
     colour = page.run("return getComputedStyle(arguments[0]).boxShadow", element)
     page.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
-    webdriver.ActionChains(page.browser).move_to_element(element).perform()
-    browsing.until(lambda: re.search(r"zombie.*\d%", page.texts("#tip")[0]))
+
+    def is_told():  # the pointer may have been there before, or the text be drawn again under it
+        hover = webdriver.ActionChains(page.browser).move_to_element(page.find("#sample-name"))
+        hover.move_to_element(page.find("#text .word.hit")).perform()
+        return re.search(r"zombie.*\d%", page.texts("#tip")[0])
+
+    browsing.until(is_told)
     topic = page.run("return arguments[0].word.topics[0].topic", element)
     page.click("label[for=colouring-selected]")
     others = [k for k in range(3) if k != topic]
