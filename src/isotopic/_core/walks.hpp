@@ -52,7 +52,7 @@ inline vec<float> cumulative(vec<float> v) {
 
 // Every lane becomes the last one.
 template <int... I> inline vec<float> last_of(vec<float> v, std::integer_sequence<int, I...>) {
-    using Lanes = std::integer_sequence<int, (I, walk_lanes - 1)...>;
+    using Lanes = std::integer_sequence<int, 0 * I + walk_lanes - 1 ...>;
     return choose<float>(v, v, Lanes{});
 }
 
