@@ -14,7 +14,7 @@ from isotopic.arrays import Array
 from isotopic.blocks import BlockedProblem
 from isotopic.counts import CountMatrix
 from isotopic.init.allocation import smallest_count
-from isotopic.init.gibbs import MOST_POOLED, gibbs
+from isotopic.init.gibbs import gibbs
 from isotopic.init.kmeans import kmeans
 from isotopic.init.nndsvd import nndsvd
 from isotopic.init.pooled import pooled
@@ -55,6 +55,9 @@ STRATEGIES: dict[str, Strategy] = {
     "pooled": pooled,
     "gibbs": gibbs,
 }
+
+# With more topics, finding pooled ones takes longer than sampling does.
+_MANY_TOPICS = 128
 
 # From this many entries of the factors on, memory that a start needed is given back to the system.
 _MANY_WEIGHTS = 2**18
@@ -154,4 +157,4 @@ def _can_be_sampled(problem: Problem) -> bool:
     X: Any = problem.X
     weights: Any = problem.weights
     is_collapsed = weights.needs_squares and weights.uses_histogram(problem.n_components)
-    return problem.n_components > MOST_POOLED or (is_collapsed and smallest_count(X) == 1)
+    return problem.n_components > _MANY_TOPICS or (is_collapsed and smallest_count(X) == 1)

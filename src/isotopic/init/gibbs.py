@@ -15,7 +15,7 @@ from isotopic.sampling import SampledCounts, Tokens, sample_sweeps
 
 # Up to so many components, sampling begins with pooled topics, which include rare ones. Finding
 # them takes longer the more there are, and with more it begins at random.
-MOST_POOLED = 16
+_MOST_POOLED = 16
 
 # Sampling begins with a large concentration of the topics, in so many sweeps. It makes topics
 # smooth, so tokens move between them easily. Under the small concentration that is learned in the
@@ -57,7 +57,7 @@ def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[
     tokens = tokens_of(X)
     alpha = min(_WEIGHT, _WEIGHTS_SUM / n_components)
     smooth_sweeps = _SMOOTH_SWEEPS
-    if n_components <= MOST_POOLED:
+    if n_components <= _MOST_POOLED:
         smooth_sweeps = _POOLED_SWEEPS
         weights, topics = (normalized(counts) for counts in pooled(X, n_components, rng))
         assignments = drawn_topics(tokens, weights, topics, rng)
