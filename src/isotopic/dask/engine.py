@@ -172,9 +172,12 @@ class DaskEngine:
 
 
 def _groups(pieces: Sequence[PlacedBlock], threads: int) -> list[Sequence[PlacedBlock]]:
-    """Cut into groups of 1, 2, 4, ... neighbours: subtrees of the sum."""
-    size = 1
-    while len(pieces) / (2 * size) >= _GROUPS_PER_THREAD * threads:
+    """Cut into groups of 1, 2, 4, ... neighbours: subtrees of the sum.
+
+    A single thread gets one group, because nobody shares its work and each group has a sum to send.
+    """
+    size, least = 1, _GROUPS_PER_THREAD * threads if threads > 1 else 1
+    while len(pieces) / (2 * size) >= least:
         size *= 2
     return [pieces[i : i + size] for i in range(0, len(pieces), size)]
 
