@@ -1,4 +1,4 @@
-"""What the variational posterior costs: LDA against PLSA."""
+"""What the variational posterior costs: the paper's LDA against PLSA."""
 
 from collections.abc import Iterator
 
@@ -33,5 +33,5 @@ SECTION = Section(
     "lda",
     "one LDA iteration (digamma and bound included) against one of PLSA, one thread",
     measure,
-    ("The same sparse counts and the same start.",),
+    ("The variational estimate with given priors. The same sparse counts and the same start.",),
 )

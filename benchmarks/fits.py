@@ -1,6 +1,7 @@
 """Fits of a given number of iterations, ours and scikit-learn's, and the time of one of those."""
 
 from collections.abc import Callable
+from functools import partial
 
 from sklearn import decomposition
 
@@ -20,8 +21,9 @@ def own_plsa(X, weights, topics) -> Fit:
 
 
 def own_lda(X, weights, topics) -> Fit:
-    """Fit LDA; the weights are taken as the expected counts."""
-    return _own(LDA, X, weights + 1 / len(topics), topics)
+    """Fit the paper's LDA; the weights are taken as the expected counts."""
+    given = {"estimate": "variational", "alpha": 0.1, "eta": 0.05}
+    return _own(partial(LDA, **given), X, weights + 1 / len(topics), topics)
 
 
 def sklearn_nmf(X, weights, topics) -> Fit:

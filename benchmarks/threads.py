@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ def measure(settings: Settings) -> Iterator[Row]:
     counts = data.lda_like()
     X = CountMatrix(counts)
     for model in (NMF, LDA):
+        yield _whole_fits(model, counts, settings.repetitions(5))
         yield _iterations(model, counts, settings.repetitions(5))
     for components in (20, 100):
         weights, topics = data.start_for(counts, components)
@@ -50,16 +51,32 @@ def measure(settings: Settings) -> Iterator[Row]:
         )
 
 
+def _whole_fits(model: Any, counts: Any, repetitions: int) -> Row:
+    """Compare default fits, with their starts and what follows the last iteration."""
+    return _compared(f"fit of {model.__name__}", _fit_seconds, model, counts, repetitions)
+
+
 def _iterations(model: Any, counts: Any, repetitions: int) -> Row:
     """Compare the iterations of a default fit, whose start is not counted."""
-    seconds = np.array(
-        [[_iteration_seconds(model, counts, n) for n in (1, 2)] for _ in range(repetitions)]
+    return _compared(
+        f"iteration of {model.__name__}", _iteration_seconds, model, counts, repetitions
     )
+
+
+def _compared(
+    what: str, measured: Callable[..., float], model: Any, counts: Any, repetitions: int
+) -> Row:
+    seconds = np.array([[measured(model, counts, n) for n in (1, 2)] for _ in range(repetitions)])
     one, two = (Samples(float(each.min()), each) for each in seconds.T)
     ratio = Ratio.of(one, two)
-    what = f"iteration of {model.__name__}, K=100, float64"
-    spread = ratio.low, ratio.high
-    return Row(what, ratio.value, "x", spread, Target(1.8), f"{one.ms} and {two.ms}")
+    spread, detail = (ratio.low, ratio.high), f"{one.ms} and {two.ms}"
+    return Row(f"{what}, K=100, float64", ratio.value, "x", spread, Target(1.8), detail)
+
+
+def _fit_seconds(model: Any, counts: Any, threads: int) -> float:
+    began = time.perf_counter()
+    model(100, n_jobs=threads, random_state=0).fit(counts)
+    return time.perf_counter() - began
 
 
 def _iteration_seconds(model: Any, counts: Any, threads: int) -> float:
@@ -84,7 +101,7 @@ SECTION = Section(
     "two threads against one",
     measure,
     (
-        "Iterations of a fit, and the bare pass, over the same counts. Other work on the machine",
-        "lowers this first.",
+        "Whole default fits, their iterations, and the bare pass, over the same counts. Other work",
+        "on the machine lowers this first.",
     ),
 )
