@@ -220,18 +220,17 @@ def of_size(products, pair=None, values=lambda X: X):
 
 def test_auto_descends_where_it_can_and_where_that_matters():
     for pair in ((Free(), Simplex()), (Free(), Free()), (Simplex(), Simplex())):
-        assert choose_solver("auto", of_size(2**20, pair)) == ExtrapolatedDescent()
+        assert choose_solver("auto", of_size(2**20, pair)) == MixedPrecision(ExtrapolatedDescent())
         assert choose_solver("auto", of_size(2**19, pair)) == Accelerated()
     for pair in ((Dirichlet(0.3), Simplex()), (Gamma(0.4, 0.7), Free())):
         assert choose_solver("auto", of_size(2**20, pair)) == Accelerated()
     assert choose_solver("accelerated", of_size(2**20)) == Accelerated()
 
 
-def test_auto_begins_large_problems_in_single_precision_where_that_has_room():
-    assert choose_solver("auto", of_size(2**24)) == MixedPrecision(ExtrapolatedDescent())
+def test_auto_descends_in_double_precision_where_single_has_no_room():
     for values in (lambda X: X * 1e-20, lambda X: X * 1e20, lambda X: X.astype(np.float32)):
-        assert choose_solver("auto", of_size(2**24, values=values)) == ExtrapolatedDescent()
-    problem, copies = of_size(2**24), np.full(100, 2.0)
+        assert choose_solver("auto", of_size(2**20, values=values)) == ExtrapolatedDescent()
+    problem, copies = of_size(2**20), np.full(100, 2.0)
     weighted = replace(
         problem, weights=SampleWeighted(Free(), copies), X=problem.X.repeated(copies)
     )

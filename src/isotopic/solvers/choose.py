@@ -33,9 +33,6 @@ _MAX_DENSE_ENTRIES = 2**22
 # grouping of samples change nothing but rounding, which coordinate descent cannot promise.
 _MIN_DESCENT_PRODUCTS = 2**20
 
-# From this many products per pass on, steps in single precision save more than they cost.
-_MIN_MIXED_PRODUCTS = 2**24
-
 # Descent converges further than EM for little more time: unlike EM, its path depends on the order
 # of the components, and this makes the difference invisible.
 _DESCENT_TOL = 0.01
@@ -94,7 +91,7 @@ def choose_fold_in(problem: Problem, tol: float) -> CoreFoldIn | DescentFoldIn |
 def _fastest(problem: Problem) -> Solver[Any]:
     """Return the fastest solver for a problem.
 
-    Extrapolated coordinate descent ends lowest, and large problems begin in single precision.
+    Extrapolated coordinate descent ends lowest, and begins in single precision where it can.
     """
     if is_quadratic(problem):
         return LeastSquares()
@@ -107,7 +104,6 @@ def _fastest(problem: Problem) -> Solver[Any]:
     products = entries * problem.n_components
     if products < _MIN_DESCENT_PRODUCTS or (not X.is_sparse and entries > _MAX_DENSE_ENTRIES):
         return SOLVERS["accelerated"]
-    is_large = products >= _MIN_MIXED_PRODUCTS
-    if is_large and X.dtype == np.float64 and X.copies is None and X.fits_single_precision:
+    if X.dtype == np.float64 and X.copies is None and X.fits_single_precision:
         return MixedPrecision(ExtrapolatedDescent())
     return ExtrapolatedDescent()
