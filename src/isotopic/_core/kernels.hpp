@@ -250,6 +250,10 @@ struct StackExtrapolation {
     float* to = nullptr;              // rows x components x runs
 };
 
+constexpr int64_t most_walk_components = 320;  // of `SampleWalks`
+constexpr int most_walks = 16;                 // samples that are on their way at the same time
+constexpr int64_t walk_ahead = 2;              // tokens whose topics are fetched before their turn
+
 // Some samples in one sweep of Gibbs sampling. "Padded" means whole vectors, the rest zero.
 struct SampleWalks {
     int64_t first_sample = 0, last_sample = 0;
@@ -267,7 +271,7 @@ struct SampleWalks {
     float *totals = nullptr, *inverse = nullptr;  // padded; 1 / (totals + eta_sum)
     float* mean_weights = nullptr;                // samples x components, or null
     float share = 0;                              // of this sweep in the mean
-    float* memory = nullptr;                      // eight rows of padded components
+    float* memory = nullptr;                      // two rows, of padded components, for each walk
 };
 
 // Counts of some sizes and shares, and how many of each there are.

@@ -12,7 +12,6 @@ namespace isotopic {
 namespace {
 
 constexpr int64_t block = 16;               // topics that share a sum
-constexpr int64_t few_topics = 320;         // are all tried for each token: vectors are faster
 constexpr int64_t part_tokens = 250'000;    // fewer are not worth a copy of the topics' counts
 constexpr int64_t most_parts = 4;           // more mix more slowly
 constexpr int64_t most_copied = 1LL << 27;  // elements of all copies together
@@ -37,7 +36,7 @@ class Sampler {
         : x_(tokens),
           with_(sweeps),
           to_(sampled),
-          tries_all_(sweeps.components <= few_topics),
+          tries_all_(sweeps.components <= most_walk_components),
           blocks_(tries_all_ ? 0 : (sweeps.components + block - 1) / block),
           padded_(
               padded(sweeps.components, tries_all_ ? current_level().float_kernels.lanes : block)),
@@ -82,7 +81,7 @@ class Sampler {
             token_features_.insert(token_features_.end(), size_t(x_.repeats[e]), x_.features[e]);
             if (sized) token_sizes_.insert(token_sizes_.end(), size_t(x_.repeats[e]), x_.sizes[e]);
         }
-        token_features_.insert(token_features_.end(), size_t(ahead), 0);
+        token_features_.insert(token_features_.end(), size_t(walk_ahead), 0);
     }
 
     static int64_t padded(int64_t components, int64_t lanes) {
@@ -307,7 +306,7 @@ class Sampler {
     // Computes the chances of all topics for each token.
     void walk_part(int64_t part, int64_t sweep, bool is_averaged) {
         Topics& topics = parts_[size_t(part)];
-        const Uninitialized<float> memory(size_t(8 * padded_));
+        const Uninitialized<float> memory(size_t(2 * most_walks * padded_));
         current_level().walk_samples({
             .first_sample = first_sample_[size_t(part)],
             .last_sample = first_sample_[size_t(part + 1)],

@@ -1,12 +1,14 @@
 // Gibbs sampling that computes the chances of all topics for each token, for one instruction-set
 // level; see `SampleWalks` in kernels.hpp.
 //
-// Arrays of numbers by topic are read and written in whole vectors only, so that one that was just
-// written can be read again at once.
+// Some samples are on their way at the same time, and all of them draw a topic in each round. So
+// the processor always has several draws to work on, and a count is written long before it is read.
 #pragma once
 #if defined(__SSE__)
 #include <immintrin.h>
 #endif
+#include <algorithm>
+
 #include "kernels.hpp"
 #include "random.hpp"
 #include "simd.hpp"
@@ -15,9 +17,8 @@ namespace isotopic {
 namespace ISOTOPIC_LEVEL {
 
 constexpr int walk_lanes = simd<float>::lanes;
-constexpr int n_walks = 4;
-constexpr int64_t walk_ahead = 4;
-constexpr int tokens_between = 32;  // from one update of the totals' inverses to the next
+constexpr int most_vectors = int(most_walk_components) / walk_lanes;
+constexpr int rounds_between = 8;  // from one update of the totals to the next
 constexpr int64_t line = 64 / sizeof(float);
 
 // Returns how many of the numbers are at most `most`.
@@ -56,45 +57,117 @@ template <int... I> inline vec<float> last_of(vec<float> v, std::integer_sequenc
     return choose<float>(v, v, Lanes{});
 }
 
-// One in the middle of zeros: read from the right place, it is a vector with a one in some lane.
-struct OneAmongZeros {
-    float numbers[2 * walk_lanes] = {};
-    constexpr OneAmongZeros() { numbers[walk_lanes] = 1; }
+// The random numbers of some samples in one sweep: xoshiro128+ in each lane (Blackman & Vigna).
+class WalkRandom {
+  public:
+    explicit WalkRandom(uint64_t seed) {
+        for (uints<float>& part : state_) {
+            uint32_t bits[walk_lanes];
+            for (uint32_t& lane : bits) lane = uint32_t(mixed(seed += 0x9e3779b97f4a7c15u) >> 32);
+            __builtin_memcpy(&part, bits, sizeof part);
+        }
+    }
+    // Returns numbers from zero to almost one: one of them times a sum stays below it.
+    vec<float> next() {
+        auto& [a, b, c, d] = state_;
+        const uints<float> bits = (a + d) >> 8, shifted = b << 9;
+        c ^= a, d ^= b, b ^= c, a ^= d;
+        c ^= shifted;
+        d = (d << 11) | (d >> 21);
+        return __builtin_convertvector(as<ints<float>>(bits), vec<float>) * (0.999999f / 16777216);
+    }
+
+  private:
+    uints<float> state_[4];
 };
-constexpr OneAmongZeros one_among_zeros;
 
-// Changes one number of an array. With Clipped it stays positive; whole numbers do anyway.
-template <bool Clipped> inline void change(float* numbers, uint32_t at, float by) {
-    const uint32_t lane = at % walk_lanes;
-    float* whole = numbers + (at - lane);
-    vec<float> v = load<float>(whole) +
-                   by * load_unaligned<float>(one_among_zeros.numbers + walk_lanes - lane);
-    if (Clipped) v = v > 0.0f ? v : vec<float>{};
-    store<float>(whole, v);
-}
-
-// A sample on its way through its tokens.
+// A sample on its way through its tokens. The next one is already taken out of all counts.
 struct Walk {
-    int64_t sample = -1, token = 0, last = 0;
-    float *counts = nullptr, *sums = nullptr;
+    int64_t sample = 0, token = 0, last = 0;
+    float *counts = nullptr, *known = nullptr;  // of its topics; as far as the totals contain them
     float copies = 1;
-    Random random;
 };
 
 // With `Vectors` known when it is compiled, or zero. With Plain, every token and sample counts one.
-template <int Vectors, bool Plain> struct Sweep {
-    const SampleWalks w;
-    const int64_t padded = Vectors ? Vectors * walk_lanes : w.padded;
+template <int Vectors, bool Plain> class Sweep {
+  public:
+    explicit Sweep(const SampleWalks& walks)
+        : w(walks),
+          vectors_(Vectors ? Vectors : int(walks.padded / walk_lanes)),
+          next_(walks.first_sample) {
+        float* memory = w.memory;
+        for (Walk& walk : walks_) {
+            walk.counts = memory, walk.known = memory + padded();
+            memory += 2 * padded();
+        }
+    }
 
-    void begin(Walk& walk, int64_t sample) const {
-        walk.sample = sample;
-        walk.token = w.token_starts[sample], walk.last = w.token_starts[sample + 1];
-        walk.copies = w.copies[sample];
-        walk.random = Random(w.seed, w.sweep, uint64_t(sample));
-        for (int64_t k = 0; k < padded; k += walk_lanes)
-            store<float>(walk.counts + k, vec<float>{});
+    void run() {
+        WalkRandom random(mixed(w.seed ^ mixed(mixed(w.sweep + 1) + uint64_t(w.first_sample))));
+        while (n_ < most_walks && begins(walks_[n_])) ++n_;
+        alignas(vector_bytes) float numbers[most_walks];
+        uint32_t drawn[most_walks];
+        for (int round = 0; n_ > 0; ++round) {
+            if (round % rounds_between == 0) update_totals();
+            for (int i = 0; i < most_walks; i += walk_lanes)
+                store<float>(numbers + i, random.next());
+            for (int i = 0; i < n_; ++i) drawn[i] = draw(walks_[i], numbers[i]);
+            for (int i = n_; i-- > 0;)
+                if (!goes_on(walks_[i], drawn[i])) std::swap(walks_[i], walks_[--n_]);
+        }
+    }
+
+  private:
+    int vectors() const { return Vectors ? Vectors : vectors_; }
+    int64_t padded() const { return int64_t(vectors()) * walk_lanes; }
+
+    // Begins with the next sample that has tokens, if there is one.
+    bool begins(Walk& walk) {
+        while (next_ < w.last_sample && w.token_starts[next_] == w.token_starts[next_ + 1]) ++next_;
+        if (next_ == w.last_sample) return false;
+        walk.sample = next_++;
+        walk.token = w.token_starts[walk.sample], walk.last = w.token_starts[walk.sample + 1];
+        walk.copies = w.copies[walk.sample];
+        std::fill_n(walk.counts, padded(), 0.0f);
         for (int64_t t = walk.token; t < walk.last; ++t)
             walk.counts[w.assignments[t]] += Plain ? 1.0f : w.token_sizes[t];
+        std::copy_n(walk.counts, padded(), walk.known);
+        take_out(walk);
+        return true;
+    }
+
+    // Gives a token its topic. Returns whether another one follows, of this sample or the next.
+    bool goes_on(Walk& walk, uint32_t drawn) {
+        w.assignments[walk.token] = int32_t(drawn);
+        change(walk, drawn, 1.0f);
+        if (++walk.token < walk.last) {
+            take_out(walk);
+            return true;
+        }
+        if (w.mean_weights) add_to_mean(walk);
+        add_to_totals(walk);
+        return begins(walk);
+    }
+
+    // Takes the next token out of all counts, and fetches those of a later one.
+    void take_out(const Walk& walk) const {
+        change(walk, uint32_t(w.assignments[walk.token]), -1.0f);
+        const float* later = row_of(walk.token + walk_ahead);
+        for (int64_t k = 0; k < padded(); k += line) __builtin_prefetch(later + k);
+    }
+
+    float* row_of(int64_t token) const { return w.counts + w.token_features[token] * padded(); }
+
+    // Adds the next token to a topic, or takes it away.
+    void change(const Walk& walk, uint32_t topic, float sign) const {
+        float &of_sample = walk.counts[topic], &of_topic = row_of(walk.token)[topic];
+        if constexpr (Plain) {
+            of_sample += sign, of_topic += sign;
+        } else {
+            const float size = sign * w.token_sizes[walk.token];
+            of_sample = std::max(0.0f, of_sample + size);
+            of_topic = std::max(0.0f, of_topic + size * walk.copies);
+        }
     }
 
     void add_to_mean(const Walk& walk) const {
@@ -102,94 +175,60 @@ template <int Vectors, bool Plain> struct Sweep {
         for (int64_t k = 0; k < w.components; ++k) mean[k] += w.share * walk.counts[k];
     }
 
-    void invert_totals() const {
-        for (int64_t k = 0; k < padded; k += walk_lanes) {
+    void add_to_totals(const Walk& walk) const {
+        for (int64_t k = 0; k < padded(); k += walk_lanes) {
+            const vec<float> now = load<float>(walk.counts + k),
+                             change = walk.copies * (now - load<float>(walk.known + k));
+            store<float>(walk.known + k, now);
+            store<float>(w.totals + k, load<float>(w.totals + k) + change);
+        }
+    }
+
+    // The totals of all topics change with each token, but in a few rounds they differ little.
+    void update_totals() const {
+        for (int i = 0; i < n_; ++i) add_to_totals(walks_[i]);
+        for (int64_t k = 0; k < padded(); k += walk_lanes) {
             const vec<float> totals = load<float>(w.totals + k);
             const vec<float> positive = totals > 0.0f ? totals : vec<float>{};
             store<float>(w.inverse + k, 1.0f / (positive + w.eta_sum));
         }
     }
 
-    // Draws the topic of a sample's next token. The totals of all topics change by it, but their
-    // inverses only after some tokens: by then, they differ little.
-    void step(Walk& walk) const {
-        const int64_t token = walk.token++;
-        const float* next = w.counts + w.token_features[token + walk_ahead] * padded;
-        for (int64_t k = 0; k < padded; k += line) __builtin_prefetch(next + k);
-        const float size = Plain ? 1.0f : w.token_sizes[token];
-        const float of_topic = Plain ? 1.0f : size * walk.copies;
-        float *row = w.counts + w.token_features[token] * padded, *counts = walk.counts;
-        const uint32_t old = uint32_t(w.assignments[token]);
-        change<!Plain>(counts, old, -size);
-        change<!Plain>(row, old, -of_topic);
-        vec<float> sum{};
-        for (int64_t k = 0; k < padded; k += walk_lanes) {
+    // Draws the topic of the next token: a lane, then a topic in it.
+    uint32_t draw(const Walk& walk, float random) const {
+        const float *row = row_of(walk.token), *counts = walk.counts;
+        vec<float> sums[Vectors ? Vectors : most_vectors], sum{};  // of the vectors up to each
+#pragma GCC unroll 8
+        for (int i = 0; i < vectors(); ++i) {
+            const int64_t k = i * walk_lanes;
             const vec<float> weight = load<float>(counts + k) + load<float>(w.alpha + k);
-            sum += weight * (load<float>(row + k) + w.eta) * load<float>(w.inverse + k);
-            store<float>(walk.sums + k, sum);
+            sums[i] = sum += weight * ((load<float>(row + k) + w.eta) * load<float>(w.inverse + k));
         }
-        const uint32_t drawn = draw(sum, walk.sums, walk.random.next());
-        change<!Plain>(counts, drawn, size);
-        change<!Plain>(row, drawn, of_topic);
-        w.totals[old] -= of_topic;
-        w.totals[drawn] += of_topic;
-        w.assignments[token] = int32_t(drawn);
-    }
-
-    // Draws a lane, then a topic in it.
-    uint32_t draw(vec<float> sum, const float* sums, float random) const {
         const vec<float> up_to = cumulative(sum);
         const vec<float> at =
             random * last_of(up_to, std::make_integer_sequence<int, walk_lanes>{});
         const vec<float> rest = at - (up_to - sum);
         ints<float> before{};  // how many topics of each lane come before the rest of that lane
-        for (int64_t k = 0; k < padded - walk_lanes; k += walk_lanes)
-            before -= load<float>(sums + k) <= rest;
-        alignas(vector_bytes) uint32_t vectors[walk_lanes];
-        __builtin_memcpy(vectors, &before, sizeof before);
-        const uint32_t passed = uint32_t(count_up_to(up_to, at)),
-                       lane = passed < walk_lanes ? passed : walk_lanes - 1,
-                       k = vectors[lane] * walk_lanes + lane;
-        const uint32_t most = uint32_t(w.components) - 1;
-        return k < most ? k : most;
+#pragma GCC unroll 8
+        for (int i = 0; i < vectors() - 1; ++i) before -= sums[i] <= rest;
+        alignas(vector_bytes) uint32_t passed[walk_lanes];
+        __builtin_memcpy(passed, &before, sizeof before);
+        const uint32_t lane = uint32_t(count_up_to(up_to, at)) % walk_lanes;
+        return std::min(passed[lane] * walk_lanes + lane, uint32_t(w.components) - 1);
     }
 
-    // Some samples take turns: while the topic of one token is searched for, the processor can
-    // already compute the chances of the others'.
-    void run() const {
-        Walk walks[n_walks];
-        for (int i = 0; i < n_walks; ++i) {
-            walks[i].counts = w.memory + 2 * i * padded;
-            walks[i].sums = walks[i].counts + padded;
-        }
-        int64_t next = w.first_sample;
-        const auto goes_on = [&](Walk& walk) {
-            if (walk.token < walk.last) return true;
-            if (w.mean_weights && walk.sample >= 0) add_to_mean(walk);
-            walk.sample = -1;
-            while (next < w.last_sample && w.token_starts[next] == w.token_starts[next + 1]) ++next;
-            if (next == w.last_sample) return false;
-            begin(walk, next++);
-            return true;
-        };
-        int until_update = 0;
-        for (bool any = true; any;) {
-            any = false;
-            for (Walk& walk : walks) {
-                if (!goes_on(walk)) continue;
-                any = true;
-                if (until_update-- == 0) invert_totals(), until_update = tokens_between;
-                step(walk);
-            }
-        }
-    }
+    const SampleWalks w;
+    const int vectors_;
+    Walk walks_[most_walks];
+    int n_ = 0;     // walks on their way
+    int64_t next_;  // sample
 };
 
 template <int Vectors> inline void walk_all(const SampleWalks& walks) {
     if (walks.token_sizes)
-        Sweep<Vectors, false>{walks}.run();
+        Sweep<Vectors, false>(walks).run();
     else
-        Sweep<Vectors, true>{walks}.run();
+        Sweep<Vectors, true>(walks).run();
 }
 
 inline void walk_samples(const SampleWalks& walks) {
@@ -202,6 +241,14 @@ inline void walk_samples(const SampleWalks& walks) {
             return walk_all<3>(walks);
         case 4:
             return walk_all<4>(walks);
+        case 5:
+            return walk_all<5>(walks);
+        case 6:
+            return walk_all<6>(walks);
+        case 7:
+            return walk_all<7>(walks);
+        case 8:
+            return walk_all<8>(walks);
         default:
             return walk_all<0>(walks);
     }
