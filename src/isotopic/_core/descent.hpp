@@ -10,6 +10,7 @@
 #pragma once
 #include "kernels.hpp"
 #include "special.hpp"
+#include "tiles.hpp"
 
 namespace isotopic {
 namespace ISOTOPIC_LEVEL {
@@ -44,7 +45,8 @@ template <class T, bool Moved> Sums sweep_entries(const Sample<T>& s, T by, cons
         pull += part;
         curvature += part * ratio;
     }
-    return {.pull = double(sum<T>(pull)), .curvature = double(sum<T>(curvature))};
+    const Two<T> sums = sums_of_two<T>(pull, curvature);
+    return {.pull = double(sums.first), .curvature = double(sums.second)};
 }
 
 // Returns whether the slope is larger than the pull even at a weight of zero.
@@ -72,13 +74,15 @@ template <class T> double updated_weight(const Sample<T>& s, double now, Sums su
     const double pull = sums.pull, curvature = sums.curvature, difference = pull - slope;
     if (!(slope > 0) || !(curvature < __builtin_inf())) return now;
     if (!(pull > 0) || !(curvature > 0)) return 0;
-    if (difference >= 0) return now + pull * difference / (curvature * slope);
-    if (now == 0) return 0;
     if (now * curvature * slope + pull * difference <= 0 &&
-        is_zero_best<T>(s, T(now), others, slope))
+        (now == 0 || is_zero_best<T>(s, T(now), others, slope)))
         return 0;
-    const double part = now * curvature / (now * curvature - difference);
-    return now * (part > least_part ? part : least_part);
+    // Nobody can predict which way a weight goes, so there is no branch on it.
+    const bool rises = difference >= 0;
+    const double part = (rises ? pull * difference : now * curvature) /
+                        (rises ? curvature * slope : now * curvature - difference);
+    const double least = rises ? 0.0 : least_part, kept = part > least ? part : least;
+    return rises ? now + kept : now * kept;
 }
 
 // Transposes a square of vectors: lane i of vector j becomes lane j of vector i.
@@ -107,15 +111,20 @@ template <class T> struct Transpose<T, 0> {
 template <class T> void gather_all(const Descent<T>& d, const int32_t* features,
                                    const Sample<T>& s) {
     constexpr int L = simd<T>::lanes;
-    for (int64_t j = 0; j < s.stride; j += L)
+    const auto copy = [&](int64_t j, auto is_full) {
         for (int64_t k = 0; k < d.padded; k += L) {
             vec<T> square[L];
             for (int i = 0; i < L; ++i)
-                square[i] =
-                    j + i < s.n ? load<T>(d.others + features[j + i] * d.padded + k) : vec<T>{};
+                square[i] = is_full || j + i < s.n
+                                ? load<T>(d.others + features[j + i] * d.padded + k)
+                                : vec<T>{};
             Transpose<T, L / 2>::apply(square);
             for (int i = 0; i < L; ++i) store<T>(s.others + (k + i) * s.stride + j, square[i]);
         }
+    };
+    int64_t j = 0;
+    for (; j + L <= s.n; j += L) copy(j, std::true_type{});
+    if (j < s.n) copy(j, std::false_type{});
 }
 
 // Copies those of one component.
@@ -147,13 +156,20 @@ template <class T> struct Gathered {
     }
     // Copies the components with a positive weight, and computes the products.
     void begin(const T* weights) {
-        for (int64_t j = 0; j < s.stride; j += simd<T>::lanes) store<T>(s.products + j, vec<T>{});
         const int64_t positive = list([&](int64_t k) { return weights[k] > 0; });
         const bool all = 4 * positive > d.components;
         if (all) gather_all<T>(d, features, s);
         n = all ? d.components : 0;
         for (int64_t k = 0; k < d.components; ++k) places[k] = all ? int32_t(k) : -1;
-        for (int64_t i = 0; i < positive; ++i) add(weights[active[i]], of(active[i]));
+        for (int64_t i = 0; i < positive; ++i) of(active[i]);
+        for (int64_t j = 0; j < s.stride; j += simd<T>::lanes) {
+            vec<T> product = vec<T>{};
+            for (int64_t i = 0; i < positive; ++i) {
+                const int32_t k = active[i];
+                product += weights[k] * load<T>(s.others + places[k] * s.stride + j);
+            }
+            store<T>(s.products + j, product);
+        }
     }
     const T* of(int64_t k) {
         if (places[k] < 0) {
@@ -174,24 +190,17 @@ template <class T>
 void pull_all(const Descent<T>& d, const int32_t* features, const Sample<T>& s, T* ratios,
               T* pulls) {
     constexpr int L = simd<T>::lanes;
-    constexpr int most = 8;  // vectors of sums that stay in registers
     for (int64_t j = 0; j < s.stride; j += L)
         store<T>(ratios + j, load<T>(s.x + j) * reciprocal(load<T>(s.products + j)));
-    for (int64_t k = 0; k < d.padded; k += most * L) {
-        const int64_t vectors = (d.padded - k) / L < most ? (d.padded - k) / L : most;
-        vec<T> sums[most] = {};
-        const auto add = [&](auto n) {
-            for (int64_t j = 0; j < s.n; ++j) {
-                const T* others = d.others + features[j] * d.padded + k;
-                for (int64_t i = 0; i < n; ++i) sums[i] += ratios[j] * load<T>(others + i * L);
-            }
-        };
-        if (vectors == most)
-            add(std::integral_constant<int64_t, most>());
-        else
-            add(vectors);
-        for (int64_t i = 0; i < vectors; ++i) store<T>(pulls + k + i * L, sums[i]);
-    }
+    for (int64_t k = 0; k < d.padded; k += L) store<T>(pulls + k, vec<T>{});
+    for_tiles<T>(d.padded / L, [&](const Tiles<T>& tile, int64_t first) {
+        const Batch<T> all{.topics = d.others + first,
+                           .padded = d.padded,
+                           .features = features,
+                           .n = int(s.n),
+                           .readable = s.n};
+        tile.add_topics(all, ratios, pulls + first);
+    });
 }
 
 template <class T> inline bool explains(T product, T x) {

@@ -116,12 +116,30 @@ inline vec<double> upper_half(vec<float> v) {
 inline void add_wide(vec<double>& sums, vec<double> v) { sums += v; }
 inline void add_wide(vec<double>& sums, vec<float> v) { sums += lower_half(v) + upper_half(v); }
 
-template <class T> inline T sum(vec<T> v) {
-    T parts[simd<T>::lanes];
-    __builtin_memcpy(parts, &v, sizeof v);
-    for (int width = simd<T>::lanes / 2; width > 0; width /= 2)
-        for (int i = 0; i < width; ++i) parts[i] += parts[i + width];
-    return parts[0];
+// Adds to each lane those whose index differs from its own in any of the bits of Width and below.
+template <class T, int Width> struct Across {
+    template <int... I> static inline vec<T> swapped(vec<T> v, std::integer_sequence<int, I...>) {
+        return choose<T>(v, v, std::integer_sequence<int, (I ^ Width)...>{});
+    }
+    static inline vec<T> of(vec<T> v) {
+        return Across<T, Width / 2>::of(
+            v + swapped(v, std::make_integer_sequence<int, simd<T>::lanes>{}));
+    }
+};
+template <class T> struct Across<T, 0> {
+    static inline vec<T> of(vec<T> v) { return v; }
+};
+template <class T> inline T sum(vec<T> v) { return Across<T, simd<T>::lanes / 2>::of(v)[0]; }
+
+// The sums of two vectors, for the price of one: each takes half of the lanes.
+template <class T> struct Two {
+    T first, second;
+};
+template <class T> inline Two<T> sums_of_two(vec<T> a, vec<T> b) {
+    constexpr int half = simd<T>::lanes / 2;
+    const vec<T> both = Across<T, half / 2>::of(
+        Fold<T, half>::pair(a, b, std::make_integer_sequence<int, simd<T>::lanes>{}));
+    return {.first = both[0], .second = both[half]};
 }
 
 // Returns whether a comparison is true in any lane.
