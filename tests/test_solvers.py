@@ -291,6 +291,23 @@ def test_a_fit_in_mixed_precision_goes_on_from_its_checkpoint_with_the_same_bits
     np.testing.assert_array_equal(resumed.history_["objective"], whole.history_["objective"])
 
 
+@pytest.mark.parametrize(("components", "largest"), [(4, 0.9), (50, 0.96), (400, 0.99)])
+def test_the_momentum_of_descent_grows_to_a_limit_and_halves_when_a_step_fails(components, largest):
+    X = random_counts(np.random.default_rng(0), 40, 30, mean=3.0)
+    problem = Problem(Free(), Simplex(), CountMatrix(X), components)
+    solver, seen, failures = ExtrapolatedDescent(), [], 0
+    state = solver.step(problem, solver.init(problem, *a_start(problem)))
+    for _ in range(40):
+        before, state = state, solver.step(problem, state)
+        if state.objective == before.objective and state.descended_topics is None:
+            failures += 1
+            assert state.momentum == before.momentum / 2
+            assert state.max_momentum == before.momentum
+        seen.append(state.momentum)
+    assert failures
+    assert 0.8 < max(seen) <= largest
+
+
 @given(seed=st.integers(0, 2**32 - 1), below=st.sampled_from([1e-1, 1e-2, 1e-3]))
 @pytest.mark.parametrize("inner", [Accelerated(TwoPhase()), ExtrapolatedDescent()])
 def test_mixed_precision_never_rises(inner, seed, below):

@@ -17,12 +17,16 @@ from isotopic.solvers.coordinate_descent import (
     scaled_weights,
 )
 
-# The rule of Ang & Gillis (2019) for the momentum, and the largest one.
-_FIRST_MOMENTUM = 0.5
+# The rule of Ang & Gillis (2019) for the momentum. It begins high: small steps at the start choose
+# worse optima, the worse the more components there are.
+_FIRST_MOMENTUM = 0.8
 _GROWTH = 1.1
-_SHRINKAGE = 0.75
+_SHRINKAGE = 0.5
 _LIMIT_GROWTH = 1.05
-_LIMIT = 0.99
+
+# The largest momentum is 1 - 2 / components, within these bounds. On texts, fits of 20 components
+# end lower with 0.9 than with 0.99, and fits of 100 components higher.
+_LEAST_LIMIT, _MOST_LIMIT = 0.9, 0.99
 
 
 @register
@@ -88,9 +92,10 @@ class ExtrapolatedDescent(Solver[State]):
 
     def step(self, problem: Problem, state: State) -> State:
         """Return the state after the sweeps over both sides, and one pass."""
+        largest = _largest_momentum(problem.n_components)
         if not isinstance(state, ExtrapolatedState):
             start = scaled_weights(problem, state.weights)
-            state = ExtrapolatedState(**vars(state), **_settings(start, _FIRST_MOMENTUM, _LIMIT))
+            state = ExtrapolatedState(**vars(state), **_settings(start, _FIRST_MOMENTUM, largest))
         momentum, limit = state.momentum, state.max_momentum
         previous = state.descended_topics
         weights, topics = descend_topics(
@@ -106,9 +111,14 @@ class ExtrapolatedDescent(Solver[State]):
             if not new.objective <= state.objective:
                 again = _settings(before, _SHRINKAGE * momentum, momentum)
                 return replace(state, passes=new.passes, **again)
-            momentum, limit = min(_GROWTH * momentum, limit), min(_LIMIT_GROWTH * limit, _LIMIT)
+            momentum, limit = min(_GROWTH * momentum, limit), min(_LIMIT_GROWTH * limit, largest)
         start = _extrapolate(weights, before, momentum)
         return ExtrapolatedState(**vars(new), **_settings(start, momentum, limit, descended))
+
+
+def _largest_momentum(n_components: int) -> float:
+    """Return the largest momentum for a number of components."""
+    return min(max(1 - 2 / n_components, _LEAST_LIMIT), _MOST_LIMIT)
 
 
 def _extrapolate(factor: Array, before: Array, momentum: float) -> Array:
