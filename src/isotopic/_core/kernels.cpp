@@ -9,6 +9,7 @@
 #include "tables.hpp"
 #include "tiles.hpp"
 #include "occurrence.hpp"
+#include "feature_walks.hpp"
 #include "walks.hpp"
 
 namespace isotopic {
@@ -213,6 +214,7 @@ const Level level = {
     .stacked_pass = stacked_pass,
     .extrapolate_stack = extrapolate_stack,
     .walk_samples = walk_samples,
+    .walk_features = walk_features,
 };
 
 }  // namespace ISOTOPIC_LEVEL

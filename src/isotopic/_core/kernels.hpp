@@ -250,7 +250,7 @@ struct StackExtrapolation {
     float* to = nullptr;              // rows x components x runs
 };
 
-constexpr int64_t most_walk_components = 320;  // of `SampleWalks`
+constexpr int64_t most_walk_components = 256;  // of `SampleWalks`
 constexpr int most_walks = 16;                 // samples that are on their way at the same time
 constexpr int64_t walk_ahead = 2;              // tokens whose topics are fetched before their turn
 
@@ -272,6 +272,34 @@ struct SampleWalks {
     float* mean_weights = nullptr;                // samples x components, or null
     float share = 0;                              // of this sweep in the mean
     float* memory = nullptr;                      // two rows, of padded components, for each walk
+};
+
+constexpr int64_t topic_block = 16;
+
+// Some of the topics of a sample, and how often it has each.
+struct alignas(64) TopicBlock {
+    int32_t topics[topic_block];
+    float counts[topic_block];
+    int32_t tokens[topic_block];
+};
+
+// The tokens of some features in a part of the samples, in one sweep of Gibbs sampling. The tokens
+// are ordered by part, then by feature.
+struct FeatureWalks {
+    int64_t first_feature = 0, last_feature = 0, n_features = 0, part = 0, parts = 1;
+    const int64_t* token_starts = nullptr;                         // parts x features, and the end
+    const int32_t* token_samples = nullptr;                        // by token, as the next three
+    const float *token_sizes = nullptr, *token_weights = nullptr;  // null if all are one
+    int32_t* assignments = nullptr;
+    const int64_t* list_starts = nullptr;  // by sample: its first block of topics
+    int32_t* list_lengths = nullptr;       // by sample
+    TopicBlock* lists = nullptr;
+    int64_t components = 0, padded = 0;  // to the square of the lanes
+    const float* alpha = nullptr;        // padded with zeros
+    float eta = 0, eta_sum = 0;
+    uint64_t seed = 0, sweep = 0;
+    float* totals = nullptr;  // padded
+    float* memory = nullptr;  // five rows of padded components
 };
 
 // Counts of some sizes and shares, and how many of each there are.
@@ -344,6 +372,7 @@ struct Level {
     void (*stacked_pass)(const Stack&);
     void (*extrapolate_stack)(const StackExtrapolation&);
     void (*walk_samples)(const SampleWalks&);
+    void (*walk_features)(const FeatureWalks&);
 };
 
 template <class T> const Kernels<T>& kernels_of(const Level& level);

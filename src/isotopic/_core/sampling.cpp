@@ -6,17 +6,15 @@
 #include "levels.hpp"
 #include "memory.hpp"
 #include "pool.hpp"
-#include "random.hpp"
+#include "sampling_by_feature.hpp"
 
 namespace isotopic {
 namespace {
 
-constexpr int64_t block = 16;               // topics that share a sum
 constexpr int64_t part_tokens = 250'000;    // fewer are not worth a copy of the topics' counts
 constexpr int64_t most_parts = 4;           // more mix more slowly
 constexpr int64_t most_copied = 1LL << 27;  // elements of all copies together
 constexpr int64_t chunk_features = 256;
-constexpr int64_t ahead = 4;  // entries whose topics are fetched before their turn
 
 Uninitialized<float> zeros(int64_t n) {
     Uninitialized<float> numbers{size_t(n)};
@@ -36,17 +34,13 @@ class Sampler {
         : x_(tokens),
           with_(sweeps),
           to_(sampled),
-          tries_all_(sweeps.components <= most_walk_components),
-          blocks_(tries_all_ ? 0 : (sweeps.components + block - 1) / block),
-          padded_(
-              padded(sweeps.components, tries_all_ ? current_level().float_kernels.lanes : block)),
+          padded_(padded(sweeps.components, current_level().float_kernels.lanes)),
           eta_(float(sweeps.eta)),
           eta_sum_(float(sweeps.eta * double(tokens.n_features))),
           alpha_(zeros(padded_)),
-          shared_{},
-          sums_(size_t(tokens.n_features * blocks_)) {
+          shared_{} {
         std::copy(sweeps.alpha, sweeps.alpha + sweeps.components, alpha_.data());
-        if (tries_all_) write_tokens();
+        write_tokens();
         divide_samples();
         count_tokens();
     }
@@ -61,7 +55,7 @@ class Sampler {
             const bool complete = steps.run(
                 [&](int64_t step, int64_t chunk) {
                     if (step == 0) share(chunk);
-                    if (step == 1) sweep_part(chunk, sweep, is_averaged);
+                    if (step == 1) walk_part(chunk, sweep, is_averaged);
                     if (step == 2) merge(chunk, is_averaged);
                 },
                 execution.interrupted);
@@ -148,25 +142,13 @@ class Sampler {
         }
     }
 
-    // Gives each part the counts of some features, and sums them over blocks of topics.
+    // Gives each part the counts of some features.
     void share(int64_t chunk) {
         const int64_t last = std::min(x_.n_features, (chunk + 1) * chunk_features);
-        const float* inverse = parts_[0].inverse.data();
-        for (int64_t v = chunk * chunk_features; v < last; ++v) {
+        for (int64_t v = chunk * chunk_features; parts_.size() > 1 && v < last; ++v) {
             const float* row = whole_counts() + v * padded_;
-            if (parts_.size() > 1)
-                for (Topics& part : parts_)
-                    std::copy(row, row + padded_, part.counts.data() + v * padded_);
-            float sum = 0;
-            for (int64_t b = 0; b < blocks_; ++b) {
-                float terms[block], of_block = 0;
-                for (int64_t k = 0; k < block; ++k)
-                    terms[k] = alpha_.data()[b * block + k] * (row[b * block + k] + eta_) *
-                               inverse[b * block + k];
-                for (float term : terms) of_block += term;
-                sum += of_block;
-                sums_[size_t(v * blocks_ + b)] = sum;
-            }
+            for (Topics& part : parts_)
+                std::copy(row, row + padded_, part.counts.data() + v * padded_);
         }
     }
 
@@ -187,120 +169,6 @@ class Sampler {
             float* mean = to_.topics + v * with_.components;
             for (int64_t k = 0; k < with_.components; ++k) mean[k] += share * row[k];
         }
-    }
-
-    // The topics of one sample, and what it counts of each.
-    struct Sample {
-        std::vector<int32_t> topics, tokens;
-        std::vector<int32_t> position;  // of each topic among these; -1 if it has no tokens
-        std::vector<float> counts, sums;
-        int32_t n = 0;
-        explicit Sample(int64_t components)
-            : topics(size_t(components)),
-              tokens(size_t(components)),
-              position(size_t(components), -1),
-              counts(size_t(components)),
-              sums(size_t(components)) {}
-        void add(int32_t topic, float size) {
-            int32_t& at = position[size_t(topic)];
-            if (at < 0) {
-                at = n++;
-                topics[size_t(at)] = topic, tokens[size_t(at)] = 0, counts[size_t(at)] = 0;
-            }
-            ++tokens[size_t(at)];
-            counts[size_t(at)] += size;
-        }
-        void remove(int32_t topic, float size) {
-            const int32_t at = position[size_t(topic)];
-            counts[size_t(at)] = std::max(0.0f, counts[size_t(at)] - size);
-            if (--tokens[size_t(at)] > 0) return;
-            position[size_t(topic)] = -1;
-            if (at == --n) return;
-            topics[size_t(at)] = topics[size_t(n)], tokens[size_t(at)] = tokens[size_t(n)];
-            counts[size_t(at)] = counts[size_t(n)];
-            position[size_t(topics[size_t(at)])] = at;
-        }
-        void clear() {
-            for (int32_t i = 0; i < n; ++i) position[size_t(topics[size_t(i)])] = -1;
-            n = 0;
-        }
-    };
-
-    void sweep_part(int64_t part, int64_t sweep, bool is_averaged) {
-        if (tries_all_) return walk_part(part, sweep, is_averaged);
-        Topics& topics = parts_[size_t(part)];
-        Sample sample(with_.components);
-        const float share = 1 / float(std::max<int64_t>(with_.averaged, 1));
-        for (int64_t d = first_sample_[size_t(part)]; d < first_sample_[size_t(part + 1)]; ++d) {
-            sweep_sample(d, sweep, topics, sample);
-            if (is_averaged) {
-                float* mean = to_.weights + d * with_.components;
-                for (int32_t i = 0; i < sample.n; ++i)
-                    mean[sample.topics[size_t(i)]] += share * sample.counts[size_t(i)];
-            }
-            sample.clear();
-        }
-    }
-
-    void sweep_sample(int64_t d, int64_t sweep, Topics& topics, Sample& sample) {
-        const int64_t first = x_.row_starts[d], last = x_.row_starts[d + 1];
-        int32_t* assigned = to_.assignments + first_token_[size_t(d)];
-        for (int64_t e = first; e < last; ++e)
-            for (int32_t i = 0; i < x_.repeats[e]; ++i) sample.add(*assigned++, x_.sizes[e]);
-        assigned = to_.assignments + first_token_[size_t(d)];
-        Random random(with_.seed, uint64_t(sweep), uint64_t(d));
-        const float copies = x_.copies[d];
-        for (int64_t e = first; e < last; ++e) {
-            const int64_t later = std::min(e + ahead, last - 1);
-            __builtin_prefetch(topics.counts.data() + x_.features[later] * padded_);
-            const int64_t feature = x_.features[e];
-            float* row = topics.counts.data() + feature * padded_;
-            const float size = x_.sizes[e];
-            const auto count = [&](int32_t topic, float change) {
-                row[topic] = std::max(0.0f, row[topic] + change);
-                float& total = topics.totals.data()[topic];
-                total = std::max(0.0f, total + change);
-                topics.inverse.data()[topic] = 1 / (total + eta_sum_);
-            };
-            for (int32_t i = 0; i < x_.repeats[e]; ++i, ++assigned) {
-                count(*assigned, -size * copies);
-                sample.remove(*assigned, size);
-                *assigned = draw(sums_.data() + feature * blocks_, row, topics, sample, random);
-                sample.add(*assigned, size);
-                count(*assigned, size * copies);
-            }
-        }
-    }
-
-    // Draws the topic of a token of the feature whose counts are `row`.
-    int32_t draw(const float* sums, const float* row, const Topics& topics, Sample& sample,
-                 Random& random) const {
-        float of_sample = 0;
-        for (int32_t i = 0; i < sample.n; ++i) {
-            const size_t k = size_t(sample.topics[size_t(i)]);
-            of_sample += sample.counts[size_t(i)] * (row[k] + eta_) * topics.inverse.data()[k];
-            sample.sums[size_t(i)] = of_sample;
-        }
-        float at = random.next() * (of_sample + sums[blocks_ - 1]);
-        if (at < of_sample) {
-            int32_t i = 0;
-            while (i < sample.n - 1 && sample.sums[size_t(i)] <= at) ++i;
-            return sample.topics[size_t(i)];
-        }
-        at -= of_sample;
-        const int64_t b = std::min(blocks_ - 1, std::upper_bound(sums, sums + blocks_, at) - sums);
-        const float before = b > 0 ? sums[b - 1] : 0.0f, width = sums[b] - before;
-        float terms[block], now = 0;
-        for (int64_t k = 0; k < block; ++k) {
-            const size_t topic = size_t(b * block + k);
-            terms[k] = alpha_.data()[topic] * (row[topic] + eta_) * topics.inverse.data()[topic];
-            now += terms[k];
-        }
-        float rest = width > 0 ? (at - before) / width * now : 0.0f;
-        const int64_t last = std::min(block, with_.components - b * block) - 1;
-        int64_t k = 0;
-        while (k < last && (rest -= terms[k]) >= 0) ++k;
-        return int32_t(b * block + k);
     }
 
     // Computes the chances of all topics for each token.
@@ -334,14 +202,12 @@ class Sampler {
     const Tokens x_;
     const Sweeps with_;
     const Sampled to_;
-    const bool tries_all_;
-    const int64_t blocks_, padded_;
+    const int64_t padded_;
     const float eta_, eta_sum_;
     const Uninitialized<float> alpha_;
     std::vector<int32_t> token_features_;
     std::vector<float> token_sizes_;  // none if all are one
     Topics shared_;                   // the counts of all parts, as they were after the last sweep
-    std::vector<float> sums_;         // features x blocks: cumulative, with alpha
     std::vector<Topics> parts_;
     std::vector<int64_t> first_token_, first_sample_;
 };
@@ -352,6 +218,8 @@ bool sample_sweeps(const Tokens& tokens, const Sweeps& sweeps, const Sampled& sa
                    const Execution& execution) {
     std::fill_n(sampled.weights, tokens.n_samples * sweeps.components, 0.0f);
     std::fill_n(sampled.topics, tokens.n_features * sweeps.components, 0.0f);
+    if (sweeps.components > most_walk_components)
+        return sample_by_feature(tokens, sweeps, sampled, execution);
     return Sampler(tokens, sweeps, sampled).run(execution);
 }
 

@@ -31,14 +31,10 @@ struct Sampled {
 
 // Samples in `sweeps` sweeps. Returns false if it was interrupted.
 //
-// The samples are cut into parts, each with its own copy of the topics' counts. After a sweep the
-// changes of all parts are added (Newman, Asuncion, Smyth & Welling, 2009). The number of parts
-// depends on the data alone, so the bits do not depend on the threads.
-//
-// With few topics, the chances of all are computed for each token (walks.hpp). With many, a token's
-// chances are alpha times a term of its feature, plus the counts of its sample times the same term.
-// The second sum runs over the topics of the sample only, so the cost follows these. Of the first,
-// sums over blocks of topics are made once a sweep; within a block it is up to date.
+// With few topics, the chances of all are computed for each token (walks.hpp). The samples are cut
+// into parts, each with its own copy of the topics' counts. After a sweep the changes of all parts
+// are added (Newman, Asuncion, Smyth & Welling, 2009). The number of parts depends on the data
+// alone, so the bits do not depend on the threads. With many topics, see sampling_by_feature.hpp.
 bool sample_sweeps(const Tokens& tokens, const Sweeps& sweeps, const Sampled& sampled,
                    const Execution& execution);
 
