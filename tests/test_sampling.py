@@ -59,12 +59,28 @@ def test_sweeps_keep_every_token_and_count_it_once(rng, monkeypatch, sampler, n_
     np.testing.assert_allclose(found.topics.sum(axis=0), counts.sum(axis=0), rtol=1e-5)
     assert assignments.min() >= 0
     assert assignments.max() < n_topics
-    # The last sweep alone has the counts of the assignments.
-    last = sample_sweeps(tokens, assignments, alpha, 0.1, sweeps=2, averaged=1, seed=2)
+    # Without a mean, the counts are those of the assignments.
+    last = sample_sweeps(tokens, assignments, alpha, 0.1, sweeps=2, averaged=0, seed=2)
     rows = np.repeat(np.arange(30), counts.sum(axis=1))
     table = np.zeros((30, n_topics))
     np.add.at(table, (rows, assignments), 1)
     np.testing.assert_array_equal(last.weights, table)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_expected_counts_have_less_noise_than_drawn_ones(rng, monkeypatch, sampler):
+    """Their mean over many sweeps is the same; that of one sweep varies less."""
+    monkeypatch.setattr("isotopic.sampling.native", SAMPLERS[sampler])
+    counts = np.full((40, 6), 1)
+    tokens, alpha = tokens_of(counts), np.array([0.5, 1.5])
+    found = {averaged: [] for averaged in (0, 1)}
+    for averaged, weights in found.items():
+        z = rng.integers(2, size=counts.sum(), dtype=np.int32)
+        for seed in range(60):
+            sampled = sample_sweeps(tokens, z, alpha, 50.0, sweeps=3, averaged=averaged, seed=seed)
+            weights.append(sampled.weights[:, 0].mean())
+    assert abs(np.mean(found[0]) - np.mean(found[1])) < 0.3
+    assert np.std(found[1]) < 0.8 * np.std(found[0])
 
 
 @pytest.mark.parametrize(("sampler", "n_topics"), [("core", 2), ("core", MANY), ("NumPy", 2)])
@@ -211,6 +227,27 @@ def test_a_fit_of_exact_length_or_of_given_priors_does_not_end_with_samples(rng,
     LDA(30, alpha=0.1).fit(counts)
     with pytest.warns(CountsWarning):
         LDA(30).fit(counts / 3)
+
+
+def test_few_counts_are_calibrated_on_samples_that_the_topics_do_not_know(rng, monkeypatch):
+    """Topics know few counts by heart, and an alpha learned from them is too small."""
+    few = many_topics(rng, 300, n_features=2000, length=8)
+    plain = LDA(40, random_state=0).fit(few)
+
+    def factor(X, held_out, prior, topics, rng):
+        known = few[np.setdiff1d(np.arange(300), held_out)].sum(axis=0) > 0
+        assert len(held_out) == 30
+        smallest = topics.min(axis=1, keepdims=True)
+        np.testing.assert_allclose(topics[:, ~known] / smallest, 1, rtol=1e-3)
+        return 2.0
+
+    monkeypatch.setattr("isotopic.fitted.sampled.best_factor", factor)
+    calibrated = LDA(40, random_state=0).fit(few)
+    np.testing.assert_array_equal(calibrated.components_, plain.components_)
+    np.testing.assert_allclose(calibrated.alpha_, 2 * plain.alpha_, rtol=1e-6)
+    enough = many_topics(rng, 300, n_features=100, length=200)
+    monkeypatch.setattr("isotopic.fitted.sampled.best_factor", None)
+    assert np.isfinite(LDA(40, random_state=0).fit(enough).alpha_).all()
 
 
 def test_short_samples_of_few_topics_are_not_taken_for_pure(rng):

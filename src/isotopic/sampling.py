@@ -34,7 +34,7 @@ class Tokens(NamedTuple):
 
 
 class SampledCounts(NamedTuple):
-    """The mean counts of several sweeps, in units."""
+    """Counts by topic, in units: mean expected counts of several sweeps, or drawn ones."""
 
     weights: Array  # samples x components
     topics: Array  # components x features
@@ -50,7 +50,7 @@ def sample_sweeps(
     averaged: int,
     seed: int,
 ) -> SampledCounts:
-    r"""Sample the topic of each token in turn, and return the mean counts of the last sweeps.
+    r"""Sample the topic of each token in turn, and return what they count.
 
     .. math:: p(z = k \mid \text{all others}) \propto
         (n_{dk} + \alpha_k) \frac{n_{kv} + \eta}{n_k + V \eta}
@@ -68,7 +68,8 @@ def sample_sweeps(
     eta : float
         The concentration of the topics.
     sweeps, averaged : int
-        The number of sweeps over all tokens, and of the last ones, whose counts are averaged.
+        The number of sweeps over all tokens, and of the last ones, whose expected counts are
+        averaged (with many topics, drawn counts). With zero, the counts are those drawn last.
     seed : int
         The same seed gives the same numbers, with any number of threads.
     """

@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t part_tokens = 250'000;    // fewer are not worth a copy of the topics' counts
 constexpr int64_t most_parts = 4;           // more mix more slowly
 constexpr int64_t most_copied = 1LL << 27;  // elements of all copies together
+constexpr int64_t expected_every = 4;       // averaged sweeps: expected counts have little noise
 constexpr int64_t chunk_features = 256;
 
 Uninitialized<float> zeros(int64_t n) {
@@ -26,6 +27,7 @@ Uninitialized<float> zeros(int64_t n) {
 struct Topics {
     Uninitialized<float> counts;           // features x padded components
     Uninitialized<float> totals, inverse;  // of each component: counts, 1 / (counts + eta)
+    Uninitialized<float> expected;         // like counts: the sum over averaged sweeps, if any
 };
 
 class Sampler {
@@ -37,6 +39,8 @@ class Sampler {
           padded_(padded(sweeps.components, current_level().float_kernels.lanes)),
           eta_(float(sweeps.eta)),
           eta_sum_(float(sweeps.eta * double(tokens.n_features))),
+          share_(1 / float(std::max<int64_t>(
+                         (sweeps.averaged + expected_every - 1) / expected_every, 1))),
           alpha_(zeros(padded_)),
           shared_{} {
         std::copy(sweeps.alpha, sweeps.alpha + sweeps.components, alpha_.data());
@@ -47,7 +51,8 @@ class Sampler {
 
     bool run(const Execution& execution) {
         for (int64_t sweep = 0; sweep < with_.sweeps; ++sweep) {
-            const bool is_averaged = sweep >= with_.sweeps - with_.averaged;
+            const int64_t left = with_.sweeps - 1 - sweep;
+            const bool is_averaged = left < with_.averaged && left % expected_every == 0;
             const int64_t parts = int64_t(parts_.size()),
                           chunks = (x_.n_features + chunk_features - 1) / chunk_features;
             Steps steps({chunks, parts, chunks}, execution.threads);
@@ -56,11 +61,12 @@ class Sampler {
                 [&](int64_t step, int64_t chunk) {
                     if (step == 0) share(chunk);
                     if (step == 1) walk_part(chunk, sweep, is_averaged);
-                    if (step == 2) merge(chunk, is_averaged);
+                    if (step == 2) merge(chunk);
                 },
                 execution.interrupted);
             if (!complete) return false;
         }
+        if (with_.averaged > 0) write_expected();
         return true;
     }
 
@@ -108,6 +114,7 @@ class Sampler {
             part.counts = zeros(x_.n_features * padded_);
             part.inverse = zeros(padded_);
             part.totals = zeros(padded_);
+            if (with_.averaged > 0) part.expected = zeros(x_.n_features * padded_);
         }
         if (parts_.size() > 1) shared_.counts = zeros(x_.n_features * padded_);
         shared_.totals = zeros(padded_);
@@ -153,21 +160,27 @@ class Sampler {
     }
 
     // Adds the changes of all parts to the counts of some features.
-    void merge(int64_t chunk, bool is_averaged) {
+    void merge(int64_t chunk) {
         const int64_t last = std::min(x_.n_features, (chunk + 1) * chunk_features);
-        const float share = 1 / float(std::max<int64_t>(with_.averaged, 1));
-        for (int64_t v = chunk * chunk_features; v < last; ++v) {
+        for (int64_t v = chunk * chunk_features; parts_.size() > 1 && v < last; ++v) {
             float* row = whole_counts() + v * padded_;
-            for (int64_t k = 0; parts_.size() > 1 && k < padded_; ++k) {
+            for (int64_t k = 0; k < padded_; ++k) {
                 const float before = row[k];
                 float change = 0;
                 for (const Topics& part : parts_)
                     change += part.counts.data()[v * padded_ + k] - before;
                 row[k] = std::max(0.0f, before + change);
             }
-            if (!is_averaged) continue;
+        }
+    }
+
+    // Writes the mean of the expected counts of the topics.
+    void write_expected() {
+        for (int64_t v = 0; v < x_.n_features; ++v) {
             float* mean = to_.topics + v * with_.components;
-            for (int64_t k = 0; k < with_.components; ++k) mean[k] += share * row[k];
+            for (const Topics& part : parts_)
+                for (int64_t k = 0; k < with_.components; ++k)
+                    mean[k] += share_ * part.expected.data()[v * padded_ + k];
         }
     }
 
@@ -193,8 +206,9 @@ class Sampler {
             .counts = topics.counts.data(),
             .totals = topics.totals.data(),
             .inverse = topics.inverse.data(),
+            .expected = is_averaged ? topics.expected.data() : nullptr,
             .mean_weights = is_averaged ? to_.weights : nullptr,
-            .share = 1 / float(std::max<int64_t>(with_.averaged, 1)),
+            .share = share_,
             .memory = memory.data(),
         });
     }
@@ -204,6 +218,7 @@ class Sampler {
     const Sampled to_;
     const int64_t padded_;
     const float eta_, eta_sum_;
+    const float share_;  // of each averaged sweep in the mean
     const Uninitialized<float> alpha_;
     std::vector<int32_t> token_features_;
     std::vector<float> token_sizes_;  // none if all are one
@@ -212,15 +227,28 @@ class Sampler {
     std::vector<int64_t> first_token_, first_sample_;
 };
 
+// Writes the counts of the topics that were drawn last.
+void write_drawn(const Tokens& x, int64_t components, const Sampled& to) {
+    const int32_t* assigned = to.assignments;
+    for (int64_t d = 0; d < x.n_samples; ++d)
+        for (int64_t e = x.row_starts[d]; e < x.row_starts[d + 1]; ++e)
+            for (int32_t i = 0; i < x.repeats[e]; ++i, ++assigned) {
+                to.weights[d * components + *assigned] += x.sizes[e];
+                to.topics[x.features[e] * components + *assigned] += x.sizes[e] * x.copies[d];
+            }
+}
+
 }  // namespace
 
 bool sample_sweeps(const Tokens& tokens, const Sweeps& sweeps, const Sampled& sampled,
                    const Execution& execution) {
     std::fill_n(sampled.weights, tokens.n_samples * sweeps.components, 0.0f);
     std::fill_n(sampled.topics, tokens.n_features * sweeps.components, 0.0f);
-    if (sweeps.components > most_walk_components)
-        return sample_by_feature(tokens, sweeps, sampled, execution);
-    return Sampler(tokens, sweeps, sampled).run(execution);
+    const bool complete = sweeps.components > most_walk_components
+                              ? sample_by_feature(tokens, sweeps, sampled, execution)
+                              : Sampler(tokens, sweeps, sampled).run(execution);
+    if (complete && sweeps.averaged == 0) write_drawn(tokens, sweeps.components, sampled);
+    return complete;
 }
 
 }  // namespace isotopic

@@ -20,12 +20,12 @@ struct Sweeps {
     const double* alpha = nullptr;  // of each component
     double eta = 0;
     uint64_t seed = 0;
-    int64_t sweeps = 0, averaged = 0;  // the last sweeps, whose counts are averaged
+    int64_t sweeps = 0, averaged = 0;  // the last sweeps, whose counts are averaged; see below
 };
 
 struct Sampled {
     int32_t* assignments = nullptr;  // the topic of each token; the start, and where it ended
-    float* weights = nullptr;        // samples x components: mean counts of the averaged sweeps
+    float* weights = nullptr;        // samples x components: counts
     float* topics = nullptr;         // features x components
 };
 
@@ -35,6 +35,9 @@ struct Sampled {
 // into parts, each with its own copy of the topics' counts. After a sweep the changes of all parts
 // are added (Newman, Asuncion, Smyth & Welling, 2009). The number of parts depends on the data
 // alone, so the bits do not depend on the threads. With many topics, see sampling_by_feature.hpp.
+//
+// Without averaged sweeps, the counts are those of the topics that were drawn last. The mean is one
+// of expected counts where the chances of all topics are computed, and of drawn ones otherwise.
 bool sample_sweeps(const Tokens& tokens, const Sweeps& sweeps, const Sampled& sampled,
                    const Execution& execution);
 

@@ -29,7 +29,10 @@ def sample_sweeps(
     topic_counts: Array,
     threads: int,
 ) -> None:
-    """Sample the topic of each token, and average the counts of the last sweeps."""
+    """Sample the topic of each token, and average the expected counts of the last sweeps.
+
+    Without averaged sweeps, the counts are those that were drawn last.
+    """
     n_samples, n_components = weight_counts.shape
     rows = np.repeat(np.repeat(np.arange(n_samples), np.diff(row_starts)), repeats)
     columns = np.repeat(features, repeats).astype(np.int64)
@@ -49,6 +52,7 @@ def sample_sweeps(
         topics = summed(columns, of_topics, len(topic_counts))
         totals = topics.sum(axis=0)
         terms = (topics + eta) / (totals + eta * len(topics))
+        is_averaged = sweep >= sweeps - averaged
         for position in range(lengths.max(initial=0)):
             samples = np.flatnonzero(lengths > position)
             here, each = first[samples] + position, np.arange(len(samples))
@@ -62,6 +66,10 @@ def sample_sweeps(
             new = (chances <= drawn[:, np.newaxis]).sum(axis=1)
             assignments[here] = np.minimum(new, n_components - 1)
             weights[samples, assignments[here]] += of_sample[here]
-        if sweep >= sweeps - averaged:
-            weight_counts += weights / averaged
-            topic_counts += summed(columns, of_topics, len(topic_counts)) / averaged
+            if is_averaged:
+                shares = np.diff(chances, axis=1, prepend=0) / chances[:, -1:] / averaged
+                weight_counts[samples] += of_sample[here, np.newaxis] * shares
+                np.add.at(topic_counts, columns[here], size[:, np.newaxis] * shares)
+    if not averaged:
+        weight_counts[:] = summed(rows, of_sample, n_samples)
+        topic_counts[:] = summed(columns, of_topics, len(topic_counts))

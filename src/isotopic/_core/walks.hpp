@@ -18,7 +18,7 @@ namespace ISOTOPIC_LEVEL {
 
 constexpr int walk_lanes = simd<float>::lanes;
 constexpr int most_vectors = int(most_walk_components) / walk_lanes;
-constexpr int rounds_between = 8;  // from one update of the totals to the next
+constexpr int rounds_between = 8;  // from one look at the totals to the next
 constexpr int64_t line = 64 / sizeof(float);
 
 // Returns how many of the numbers are at most `most`.
@@ -84,7 +84,7 @@ class WalkRandom {
 // A sample on its way through its tokens. The next one is already taken out of all counts.
 struct Walk {
     int64_t sample = 0, token = 0, last = 0;
-    float *counts = nullptr, *known = nullptr;  // of its topics; as far as the totals contain them
+    float *counts = nullptr, *expected = nullptr;  // of its topics; expected ones so far
     float copies = 1;
 };
 
@@ -97,7 +97,7 @@ template <int Vectors, bool Plain> class Sweep {
           next_(walks.first_sample) {
         float* memory = w.memory;
         for (Walk& walk : walks_) {
-            walk.counts = memory, walk.known = memory + padded();
+            walk.counts = memory, walk.expected = memory + padded();
             memory += 2 * padded();
         }
     }
@@ -108,7 +108,7 @@ template <int Vectors, bool Plain> class Sweep {
         alignas(vector_bytes) float numbers[most_walks];
         uint32_t drawn[most_walks];
         for (int round = 0; n_ > 0; ++round) {
-            if (round % rounds_between == 0) update_totals();
+            if (round % rounds_between == 0) invert_totals();
             for (int i = 0; i < most_walks; i += walk_lanes)
                 store<float>(numbers + i, random.next());
             for (int i = 0; i < n_; ++i) drawn[i] = draw(walks_[i], numbers[i]);
@@ -131,7 +131,8 @@ template <int Vectors, bool Plain> class Sweep {
         std::fill_n(walk.counts, padded(), 0.0f);
         for (int64_t t = walk.token; t < walk.last; ++t)
             walk.counts[w.assignments[t]] += Plain ? 1.0f : w.token_sizes[t];
-        std::copy_n(walk.counts, padded(), walk.known);
+        if (w.expected) std::fill_n(walk.expected, padded(), 0.0f);
+        add_to_totals(walk, -1.0f);
         take_out(walk);
         return true;
     }
@@ -144,8 +145,8 @@ template <int Vectors, bool Plain> class Sweep {
             take_out(walk);
             return true;
         }
-        if (w.mean_weights) add_to_mean(walk);
-        add_to_totals(walk);
+        if (w.expected) add_to_mean(walk);
+        add_to_totals(walk, 1.0f);
         return begins(walk);
     }
 
@@ -170,25 +171,42 @@ template <int Vectors, bool Plain> class Sweep {
         }
     }
 
-    void add_to_mean(const Walk& walk) const {
-        float* mean = w.mean_weights + walk.sample * w.components;
-        for (int64_t k = 0; k < w.components; ++k) mean[k] += w.share * walk.counts[k];
-    }
-
-    void add_to_totals(const Walk& walk) const {
-        for (int64_t k = 0; k < padded(); k += walk_lanes) {
-            const vec<float> now = load<float>(walk.counts + k),
-                             change = walk.copies * (now - load<float>(walk.known + k));
-            store<float>(walk.known + k, now);
-            store<float>(w.totals + k, load<float>(w.totals + k) + change);
+    // Adds the chances of the next token, which are its expected counts, given all others. Their
+    // mean has less noise than that of drawn topics.
+    void add_expected(const Walk& walk, const vec<float>* sums, float all) const {
+        const float size = Plain ? 1.0f : w.token_sizes[walk.token], share = size / all;
+        const float of_topic = Plain ? share : share * walk.copies;
+        float* row = w.expected + w.token_features[walk.token] * padded();
+        vec<float> before{};
+#pragma GCC unroll 8
+        for (int i = 0; i < vectors(); ++i) {
+            const int64_t k = i * walk_lanes;
+            const vec<float> chance = sums[i] - before;
+            store<float>(row + k, load<float>(row + k) + of_topic * chance);
+            store<float>(walk.expected + k, load<float>(walk.expected + k) + share * chance);
+            before = sums[i];
         }
     }
 
+    void add_to_mean(const Walk& walk) const {
+        float* mean = w.mean_weights + walk.sample * w.components;
+        for (int64_t k = 0; k < w.components; ++k) mean[k] += w.share * walk.expected[k];
+    }
+
+    // The totals are without the samples that are on their way.
+    void add_to_totals(const Walk& walk, float sign) const {
+        const float copies = sign * walk.copies;
+        for (int64_t k = 0; k < padded(); k += walk_lanes)
+            store<float>(w.totals + k,
+                         load<float>(w.totals + k) + copies * load<float>(walk.counts + k));
+    }
+
     // The totals of all topics change with each token, but in a few rounds they differ little.
-    void update_totals() const {
-        for (int i = 0; i < n_; ++i) add_to_totals(walks_[i]);
+    void invert_totals() const {
         for (int64_t k = 0; k < padded(); k += walk_lanes) {
-            const vec<float> totals = load<float>(w.totals + k);
+            vec<float> totals = load<float>(w.totals + k);
+            for (int i = 0; i < n_; ++i)
+                totals += walks_[i].copies * load<float>(walks_[i].counts + k);
             const vec<float> positive = totals > 0.0f ? totals : vec<float>{};
             store<float>(w.inverse + k, 1.0f / (positive + w.eta_sum));
         }
@@ -205,8 +223,9 @@ template <int Vectors, bool Plain> class Sweep {
             sums[i] = sum += weight * ((load<float>(row + k) + w.eta) * load<float>(w.inverse + k));
         }
         const vec<float> up_to = cumulative(sum);
-        const vec<float> at =
-            random * last_of(up_to, std::make_integer_sequence<int, walk_lanes>{});
+        const vec<float> all = last_of(up_to, std::make_integer_sequence<int, walk_lanes>{});
+        const vec<float> at = random * all;
+        if (w.expected) add_expected(walk, sums, all[0]);
         const vec<float> rest = at - (up_to - sum);
         ints<float> before{};  // how many topics of each lane come before the rest of that lane
 #pragma GCC unroll 8

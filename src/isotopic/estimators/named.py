@@ -135,7 +135,7 @@ class LDA(BaseTopicModel):
     under the variational estimate ``objective_`` is a bound that includes them, and never rises.
     Under ``"smoothed"`` a learned ``alpha_`` is calibrated after the fit, on samples that are taken
     out of the topics' counts. Under ``"cvb0"``, some sweeps of Gibbs sampling learn it instead, if
-    ``X`` holds whole counts in memory.
+    ``X`` holds whole counts in memory, and it is calibrated if these are few.
 
     With learned ``alpha`` and ``eta``, ``"cvb0"`` and less than half a count for each weight and
     topic's entry, a fit in memory ends with collapsed Gibbs sampling instead of an optimum: the

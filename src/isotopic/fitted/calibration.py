@@ -80,19 +80,37 @@ def calibration_factor(problem: Problem, state: HyperparameterState) -> float:
     if some is None:
         return 1.0
     part, weight_counts = some
-    n_samples = part.X.shape[0]
-    n_held_out = round(_HELD_OUT * n_samples)
-    if n_held_out < _FEWEST or part.X.missing is not None:
+    held_out = held_out_samples(part.X, rng)
+    if held_out is None:
         return 1.0
-    order = rng.permutation(n_samples)
-    topics = _topics_of(part, weight_counts, state, np.sort(order[n_held_out:]))
-    rows = _enough_samples(part.X, order[:n_held_out])
-    seen, hidden = _halves(part.X.rows(rows), rng)
+    rest = np.setdiff1d(np.arange(part.X.shape[0]), held_out)
+    topics = _topics_of(part, weight_counts, state, rest)
+    return best_factor(part.X, held_out, part.weights, topics, rng)
+
+
+def held_out_samples(X: CountMatrix, rng: np.random.Generator) -> Array | None:
+    """Return a tenth of the samples, in random order, or None if that is too few."""
+    n_samples = X.shape[0]
+    n_held_out = round(_HELD_OUT * n_samples)
+    if n_held_out < _FEWEST or X.missing is not None:
+        return None
+    order: Array = rng.permutation(n_samples)[:n_held_out]
+    return order
+
+
+def best_factor(
+    X: CountMatrix, held_out: Array, prior: Any, topics: Array, rng: np.random.Generator
+) -> float:
+    """Return the factor of the concentration that predicts samples best which topics did not see.
+
+    One half of their counts is predicted from the other.
+    """
+    rows = _enough_samples(X, held_out)
+    seen, hidden = _halves(X.rows(rows), rng)
     if not (hidden.total > 0 and seen.total > 0):
         return 1.0
-    of_rows: Any = part.weights.rows(rows)
-    whole = np.asarray(of_rows.concentration, np.float64)
-    concentration = np.broadcast_to(whole, (len(rows), problem.n_components))
+    whole = np.asarray(prior.rows(rows).concentration, np.float64)
+    concentration = np.broadcast_to(whole, (len(rows), len(topics)))
     return _best_factor(concentration, ready(topics), seen, hidden)
 
 

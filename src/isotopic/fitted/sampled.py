@@ -14,11 +14,12 @@ import numpy as np
 from isotopic.arrays import Array
 from isotopic.counts import CountMatrix
 from isotopic.elementwise import gamma_functions, normalized
+from isotopic.fitted.calibration import best_factor, held_out_samples
 from isotopic.init.allocation import smallest_count
 from isotopic.init.gibbs import Sampled, drawn_topics, sampled_counts, tokens_of
 from isotopic.priors import CollapsedDirichlet, Dirichlet
 from isotopic.problem import Problem
-from isotopic.sampling import sample_sweeps
+from isotopic.sampling import Tokens, sample_sweeps
 from isotopic.solvers import HyperparameterState, Solution
 
 # A fit of no more iterations is to be a short one, and ends where they end.
@@ -57,12 +58,19 @@ class Ending(NamedTuple):
 _AT_OPTIMUM = Ending(passes=None, sweeps=30, averaged=1, optimum=1.0)
 
 # More passes come nearer to the optimum, but its mean with samples does not get better.
-_BETWEEN = Ending(passes=30, sweeps=75, averaged=65, optimum=0.5)
+_BETWEEN = Ending(passes=10, sweeps=60, averaged=50, optimum=0.5)
 
 # Few short samples have no optimum worth looking for: CVB0 leaves out an average self-contribution,
 # which is wrong for most of their entries.
-_WITH_SAMPLES = Ending(passes=1, sweeps=240, averaged=180, optimum=0.0)
+_WITH_SAMPLES = Ending(passes=1, sweeps=120, averaged=100, optimum=0.0)
 _WITH_MANY_TOPICS = _WITH_SAMPLES._replace(sweeps=160, averaged=120)
+
+# With fewer counts for each number to learn, topics know their samples by heart: the concentration
+# that is learned from these samples is too small for new ones.
+_CALIBRATED = 0.25
+
+# Sweeps in which the topics forget the samples that are held out, and those that are averaged then.
+_FORGETTING, _WITHOUT = 5, 10
 
 # Starts are compared by so many samples, after so many sweeps.
 _COMPARED, _SWEEPS_BEFORE = 5, 10
@@ -91,13 +99,22 @@ def choose_ending(problem: Problem) -> Ending:
     The numbers to learn are a weight and a topic's entry for each component.
     """
     X: Any = problem.X
-    n_samples = X.shape[0] if X.copies is None else X.copies.sum()
-    n_unknown = problem.n_components * (n_samples + X.shape[1])
-    if X.total >= _FEW_COUNTS * n_unknown:
+    if X.total >= _FEW_COUNTS * _n_unknown(problem):
         return _AT_OPTIMUM
-    if X.total < _SHORT * n_samples:
+    if X.total < _SHORT * _n_samples(X):
         return _WITH_SAMPLES
     return _BETWEEN if problem.n_components <= _MOST_FOR_PASSES else _WITH_MANY_TOPICS
+
+
+def _n_samples(X: CountMatrix) -> float:
+    """Return the number of samples, as often as each counts."""
+    return X.shape[0] if X.copies is None else float(X.copies.sum())
+
+
+def _n_unknown(problem: Problem) -> float:
+    """Return how many numbers there are to learn: weights, and entries of topics."""
+    X: Any = problem.X
+    return problem.n_components * (_n_samples(X) + float(X.shape[1]))
 
 
 def with_samples(
@@ -110,13 +127,48 @@ def with_samples(
     state, ending = solution.state, choose_ending(problem)
     if solution.interrupted or not np.isfinite(state.objective):
         return solution
-    found = _sampled_counts(problem, state, rng, ending)
+    X: Any = problem.X
+    tokens = tokens_of(X)
+    assignments = drawn_topics(tokens, state.weights.effective, state.topics.effective, rng)
+    found = _sampled_counts(problem, state, tokens, assignments, rng, ending)
     if ending.optimum == 1:
         prior: Any = state.weights_prior
         ratio = np.divide(found.alpha.concentration, prior.concentration)
         return replace(solution, state=replace(state, weights_prior=prior.calibrated(ratio)))
     state = _with_counts(problem, state, found, ending.optimum)
+    if X.total < _CALIBRATED * _n_unknown(problem):
+        factor = _calibration_factor(X, tokens, assignments, found, rng)
+        state = replace(state, weights_prior=state.weights_prior.calibrated(factor))
     return replace(solution, state=state, converged=True)
+
+
+def _calibration_factor(
+    X: CountMatrix,
+    tokens: Tokens,
+    assignments: Array,
+    found: Sampled,
+    rng: np.random.Generator,
+) -> float:
+    """Return the factor of the concentration with which new samples are predicted best.
+
+    A tenth of the samples is taken out of the topics, which then go on without them.
+    """
+    held_out = held_out_samples(X, rng)
+    if held_out is None:
+        return 1.0
+    copies = tokens.copies.copy()
+    copies[held_out] = 0
+    counts = sample_sweeps(
+        tokens._replace(copies=copies),
+        assignments.copy(),
+        np.broadcast_to(np.ravel(found.alpha.concentration), found.counts.weights.shape[1]),
+        float(np.ravel(found.eta.concentration)[0]),
+        sweeps=_FORGETTING + _WITHOUT,
+        averaged=_WITHOUT,
+        seed=int(rng.integers(2**63)),
+    )
+    topics = normalized(counts.topics + np.asarray(found.eta.concentration, np.float64))
+    return best_factor(X, held_out, found.alpha, topics, rng)
 
 
 def _with_counts(
@@ -165,7 +217,7 @@ def sampled_likelihood(problem: Problem, solution: Solution[Any], seed: int) -> 
     assignments = drawn_topics(tokens, state.weights.effective, state.topics.effective, rng)
     values = []
     for sweeps in (_SWEEPS_BEFORE, *(1,) * (_COMPARED - 1)):
-        settings = {"sweeps": sweeps, "averaged": 1, "seed": int(rng.integers(2**63))}
+        settings = {"sweeps": sweeps, "averaged": 0, "seed": int(rng.integers(2**63))}
         counts = sample_sweeps(tokens, assignments, alpha, float(eta[0]), **settings)
         by_sample = _log_marginals(counts.weights, alpha)
         by_topic = _log_marginals(counts.topics, np.broadcast_to(eta, X.shape[1]))
@@ -187,20 +239,21 @@ def _log_marginals(counts: Array, concentration: Array) -> Array:
 
 
 def _sampled_counts(
-    problem: Problem, state: HyperparameterState, rng: np.random.Generator, ending: Ending
+    problem: Problem,
+    state: HyperparameterState,
+    tokens: Tokens,
+    assignments: Array,
+    rng: np.random.Generator,
+    ending: Ending,
 ) -> Sampled:
-    """Return what sweeps find that begin with topics drawn from the responsibilities."""
+    """Return what sweeps find that begin with these topics of the tokens."""
     priors: Any = state.weights_prior, state.topics_prior
     alpha, eta = (Dirichlet(prior.concentration, learn=prior.learn) for prior in priors)
-    X: Any = problem.X
-    tokens = tokens_of(X)
-    assignments = drawn_topics(tokens, state.weights.effective, state.topics.effective, rng)
-    n_components = problem.n_components
     return sampled_counts(
         tokens,
         assignments,
         (alpha, eta),
-        n_components,
+        problem.n_components,
         rng,
         sweeps=ending.sweeps,
         averaged=ending.averaged,

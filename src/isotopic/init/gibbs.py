@@ -21,7 +21,7 @@ _MOST_POOLED = 16
 # smooth, so tokens move between them easily. Under the small concentration that is learned in the
 # end, the topics of the start hardly change any more. Pooled topics need fewer sweeps, and rare
 # ones are lost in many.
-_SMOOTH_TOPICS, _SMOOTH_SWEEPS, _POOLED_SWEEPS = 0.1, 100, 30
+_SMOOTH_TOPICS, _SMOOTH_SWEEPS, _POOLED_SWEEPS = 0.1, 120, 30
 
 # Sweeps after that, which learn the concentrations, and the last of them, which are averaged.
 _SWEEPS, _AVERAGED = 15, 5
@@ -122,7 +122,7 @@ def sampled_counts(
     while done < learning:
         # The priors that are given are often far from those learned, so they are learned at once.
         n = min(_INTERVAL if done else 1, learning - done)
-        counts, done = sampled(n, 1), done + n
+        counts, done = sampled(n, 0), done + n
         alpha = alpha.with_updated_hyperparameters(Evidence(counts.weights, None, 1.0, copies))
         eta = eta.with_updated_hyperparameters(Evidence(counts.topics, None, 1.0))
     return Sampled(sampled(averaged, averaged), alpha, eta)
