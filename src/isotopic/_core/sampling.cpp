@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t part_tokens = 250'000;    // fewer are not worth a copy of the topics' counts
 constexpr int64_t most_parts = 4;           // more mix more slowly
-constexpr int64_t most_copied = 1LL << 27;  // elements of all copies together
+constexpr int64_t most_copied = 1LL << 26;  // elements of all copies; as many are expected
 constexpr int64_t expected_every = 4;       // averaged sweeps: expected counts have little noise
 constexpr int64_t chunk_features = 256;
 
