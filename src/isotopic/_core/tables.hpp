@@ -127,7 +127,24 @@ template <class T> void row_sums(const T* a, int64_t columns, int64_t begin, int
 
 template <class T> void column_sums(const T* a, int64_t columns, int64_t begin, int64_t end,
                                     double* sums) {
+    constexpr int L = lanes<double>;
+    constexpr int together = 4;  // vectors of neighbouring columns, for which rows are read once
+    int64_t done = 0;
+    for (; done + together * L <= columns; done += together * L) {
+        vec<double> totals[together] = {};
+        for (int64_t i = begin; i < end; ++i)
+            for (int j = 0; j < together; ++j) {
+                vec<double> v;
+                take(a + i * columns + done + j * L, v);
+                totals[j] += v;
+            }
+        for (int j = 0; j < together; ++j) {
+            double* to = sums + done + j * L;
+            store_unaligned<double>(to, load_unaligned<double>(to) + totals[j]);
+        }
+    }
     along_row(columns, [&](Place k) {
+        if (k.at + L <= done) return;
         vec<double> total = vec<double>{};
         for (int64_t i = begin; i < end; ++i) total += get(a + i * columns, k);
         put(sums, k, get(sums, k) + k.only_new(total));
