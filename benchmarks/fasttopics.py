@@ -24,7 +24,6 @@ LIBRARY = "ISOTOPIC_R_LIBRARY"
 SCRIPT = Path(__file__).parent / "fasttopics_peer.R"
 
 DATA = ("ap", "pbmc_facs", "20news_pruned")
-QUICK_DATA = ("ap",)
 COMPONENTS = (20, 100)
 
 # The peer's processor seconds: its level is taken there. It has nearly converged with 20
@@ -41,7 +40,7 @@ def measure(settings: Settings) -> Iterator[Row]:
     if why_not:
         yield Row("fastTopics", detail=why_not)
         return
-    for name in QUICK_DATA if settings.quick else DATA:
+    for name in DATA:
         counts = data.dataset(name)
         if counts is None:
             yield Row(name, detail="not found; ISOTOPIC_DATA names the folder of the data")
