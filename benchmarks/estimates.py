@@ -7,6 +7,7 @@ variational LDA of scikit-learn, on few samples: it takes long.
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -153,22 +154,32 @@ Fit = Callable[[list[list[str]], int], tuple[np.ndarray, np.ndarray]]
 
 
 def load_tomotopy(components: int, sweeps: int) -> Fit:
-    import tomotopy  # noqa: PLC0415 - a peer
+    import tomotopy  # noqa: F401, PLC0415 - a peer
 
     def fit(texts: list[list[str]], n_features: int) -> tuple[np.ndarray, np.ndarray]:
-        model = tomotopy.LDAModel(k=components, alpha=0.1, eta=0.01, seed=1, min_cf=0, rm_top=0)
-        for text in texts:
-            model.add_doc(text)
-        model.train(sweeps, workers=1)
-        topics = np.zeros((components, n_features))
-        columns = [int(word) for word in model.used_vocabs]
-        topics[:, columns] = [model.get_topic_word_dist(k) for k in range(components)]
-        return topics, np.asarray(model.alpha, np.float64)
+        return next(tomotopy_in_steps(components, (sweeps,), texts, n_features))
 
     return fit
 
 
-def load_topica(components: int, sweeps: int) -> Fit:
+def tomotopy_in_steps(
+    components: int, sweeps: tuple[int, ...], texts: list[list[str]], n_features: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Fit, and give the topics and the concentration after each number of sweeps."""
+    import tomotopy  # noqa: PLC0415 - a peer
+
+    model = tomotopy.LDAModel(k=components, alpha=0.1, eta=0.01, seed=1, min_cf=0, rm_top=0)
+    for text in texts:
+        model.add_doc(text)
+    for before, after in pairwise((0, *sweeps)):
+        model.train(after - before, workers=1)
+        topics = np.zeros((components, n_features))
+        columns = [int(word) for word in model.used_vocabs]
+        topics[:, columns] = [model.get_topic_word_dist(k) for k in range(components)]
+        yield topics, np.asarray(model.alpha, np.float64)
+
+
+def load_topica(components: int, sweeps: int, **averaging: int) -> Fit:
     import topica  # noqa: PLC0415 - a peer
 
     def fit(texts: list[list[str]], n_features: int) -> tuple[np.ndarray, np.ndarray]:
@@ -176,7 +187,8 @@ def load_topica(components: int, sweeps: int) -> Fit:
         corpus = topica.Corpus.from_documents(texts, vocabulary=vocabulary)
         # It predicts better when it learns its prior sooner and more often than by default.
         settings = {"alpha_sum": 0.1 * components, "burn_in": 20, "optimize_interval": 10}
-        model = topica.LDA(components, seed=1, num_threads=1, **settings).fit(corpus, iters=sweeps)
+        model = topica.LDA(components, seed=1, num_threads=1, **settings)
+        model = model.fit(corpus, iters=sweeps, **averaging)
         return np.asarray(model.topic_word), np.asarray(model.alpha, np.float64)
 
     return fit
