@@ -69,6 +69,11 @@ def _good_calls(rng: np.random.Generator) -> dict[str, list[Any]]:
         "count_histogram": [table, table, rows, True, np.ones((7, native.HISTOGRAM_SIZE)), 2],
         "concentration_slopes": [table, 0.5 * table, table, 2, table.copy(), rows.copy(), 2],
         "concentration_rises": [histogram, np.ones(2), 2, np.ones(2), 2],
+        "draw_topics": [
+            *[*entries[:2], np.full(len(X.values), 2, np.int32), weights.astype(np.float32)],
+            *[native.pad_topics(topics.astype(np.float32), 2), 7],
+            *[np.zeros(2 * len(X.values), np.int32), 2],
+        ],
         "sample_sweeps": [
             *[*entries[:2], np.full(len(X.values), 2, np.int32)],
             np.ones(len(X.values), np.float32),

@@ -18,7 +18,7 @@ from isotopic.init import STRATEGIES, strategy_start
 from isotopic.init.start import random_start
 from isotopic.priors import CollapsedDirichlet
 from isotopic.problem import Problem
-from isotopic.sampling import Tokens, sample_sweeps
+from isotopic.sampling import Tokens, drawn_topics, sample_sweeps
 from isotopic.solvers import choose_solver, solve
 from isotopic.threads import use_threads
 
@@ -124,6 +124,22 @@ def test_sampling_finds_planted_topics(rng, monkeypatch, sampler):
     cosines = (found @ topics.T) / np.outer(*(np.linalg.norm(t, axis=1) for t in (found, topics)))
     assert sorted(cosines.argmax(axis=1)) == [0, 1, 2, 3]
     assert cosines.max(axis=1).min() > 0.9
+
+
+@pytest.mark.parametrize("n_topics", [FEW, MANY])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_topics_are_drawn_from_responsibilities(rng, monkeypatch, sampler, n_topics):
+    monkeypatch.setattr("isotopic.sampling.native", SAMPLERS[sampler])
+    tokens = tokens_of(np.array([[0, 40_000], [0, 0], [30_000, 0]]))
+    weights, topics = rng.gamma(0.3, size=(3, n_topics)), rng.gamma(0.3, size=(n_topics, 2))
+    drawn = drawn_topics(tokens, weights, topics, seed=4)
+    for first, last, d, v in ((0, 40_000, 0, 1), (40_000, 70_000, 2, 0)):
+        shares = np.bincount(drawn[first:last], minlength=n_topics) / (last - first)
+        chances = weights[d] * topics[:, v]
+        np.testing.assert_allclose(shares, chances / chances.sum(), atol=0.015)
+    again = drawn_topics(tokens, weights, topics, seed=4)
+    with use_threads(3):
+        np.testing.assert_array_equal(drawn_topics(tokens, weights, topics, seed=4), again)
 
 
 @pytest.mark.parametrize("n_topics", [20, MANY])

@@ -40,6 +40,23 @@ class SampledCounts(NamedTuple):
     topics: Array  # components x features
 
 
+def drawn_topics(tokens: Tokens, weights: Array, topics: Array, seed: int) -> Array:
+    """Return a topic for each token, drawn from the responsibilities of its entry."""
+    assignments = np.empty(int(tokens.repeats.sum()), np.int32)
+    threads = current_threads()
+    native.draw_topics(
+        tokens.row_starts,
+        tokens.features,
+        tokens.repeats,
+        np.ascontiguousarray(weights, np.float32),
+        native.pad_topics(np.ascontiguousarray(topics.T, np.float32), threads),
+        seed,
+        assignments,
+        threads,
+    )
+    return assignments
+
+
 def sample_sweeps(
     tokens: Tokens,
     assignments: Array,

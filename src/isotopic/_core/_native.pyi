@@ -199,6 +199,16 @@ def concentration_slopes(
     losses: _Doubles,
     threads: int,
 ) -> None: ...
+def draw_topics(
+    row_starts: NDArray[np.int64],
+    features: NDArray[np.int32],
+    repeats: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    topics: NDArray[np.float32],
+    seed: int,
+    assignments: NDArray[np.int32],
+    threads: int,
+) -> None: ...
 def sample_sweeps(
     row_starts: NDArray[np.int64],
     features: NDArray[np.int32],

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse, special
 
 from isotopic._core.rates import fit_rates as fit_rates  # noqa: PLC0414 - one of them
+from isotopic._core.sampling import draw_topics as draw_topics  # noqa: PLC0414 - one of them
 from isotopic._core.sampling import sample_sweeps as sample_sweeps  # noqa: PLC0414 - one of them
 from isotopic._core.selection import select_topics as select_topics  # noqa: PLC0414 - one of them
 from isotopic._core.stack import STACK_WIDTH as STACK_WIDTH  # noqa: PLC0414

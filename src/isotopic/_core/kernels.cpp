@@ -10,6 +10,7 @@
 #include "tiles.hpp"
 #include "occurrence.hpp"
 #include "feature_walks.hpp"
+#include "topic_draws.hpp"
 #include "walks.hpp"
 
 namespace isotopic {
@@ -215,6 +216,7 @@ const Level level = {
     .extrapolate_stack = extrapolate_stack,
     .walk_samples = walk_samples,
     .walk_features = walk_features,
+    .draw_topics = draw_topics,
 };
 
 }  // namespace ISOTOPIC_LEVEL

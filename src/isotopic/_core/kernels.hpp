@@ -275,6 +275,18 @@ struct SampleWalks {
     float* memory = nullptr;        // two rows, of padded components, for each walk
 };
 
+// Draws of a topic for each token, by the responsibilities of its entry.
+struct TopicDraws {
+    const int64_t* row_starts = nullptr;
+    const int32_t *features = nullptr, *repeats = nullptr;  // of each entry
+    const int64_t* token_starts = nullptr;                  // by sample
+    int64_t components = 0, padded = 0;
+    const float* weights = nullptr;  // samples x components
+    const float* topics = nullptr;   // features x padded
+    uint64_t seed = 0;
+    int32_t* assignments = nullptr;
+};
+
 constexpr int64_t topic_block = 16;
 
 // Some of the topics of a sample, and how often it has each.
@@ -374,6 +386,7 @@ struct Level {
     void (*extrapolate_stack)(const StackExtrapolation&);
     void (*walk_samples)(const SampleWalks&);
     void (*walk_features)(const FeatureWalks&);
+    void (*draw_topics)(const TopicDraws&, float* memory, int64_t begin, int64_t end);
 };
 
 template <class T> const Kernels<T>& kernels_of(const Level& level);

@@ -15,7 +15,7 @@ constexpr int64_t part_tokens = 250'000;    // fewer are not worth a copy of the
 constexpr int64_t most_parts = 4;           // more mix more slowly
 constexpr int64_t most_copied = 1LL << 26;  // elements of all copies; as many are expected
 constexpr int64_t expected_every = 4;       // averaged sweeps: expected counts have little noise
-constexpr int64_t chunk_features = 256;
+constexpr int64_t chunk_features = 256, chunk_samples = 64;
 
 Uninitialized<float> zeros(int64_t n) {
     Uninitialized<float> numbers{size_t(n)};
@@ -249,6 +249,19 @@ bool sample_sweeps(const Tokens& tokens, const Sweeps& sweeps, const Sampled& sa
                               : Sampler(tokens, sweeps, sampled).run(execution);
     if (complete && sweeps.averaged == 0) write_drawn(tokens, sweeps.components, sampled);
     return complete;
+}
+
+bool draw_topics(const TopicDraws& draws, int64_t n_samples, const Execution& execution) {
+    const int64_t chunks = (n_samples + chunk_samples - 1) / chunk_samples;
+    return Steps({chunks}, execution.threads)
+        .run(
+            [&](int64_t, int64_t chunk) {
+                const Uninitialized<float> memory(size_t(2 * draws.padded));
+                const int64_t begin = chunk * chunk_samples;
+                current_level().draw_topics(draws, memory.data(), begin,
+                                            std::min(n_samples, begin + chunk_samples));
+            },
+            execution.interrupted);
 }
 
 }  // namespace isotopic

@@ -41,4 +41,7 @@ struct Sampled {
 bool sample_sweeps(const Tokens& tokens, const Sweeps& sweeps, const Sampled& sampled,
                    const Execution& execution);
 
+// Draws the first topics of all tokens. Returns false if it was interrupted.
+bool draw_topics(const TopicDraws& draws, int64_t n_samples, const Execution& execution);
+
 }  // namespace isotopic

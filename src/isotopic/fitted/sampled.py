@@ -16,10 +16,10 @@ from isotopic.counts import CountMatrix
 from isotopic.elementwise import gamma_functions, normalized
 from isotopic.fitted.calibration import best_factor, held_out_samples
 from isotopic.init.allocation import smallest_count
-from isotopic.init.gibbs import Sampled, drawn_topics, sampled_counts, tokens_of
+from isotopic.init.gibbs import Sampled, sampled_counts, tokens_of
 from isotopic.priors import CollapsedDirichlet, Dirichlet
 from isotopic.problem import Problem
-from isotopic.sampling import Tokens, sample_sweeps
+from isotopic.sampling import Tokens, drawn_topics, sample_sweeps
 from isotopic.solvers import HyperparameterState, Solution
 
 # A fit of no more iterations is to be a short one, and ends where they end.
@@ -129,7 +129,8 @@ def with_samples(
         return solution
     X: Any = problem.X
     tokens = tokens_of(X)
-    assignments = drawn_topics(tokens, state.weights.effective, state.topics.effective, rng)
+    seed = int(rng.integers(2**63))
+    assignments = drawn_topics(tokens, state.weights.effective, state.topics.effective, seed)
     found = _sampled_counts(problem, state, tokens, assignments, rng, ending)
     if ending.optimum == 1:
         prior: Any = state.weights_prior
@@ -214,7 +215,8 @@ def sampled_likelihood(problem: Problem, solution: Solution[Any], seed: int) -> 
     alpha, eta = (np.ravel(prior.concentration).astype(np.float64) for prior in priors)
     alpha = np.broadcast_to(alpha, problem.n_components)
     tokens = tokens_of(X)
-    assignments = drawn_topics(tokens, state.weights.effective, state.topics.effective, rng)
+    drawing = int(rng.integers(2**63))
+    assignments = drawn_topics(tokens, state.weights.effective, state.topics.effective, drawing)
     values = []
     for sweeps in (_SWEEPS_BEFORE, *(1,) * (_COMPARED - 1)):
         settings = {"sweeps": sweeps, "averaged": 0, "seed": int(rng.integers(2**63))}

@@ -11,7 +11,7 @@ from isotopic.init.allocation import shared_out, smallest_count
 from isotopic.init.pooled import pooled
 from isotopic.init.start import random_counts
 from isotopic.priors import Dirichlet, Evidence
-from isotopic.sampling import SampledCounts, Tokens, sample_sweeps
+from isotopic.sampling import SampledCounts, Tokens, drawn_topics, sample_sweeps
 
 # Up to so many components, sampling begins with pooled topics, which include rare ones. Finding
 # them takes longer the more there are, and with more it begins at random.
@@ -39,10 +39,6 @@ _RANDOM_PART = 0.01
 # The least part of the total that is taken for one count.
 _LEAST_UNIT = 1e-12
 
-# Entries whose topics are drawn at once, times components: 0.8 MB in single precision, which stays
-# in the cache.
-_CHUNK = 200_000
-
 # An entry has at most so many tokens. Those of larger entries count more than one each.
 _MOST_TOKENS = 8
 
@@ -61,7 +57,7 @@ def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[
     if n_components <= _MOST_POOLED:
         smooth_sweeps = _POOLED_SWEEPS
         weights, topics = (normalized(counts) for counts in pooled(X, n_components, rng))
-        assignments = drawn_topics(tokens, weights, topics, rng)
+        assignments = drawn_topics(tokens, weights, topics, int(rng.integers(2**63)))
     else:
         assignments = rng.integers(n_components, size=int(tokens.repeats.sum()), dtype=np.int32)
     sample_sweeps(
@@ -144,22 +140,3 @@ def tokens_of(X: CountMatrix) -> Tokens:
         copies.astype(np.float32),
         X.shape[1],
     )
-
-
-def drawn_topics(tokens: Tokens, weights: Array, topics: Array, rng: np.random.Generator) -> Array:
-    """Return a topic for each token, drawn from the responsibilities of its entry."""
-    samples = np.repeat(np.arange(len(tokens.copies)), np.diff(tokens.row_starts))
-    by_feature = np.ascontiguousarray(topics.T, np.float32)
-    by_sample = weights.astype(np.float32)
-    step = max(1, _CHUNK // len(topics))
-    drawn = []
-    for first in range(0, len(samples), step):
-        entries = slice(first, first + step)
-        bounds = by_sample[samples[entries]]
-        bounds *= by_feature[tokens.features[entries]]
-        np.cumsum(bounds, axis=1, out=bounds)
-        entry = np.repeat(np.arange(len(bounds)), tokens.repeats[entries])
-        at = rng.random(len(entry), np.float32) * bounds[entry, -1]
-        bounds[:, -1] = np.inf
-        drawn.append((bounds[entry] > at[:, np.newaxis]).argmax(axis=1).astype(np.int32))
-    return np.concatenate(drawn)

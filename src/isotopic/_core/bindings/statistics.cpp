@@ -1,5 +1,6 @@
 // Statistics of counts, and Gibbs sampling.
 #include "arrays.hpp"
+#include "padded.hpp"
 
 namespace isotopic {
 namespace {
@@ -65,6 +66,49 @@ void concentration_rises_of(In2<double> histogram, In<double> concentration, int
     });
 }
 
+// Returns where the tokens of each sample begin.
+std::vector<int64_t> token_starts_of(const In<int64_t>& row_starts, const In<int32_t>& repeats) {
+    std::vector<int64_t> starts{0};
+    for (size_t d = 0; d + 1 < row_starts.size(); ++d) {
+        int64_t n = starts.back();
+        for (int64_t e = row_starts.data()[d]; e < row_starts.data()[d + 1]; ++e) {
+            require(repeats.data()[e] >= 0, "repeats are negative");
+            n += repeats.data()[e];
+        }
+        starts.push_back(n);
+    }
+    return starts;
+}
+
+void draw_topics_of(In<int64_t> row_starts, In<int32_t> features, In<int32_t> repeats,
+                    In2<float> weights, In2<float> topics, uint64_t seed, Out<int32_t> assignments,
+                    int threads) {
+    const size_t n_samples = weights.shape(0), components = weights.shape(1);
+    require(components > 0, "weights have no components");
+    require_padded<float>(topics, components);
+    require(row_starts.size() == n_samples + 1 && ascends(row_starts, features.size()) &&
+                repeats.size() == features.size(),
+            "row_starts, features and repeats do not fit");
+    require(are_features(features, int64_t(topics.shape(0))),
+            "a feature is not among those of the topics");
+    const std::vector<int64_t> token_starts = token_starts_of(row_starts, repeats);
+    require(assignments.size() == size_t(token_starts.back()),
+            "assignments are not one for each token");
+    const TopicDraws draws{.row_starts = row_starts.data(),
+                           .features = features.data(),
+                           .repeats = repeats.data(),
+                           .token_starts = token_starts.data(),
+                           .components = int64_t(components),
+                           .padded = int64_t(topics.shape(1)),
+                           .weights = weights.data(),
+                           .topics = topics.data(),
+                           .seed = seed,
+                           .assignments = assignments.data()};
+    run(threads, [&](const Execution& execution) {
+        return draw_topics(draws, int64_t(n_samples), execution);
+    });
+}
+
 void sample_sweeps_of(In<int64_t> row_starts, In<int32_t> features, In<int32_t> repeats,
                       In<float> sizes, In<float> copies, In<double> alpha, double eta,
                       int64_t sweeps, int64_t averaged, uint64_t seed, Out<int32_t> assignments,
@@ -82,13 +126,9 @@ void sample_sweeps_of(In<int64_t> row_starts, In<int32_t> features, In<int32_t> 
             "row_starts, copies, features, repeats and sizes do not fit");
     require(are_features(features, int64_t(n_features)),
             "a feature is not between 0 and n_features");
-    size_t n_tokens = 0;
-    for (size_t e = 0; e < n_entries; ++e) {
-        require(repeats.data()[e] >= 0, "repeats are negative");
-        n_tokens += size_t(repeats.data()[e]);
-    }
-    require(assignments.size() == n_tokens, "assignments are not one for each token");
-    require(std::all_of(assignments.data(), assignments.data() + n_tokens,
+    require(assignments.size() == size_t(token_starts_of(row_starts, repeats).back()),
+            "assignments are not one for each token");
+    require(std::all_of(assignments.data(), assignments.data() + assignments.size(),
                         [&](int32_t k) { return k >= 0 && size_t(k) < components; }),
             "an assignment is not one of the components");
     run(threads, [&](const Execution& execution) {
@@ -122,6 +162,9 @@ void bind_statistics(nb::module_& m) {
     m.attr("HISTOGRAM_SIZE") = int64_t(histogram_nodes);
     m.def("concentration_rises", &concentration_rises_of, "histogram"_a.noconvert(),
           "concentration"_a.noconvert(), "occurs"_a, "to"_a.noconvert(), "threads"_a);
+    m.def("draw_topics", &draw_topics_of, "row_starts"_a.noconvert(), "features"_a.noconvert(),
+          "repeats"_a.noconvert(), "weights"_a.noconvert(), "topics"_a.noconvert(), "seed"_a,
+          "assignments"_a.noconvert(), "threads"_a);
     m.def("sample_sweeps", &sample_sweeps_of, "row_starts"_a.noconvert(), "features"_a.noconvert(),
           "repeats"_a.noconvert(), "sizes"_a.noconvert(), "copies"_a.noconvert(),
           "alpha"_a.noconvert(), "eta"_a, "sweeps"_a, "averaged"_a, "seed"_a,
