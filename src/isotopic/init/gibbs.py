@@ -19,9 +19,13 @@ _MOST_POOLED = 16
 
 # Sampling begins with a large concentration of the topics, in so many sweeps. It makes topics
 # smooth, so tokens move between them easily. Under the small concentration that is learned in the
-# end, the topics of the start hardly change any more. Pooled topics need fewer sweeps, and rare
-# ones are lost in many.
-_SMOOTH_TOPICS, _SMOOTH_SWEEPS, _POOLED_SWEEPS = 0.1, 120, 30
+# end, the topics of the start hardly change any more.
+_SMOOTH_TOPICS = 0.1
+
+# Pooled topics need fewer sweeps, and rare ones are lost in many. Random topics need the more the
+# more there are, but with very many those that a fit ends with bring more.
+_POOLED_SWEEPS, _LEAST_SWEEPS, _SWEEPS_BY_TOPIC, _MOST_SWEEPS = 30, 60, 3, 200
+_MANY, _SWEEPS_OF_MANY = 128, 100
 
 # Sweeps after that, which learn the concentrations, and the last of them, which are averaged.
 _SWEEPS, _AVERAGED = 15, 5
@@ -53,9 +57,7 @@ def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[
         return X.equal_shares(n_components), np.zeros((n_components, X.shape[1]))
     tokens = tokens_of(X)
     alpha = min(_WEIGHT, _WEIGHTS_SUM / n_components)
-    smooth_sweeps = _SMOOTH_SWEEPS
     if n_components <= _MOST_POOLED:
-        smooth_sweeps = _POOLED_SWEEPS
         weights, topics = (normalized(counts) for counts in pooled(X, n_components, rng))
         assignments = drawn_topics(tokens, weights, topics, int(rng.integers(2**63)))
     else:
@@ -65,7 +67,7 @@ def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[
         assignments,
         np.full(n_components, _WEIGHT),
         _SMOOTH_TOPICS,
-        sweeps=smooth_sweeps,
+        sweeps=_smooth_sweeps(n_components),
         averaged=0,
         seed=int(rng.integers(2**63)),
     )
@@ -76,6 +78,15 @@ def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[
     topics = shared_out(X.feature_totals, counts.topics.T).T
     topics += _RANDOM_PART * (random_counts(X, n_components, rng)[1] - topics)
     return shared_out(X.sample_totals, counts.weights), topics
+
+
+def _smooth_sweeps(n_components: int) -> int:
+    """Return how many sweeps sampling begins with, in which topics are smooth."""
+    if n_components <= _MOST_POOLED:
+        return _POOLED_SWEEPS
+    if n_components > _MANY:
+        return _SWEEPS_OF_MANY
+    return min(_MOST_SWEEPS, _LEAST_SWEEPS + _SWEEPS_BY_TOPIC * n_components)
 
 
 class Sampled(NamedTuple):
