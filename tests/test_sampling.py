@@ -1,5 +1,6 @@
 """Gibbs sampling: what a sweep keeps, what it draws, and the start that it gives a fit."""
 
+import sys
 from itertools import product
 
 import numpy as np
@@ -188,6 +189,21 @@ def test_large_counts_and_sample_weights_are_shared_out_whole(rng):
     weights, topics = STRATEGIES["gibbs"](X, 6, rng)
     np.testing.assert_allclose(weights.sum(axis=1), X.sample_totals, rtol=1e-6)
     np.testing.assert_allclose(topics.sum(axis=0), X.feature_totals, rtol=1e-6)
+
+
+def test_smoothing_of_many_topics_is_no_stronger_than_their_counts(rng, monkeypatch):
+    used = []
+
+    def sample(*args, **kwargs):
+        used.append(args[2:4])
+        return sample_sweeps(*args, **kwargs)
+
+    monkeypatch.setattr(sys.modules["isotopic.init.gibbs"], "sample_sweeps", sample)
+    counts, _ = planted(rng, 80)
+    STRATEGIES["gibbs"](CountMatrix(counts.astype(float)), 400, rng)
+    alpha, eta = used[0]
+    assert alpha.sum() <= 20
+    assert eta * counts.shape[1] <= counts.sum() / 400
 
 
 def test_many_topics_start_from_sampled_counts(rng):

@@ -27,6 +27,10 @@ _SMOOTH_TOPICS = 0.1
 _POOLED_SWEEPS, _LEAST_SWEEPS, _SWEEPS_BY_TOPIC, _MOST_SWEEPS = 30, 60, 3, 200
 _MANY, _SWEEPS_OF_MANY = 128, 100
 
+# The concentration of all weights of a sample together is at most so much in these sweeps. With
+# more, the topics of a sample hardly matter, and each token is compared with all topics.
+_SMOOTH_WEIGHTS_SUM = 20.0
+
 # Sweeps after that, which learn the concentrations, and the last of them, which are averaged.
 _SWEEPS, _AVERAGED = 15, 5
 
@@ -65,8 +69,8 @@ def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[
     sample_sweeps(
         tokens,
         assignments,
-        np.full(n_components, _WEIGHT),
-        _SMOOTH_TOPICS,
+        np.full(n_components, min(_WEIGHT, _SMOOTH_WEIGHTS_SUM / n_components)),
+        _smooth_topics(tokens, n_components),
         sweeps=_smooth_sweeps(n_components),
         averaged=0,
         seed=int(rng.integers(2**63)),
@@ -78,6 +82,13 @@ def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[
     topics = shared_out(X.feature_totals, counts.topics.T).T
     topics += _RANDOM_PART * (random_counts(X, n_components, rng)[1] - topics)
     return shared_out(X.sample_totals, counts.weights), topics
+
+
+def _smooth_topics(tokens: Tokens, n_components: int) -> float:
+    """Return the concentration of smooth topics: with many, no more than the tokens of each."""
+    if n_components <= _MANY:
+        return _SMOOTH_TOPICS
+    return min(_SMOOTH_TOPICS, float(tokens.repeats.sum()) / (n_components * tokens.n_features))
 
 
 def _smooth_sweeps(n_components: int) -> int:
