@@ -16,6 +16,7 @@ from isotopic.counts import CountMatrix
 from isotopic.evaluate import completion_perplexity
 from isotopic.fitted.sampled import sampled_likelihood
 from isotopic.init import STRATEGIES, strategy_start
+from isotopic.init.gibbs import tokens_of as tokens_of_matrix
 from isotopic.init.start import random_start
 from isotopic.priors import CollapsedDirichlet
 from isotopic.problem import Problem
@@ -46,6 +47,16 @@ def planted(rng, n_samples=200, n_features=60, n_topics=4, length=40):
     topics = np.kron(np.eye(n_topics), np.full(n_features // n_topics, n_topics / n_features))
     chances = rng.dirichlet(np.full(n_topics, 0.2), n_samples) @ topics
     return np.array([rng.multinomial(length, row) for row in chances]), topics
+
+
+def test_each_unit_is_a_token_unless_most_entries_have_many():
+    texts, mutations = np.ones((50, 4), int), np.array([[300, 20, 1], [90, 500, 0]])
+    texts[3] = 0, 100, 2, 7
+    for counts, most in ((texts, 100), (mutations, 8)):
+        entries = counts[counts > 0]
+        tokens = tokens_of_matrix(CountMatrix(sparse.csr_array(counts.astype(float))))
+        np.testing.assert_array_equal(tokens.repeats, np.minimum(entries, most))
+        np.testing.assert_allclose(tokens.repeats * tokens.sizes, entries, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n_topics", [FEW, MANY])

@@ -47,8 +47,10 @@ _RANDOM_PART = 0.01
 # The least part of the total that is taken for one count.
 _LEAST_UNIT = 1e-12
 
-# An entry has at most so many tokens. Those of larger entries count more than one each.
-_MOST_TOKENS = 8
+# The tokens of an entry that has more units than these count more than one each. Such tokens change
+# topics all at once, and hold sampling in worse topics. So the limit is as high as leaves entries
+# no more tokens on average than this.
+_LIMITS, _MEAN_TOKENS = (128, 64, 32, 16, 8), 4
 
 
 def gibbs(X: CountMatrix, n_components: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -153,7 +155,7 @@ def tokens_of(X: CountMatrix) -> Tokens:
     stored = X.as_complete().as_sparse()
     copies = np.ones(X.shape[0]) if X.copies is None else np.asarray(X.copies)
     units = stored.values / np.repeat(unit * copies, np.diff(stored.row_starts))
-    repeats = np.clip(np.rint(units), 1, _MOST_TOKENS).astype(np.int32)
+    repeats = np.clip(np.rint(units), 1, _most_tokens(units)).astype(np.int32)
     return Tokens(
         stored.row_starts,
         stored.features,
@@ -162,3 +164,10 @@ def tokens_of(X: CountMatrix) -> Tokens:
         copies.astype(np.float32),
         X.shape[1],
     )
+
+
+def _most_tokens(units: Array) -> int:
+    """Return how many tokens an entry has at most, given the units of each."""
+    total = _MEAN_TOKENS * len(units)
+    fitting = (limit for limit in _LIMITS if np.minimum(units, limit).sum() <= total)
+    return next(fitting, _LIMITS[-1])
