@@ -273,7 +273,7 @@ def test_a_fit_of_exact_length_or_of_given_priors_does_not_end_with_samples(rng,
 
 
 def test_few_counts_are_calibrated_on_samples_that_the_topics_do_not_know(rng, monkeypatch):
-    """Topics know few counts by heart, and an alpha learned from them is too small."""
+    """Topics overfit few counts, and an alpha learned from them is too small."""
     few = many_topics(rng, 300, n_features=2000, length=8)
     plain = LDA(40, random_state=0).fit(few)
 

@@ -65,8 +65,8 @@ _BETWEEN = Ending(passes=10, sweeps=60, averaged=50, optimum=0.5)
 _WITH_SAMPLES = Ending(passes=1, sweeps=120, averaged=100, optimum=0.0)
 _WITH_MANY_TOPICS = _WITH_SAMPLES._replace(sweeps=160, averaged=120)
 
-# With fewer counts for each number to learn, topics know their samples by heart: the concentration
-# that is learned from these samples is too small for new ones.
+# With fewer counts for each number to learn, topics overfit their samples: the concentration that
+# is learned from these samples is too small for new ones.
 _CALIBRATED = 0.25
 
 # Sweeps in which the topics forget the samples that are held out, and those that are averaged then.
