@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +14,14 @@ from benchmarks.processes import in_new_process
 from benchmarks.table import Row, Section, Settings, Target
 from benchmarks.timing import Ratio, Samples, one_thread
 
-TARGETS = {
-    (20, "float64"): 32.0,
-    (20, "float32"): 32.0,
-    (100, "float64"): 40.0,
-    (100, "float32"): 25.0,
-}
+TARGET = Target(40.0)
+CASES = tuple(product((20, 100), ("float64", "float32")))
 FITS = {"own": own_nmf, "theirs": sklearn_nmf}
 
 
 def measure(settings: Settings) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        for (components, dtype), target in TARGETS.items():
+        for components, dtype in CASES:
             file = Path(folder) / f"{dtype}.npz"
             sparse.save_npz(file, data.lda_like(dtype), compressed=False)
             runs = [
@@ -32,7 +29,7 @@ def measure(settings: Settings) -> Iterator[Row]:
                 for _ in range(settings.repetitions(3))
             ]
             times = {name: _samples([run[name] for run in runs]) for name in FITS}
-            yield _row(f"NMF iteration, K={components}, {dtype}", times, Target(target))
+            yield _row(f"NMF iteration, K={components}, {dtype}", times, TARGET)
     with one_thread():
         for components in (20, 100):
             X = data.lda_like("float64")

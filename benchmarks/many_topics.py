@@ -24,7 +24,7 @@ QUICK = (("20news_pruned", 300), ("20news_pruned", 1000))
 FULL = (*QUICK, ("acl_abstracts", 300), ("acl_abstracts", 1000))
 
 # Sweeps of the peers after which their topics are judged.
-QUICK_SWEEPS = (10, 60)
+QUICK_SWEEPS = (10, 60, 200)
 FULL_SWEEPS = (10, 20, 50, 100, 200, 400)
 
 # The part of the peers' time in which a fit of so many topics should end.

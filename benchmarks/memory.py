@@ -26,7 +26,7 @@ def measure(settings: Settings) -> Iterator[Row]:
         max(values),
         " MB",
         tuple(np.quantile(values, (0.25, 0.75))),
-        Target(60.0, at_least=False),
+        Target(40.0, at_least=False),
         f"X itself {_data().data.nbytes * 1.5 / 1e6:.0f} MB",
     )
 
