@@ -79,6 +79,15 @@ def test_sweeps_keep_every_token_and_count_it_once(rng, monkeypatch, sampler, n_
     np.testing.assert_array_equal(last.weights, table)
 
 
+@pytest.mark.parametrize("n_topics", [FEW, MANY])
+def test_means_of_very_frequent_features_are_not_rounded_away(n_topics):
+    tokens = tokens_of(np.array([[150_000, 0], [0, 1]]))
+    assignments = np.zeros(150_001, np.int32)
+    settings = {"sweeps": 40, "averaged": 40, "seed": 0}
+    found = sample_sweeps(tokens, assignments, np.full(n_topics, 1e-6), 0.1, **settings)
+    np.testing.assert_allclose(found.topics.sum(axis=0), (150_000, 1), rtol=1e-3)
+
+
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_expected_counts_have_less_noise_than_drawn_ones(rng, monkeypatch, sampler):
     """Their mean over many sweeps is the same; that of one sweep varies less."""

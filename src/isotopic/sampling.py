@@ -86,7 +86,8 @@ def sample_sweeps(
         The concentration of the topics.
     sweeps, averaged : int
         The number of sweeps over all tokens, and of the last ones, whose expected counts are
-        averaged (with many topics, drawn counts). With zero, the counts are those drawn last.
+        averaged (of every fourth of them; with many topics, drawn counts of each). With zero, the
+        counts are those drawn last.
     seed : int
         The same seed gives the same numbers, with any number of threads.
     """

@@ -269,7 +269,7 @@ struct SampleWalks {
     uint64_t seed = 0, sweep = 0;
     float* counts = nullptr;                      // features x padded
     float *totals = nullptr, *inverse = nullptr;  // padded; 1 / (totals + eta_sum)
-    float* expected = nullptr;      // features x padded: the counts of averaged sweeps, or null
+    float* expected = nullptr;      // features x padded: added to in an averaged sweep, or null
     float* mean_weights = nullptr;  // samples x components, or null
     float share = 0;                // of this sweep in the mean
     float* memory = nullptr;        // two rows, of padded components, for each walk

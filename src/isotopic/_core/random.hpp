@@ -12,12 +12,11 @@ inline uint64_t mixed(uint64_t bits) {  // splitmix64
     return bits ^ (bits >> 31);
 }
 
-// Random numbers of one sample in one sweep: they depend on nothing else.
+// Random numbers of one stream, such as a feature, in one sweep: they depend on nothing else.
 class Random {
   public:
-    Random() = default;
-    Random(uint64_t seed, uint64_t sweep, uint64_t sample)
-        : state_(mixed(seed ^ mixed(mixed(sweep + 1) + sample))) {}
+    Random(uint64_t seed, uint64_t sweep, uint64_t stream)
+        : state_(mixed(seed ^ mixed(mixed(sweep + 1) + stream))) {}
     // Returns a number from zero to one, which it does not reach.
     float next() {
         state_ += 0x9e3779b97f4a7c15u;

@@ -25,9 +25,10 @@ Uninitialized<float> zeros(int64_t n) {
 
 // The counts of the topics as one part of the samples sees them.
 struct Topics {
-    Uninitialized<float> counts;           // features x padded components
-    Uninitialized<float> totals, inverse;  // of each component: counts, 1 / (counts + eta)
-    Uninitialized<float> expected;         // like counts: the sum over averaged sweeps, if any
+    Uninitialized<float> counts;  // features x padded components
+    Uninitialized<float> totals,
+        inverse;                    // of each component: counts, and what the walks divide by
+    Uninitialized<float> expected;  // like counts: in an averaged sweep, if there is any
 };
 
 class Sampler {
@@ -61,12 +62,11 @@ class Sampler {
                 [&](int64_t step, int64_t chunk) {
                     if (step == 0) share(chunk);
                     if (step == 1) walk_part(chunk, sweep, is_averaged);
-                    if (step == 2) merge(chunk);
+                    if (step == 2) merge(chunk, is_averaged);
                 },
                 execution.interrupted);
             if (!complete) return false;
         }
-        if (with_.averaged > 0) write_expected();
         return true;
     }
 
@@ -142,10 +142,7 @@ class Sampler {
             float total = before;
             for (const Topics& part : parts_) total += part.totals.data()[k] - before;
             shared_.totals.data()[k] = total;
-            for (Topics& part : parts_) {
-                part.totals.data()[k] = total;
-                part.inverse.data()[k] = 1 / (total + eta_sum_);
-            }
+            for (Topics& part : parts_) part.totals.data()[k] = total;
         }
     }
 
@@ -160,11 +157,12 @@ class Sampler {
     }
 
     // Adds the changes of all parts to the counts of some features.
-    void merge(int64_t chunk) {
+    void merge(int64_t chunk, bool is_averaged) {
         const int64_t last = std::min(x_.n_features, (chunk + 1) * chunk_features);
-        for (int64_t v = chunk * chunk_features; parts_.size() > 1 && v < last; ++v) {
+        for (int64_t v = chunk * chunk_features; v < last; ++v) {
+            if (is_averaged) add_to_mean(v);
             float* row = whole_counts() + v * padded_;
-            for (int64_t k = 0; k < padded_; ++k) {
+            for (int64_t k = 0; parts_.size() > 1 && k < padded_; ++k) {
                 const float before = row[k];
                 float change = 0;
                 for (const Topics& part : parts_)
@@ -174,13 +172,14 @@ class Sampler {
         }
     }
 
-    // Writes the mean of the expected counts of the topics.
-    void write_expected() {
-        for (int64_t v = 0; v < x_.n_features; ++v) {
-            float* mean = to_.topics + v * with_.components;
-            for (const Topics& part : parts_)
-                for (int64_t k = 0; k < with_.components; ++k)
-                    mean[k] += share_ * part.expected.data()[v * padded_ + k];
+    // Adds the expected counts of a sweep to their mean. A sum over all sweeps would round small
+    // chances away.
+    void add_to_mean(int64_t v) {
+        float* mean = to_.topics + v * with_.components;
+        for (Topics& part : parts_) {
+            float* expected = part.expected.data() + v * padded_;
+            for (int64_t k = 0; k < with_.components; ++k) mean[k] += share_ * expected[k];
+            std::fill_n(expected, padded_, 0.0f);
         }
     }
 

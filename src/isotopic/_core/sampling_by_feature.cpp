@@ -207,14 +207,27 @@ class FeatureSampler {
                 mean[block(d, i).topics[i % topic_block]] +=
                     share * block(d, i).counts[i % topic_block];
         }
+        // Counted first: many small additions to a mean would be rounded away.
+        const Uninitialized<float> row = zeros<float>(with_.components);
         for (int64_t v = first_feature_[size_t(part)]; v < first_feature_[size_t(part + 1)]; ++v) {
             float* mean = to_.topics + v * with_.components;
-            for (int64_t i = 0; i < parts_; ++i) {
-                const int64_t* starts = token_starts_.data() + i * x_.n_features + v;
-                for (int64_t t = starts[0]; t < starts[1]; ++t)
-                    mean[assignments_[size_t(t)]] +=
-                        share * (token_weights_.empty() ? 1.0f : token_weights_[size_t(t)]);
-            }
+            for_each_of_feature(v, [&](int64_t t) {
+                row.data()[assignments_[size_t(t)]] +=
+                    token_weights_.empty() ? 1.0f : token_weights_[size_t(t)];
+            });
+            for_each_of_feature(v, [&](int64_t t) {
+                float& count = row.data()[assignments_[size_t(t)]];
+                mean[assignments_[size_t(t)]] += share * count;
+                count = 0;
+            });
+        }
+    }
+
+    // Visits the places of a feature's tokens.
+    template <class Visit> void for_each_of_feature(int64_t v, const Visit& visit) const {
+        for (int64_t i = 0; i < parts_; ++i) {
+            const int64_t* starts = token_starts_.data() + i * x_.n_features + v;
+            for (int64_t t = starts[0]; t < starts[1]; ++t) visit(t);
         }
     }
 

@@ -176,8 +176,10 @@ def _groups(pieces: Sequence[PlacedBlock], threads: int) -> list[Sequence[Placed
 
     A single thread gets one group, because nobody shares its work and each group has a sum to send.
     """
-    size, least = 1, _GROUPS_PER_THREAD * threads if threads > 1 else 1
-    while len(pieces) / (2 * size) >= least:
+    if threads == 1:
+        return [pieces] if pieces else []
+    size = 1
+    while len(pieces) / (2 * size) >= _GROUPS_PER_THREAD * threads:
         size *= 2
     return [pieces[i : i + size] for i in range(0, len(pieces), size)]
 

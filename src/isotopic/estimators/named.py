@@ -137,7 +137,7 @@ class LDA(BaseTopicModel):
     out of the topics' counts. Under ``"cvb0"``, some sweeps of Gibbs sampling learn it instead, if
     ``X`` holds whole counts in memory, and it is calibrated if these are few.
 
-    With learned ``alpha`` and ``eta``, ``"cvb0"`` and less than half a count for each weight and
+    With learned ``alpha`` and ``eta``, ``"cvb0"`` and less than two counts for each weight and
     topic's entry, a fit in memory ends with collapsed Gibbs sampling instead of an optimum: the
     mean of samples predicts better there. Not with ``tol=0`` or ``max_iter`` up to 60.
 
